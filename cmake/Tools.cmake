@@ -1,0 +1,7 @@
+file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cpp)
+foreach(source ${tools})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(tool_${name} ${source})
+  set_target_properties(tool_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
+  target_link_libraries(tool_${name} PRIVATE caffe)
+endforeach()
