@@ -1,0 +1,159 @@
+#ifndef CAFFE_COMMON_HPP_
+#define CAFFE_COMMON_HPP_
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include <boost/shared_ptr.hpp>
+#include <climits>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caffe/error.hpp"
+
+// Macros that programs and layers written for Caffe use.
+#define STRINGIFY(m) #m
+#define AS_STRING(m) STRINGIFY(m)
+
+#define DISABLE_COPY_AND_ASSIGN(classname) \
+ private:                                  \
+  classname(const classname&);             \
+  classname& operator=(const classname&)
+
+#define INSTANTIATE_CLASS(classname)                   \
+  char gInstantiationGuard##classname;                 \
+  template class classname<float>;                     \
+  template class classname<double>
+
+#define NOT_IMPLEMENTED LOG(FATAL) << "Not Implemented Yet"
+
+#ifdef CPU_ONLY
+// In a build without CUDA a layer's _gpu functions answer with an Error at the first use.
+#define NO_GPU \
+  ::caffe::Fail("this libcaffe was built without CUDA: use CPU mode, or build with USE_CUDA=ON")
+
+#define STUB_GPU(classname)                                                                 \
+  template <typename Dtype>                                                                 \
+  void classname<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>&,                           \
+                                     const vector<Blob<Dtype>*>&) {                         \
+    NO_GPU;                                                                                 \
+  }                                                                                         \
+  template <typename Dtype>                                                                 \
+  void classname<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&,     \
+                                      const vector<Blob<Dtype>*>&) {                        \
+    NO_GPU;                                                                                 \
+  }
+
+#define STUB_GPU_FORWARD(classname, funcname)                                               \
+  template <typename Dtype>                                                                 \
+  void classname<Dtype>::funcname##_gpu(const vector<Blob<Dtype>*>&,                        \
+                                        const vector<Blob<Dtype>*>&) {                      \
+    NO_GPU;                                                                                 \
+  }
+
+#define STUB_GPU_BACKWARD(classname, funcname)                                              \
+  template <typename Dtype>                                                                 \
+  void classname<Dtype>::funcname##_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&,   \
+                                        const vector<Blob<Dtype>*>&) {                      \
+    NO_GPU;                                                                                 \
+  }
+#endif
+
+namespace cv {
+class Mat;
+}
+
+namespace caffe {
+
+// Boost's, as in Caffe, so that programs which name either one keep compiling.
+using boost::shared_ptr;
+
+using std::fstream;
+using std::ios;
+using std::isinf;
+using std::isnan;
+using std::iterator;
+using std::make_pair;
+using std::map;
+using std::ostringstream;
+using std::pair;
+using std::set;
+using std::string;
+using std::stringstream;
+using std::vector;
+
+/// Starts glog and gflags for a command line program: parses *pargc and *pargv, logs to stderr
+/// unless told otherwise, installs the failure handler. Calling it twice is harmless.
+void GlobalInit(int* pargc, char*** pargv);
+
+class Context;
+
+/// Caffe's face on the calling thread's Context: mode, device, random numbers, ranks. A thread
+/// starts with the mode and device of the thread that started it where that is known
+/// (InternalThread), else with the process's latest setting.
+class Caffe {
+ public:
+  ~Caffe();
+
+  enum Brew { CPU, GPU };
+
+  /// The calling thread's own.
+  static Caffe& Get();
+
+  /// A seeded Boost mt19937; the type behind generator() is caffe::rng_t (util/rng.hpp).
+  class RNG {
+   public:
+    RNG();
+    explicit RNG(unsigned int seed);
+    RNG(const RNG&);
+    RNG& operator=(const RNG&);
+    ~RNG();
+    void* generator();
+
+   private:
+    class Generator;
+    shared_ptr<Generator> generator_;
+  };
+
+  /// The calling thread's generator, seeded from the operating system unless set_random_seed was
+  /// called.
+  static RNG& rng_stream();
+
+  static Brew mode();
+  /// Takes effect in the calling thread and in threads started later. GPU in a build without CUDA
+  /// throws at the first use of the device, not here.
+  static void set_mode(Brew mode);
+  static void set_random_seed(const unsigned int seed);
+  /// Throws Error when the device does not exist or the library has no CUDA.
+  static void SetDevice(const int device_id);
+  static void DeviceQuery();
+  static bool CheckDevice(const int device_id);
+  /// The first usable device at or above start_id, -1 if there is none.
+  static int FindDevice(const int start_id = 0);
+
+  static int solver_count();
+  static void set_solver_count(int count);
+  static int solver_rank();
+  static void set_solver_rank(int rank);
+  static bool multiprocess();
+  static void set_multiprocess(bool multiprocess);
+  static bool root_solver() { return solver_rank() == 0; }
+
+ private:
+  friend class Context;
+  explicit Caffe(Context& context);
+  Context& context_;
+
+  DISABLE_COPY_AND_ASSIGN(Caffe);
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_COMMON_HPP_
