@@ -100,6 +100,8 @@ class Tensor {
   bool has_slot(ElementType type, const Layout& layout = Layout()) const;
   /// True if the plain slot of `type` gave out a mutable pointer.
   bool handed_out(ElementType type) const;
+  /// Declares that nobody holds pointers from before, so that Trim may drop every other slot.
+  void ForgetPointers();
   /// What the integers of the slots of INT8 or UINT8 stand for. Set before the slot is used.
   void set_affine(ElementType type, const AffineParameters& parameters);
 
@@ -121,7 +123,7 @@ class Tensor {
     ElementType type;
     Layout layout;
     boost::shared_ptr<SyncedMemory> memory;
-    bool handed_out = false;
+    std::atomic<bool> handed_out{false};
     Slot* next = nullptr;
     bool IsPlain(ElementType wanted) const {
       return type == wanted && layout.kind == Layout::PLAIN;

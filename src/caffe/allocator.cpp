@@ -1,0 +1,59 @@
+#include "caffe/allocator.hpp"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace {
+
+class HeapAllocator : public Allocator {
+ public:
+  void* Allocate(size_t size) override {
+    void* pointer = nullptr;
+    if (posix_memalign(&pointer, kAlignment, size == 0 ? kAlignment : size) != 0) {
+      Fail("out of memory: ", size, " bytes were asked for with ", bytes_in_use(), " in use");
+    }
+    return pointer;
+  }
+  void Free(void* pointer, size_t) noexcept override { std::free(pointer); }
+};
+
+std::atomic<Allocator*> current{nullptr};
+std::atomic<size_t> in_use{0};
+std::atomic<size_t> peak{0};
+
+void CountAllocation(size_t size) {
+  const size_t now = in_use.fetch_add(size) + size;
+  size_t seen = peak.load();
+  while (seen < now && !peak.compare_exchange_weak(seen, now)) {
+  }
+}
+
+}  // namespace
+
+Allocator& Allocator::Get() {
+  static HeapAllocator heap;
+  Allocator* chosen = current.load();
+  return chosen ? *chosen : heap;
+}
+
+void Allocator::Set(Allocator* allocator) { current.store(allocator); }
+size_t Allocator::bytes_in_use() { return in_use.load(); }
+size_t Allocator::peak_bytes() { return peak.load(); }
+void Allocator::ResetPeak() { peak.store(in_use.load()); }
+
+void* AllocateHost(size_t size, Allocator** owner) {
+  *owner = &Allocator::Get();
+  void* pointer = (*owner)->Allocate(size);
+  CountAllocation(size);
+  return pointer;
+}
+
+void FreeHost(void* pointer, size_t size, Allocator* owner) noexcept {
+  owner->Free(pointer, size);
+  in_use.fetch_sub(size);
+}
+
+}  // namespace caffe

@@ -1,0 +1,99 @@
+#include "caffe/context.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "caffe/allocator.hpp"
+#include "device_registry.hpp"
+
+namespace caffe {
+namespace {
+
+std::mutex latest_mutex;
+Context::Settings latest_settings;
+
+}  // namespace
+
+struct Workspace::Block {
+  void* data;
+  size_t size;
+  Allocator* owner;
+  bool in_use;
+};
+
+Workspace::~Workspace() {
+  for (Block& block : blocks_) FreeHost(block.data, block.size, block.owner);
+}
+
+// The smallest free block that is large enough; else the largest free block is replaced by one of
+// the size asked for, so that a growing net does not leave a trail of outgrown blocks.
+void* Workspace::Acquire(size_t bytes) {
+  Block* fitting = nullptr;
+  Block* outgrown = nullptr;
+  for (Block& block : blocks_) {
+    if (block.in_use) continue;
+    if (block.size >= bytes) {
+      if (!fitting || block.size < fitting->size) fitting = &block;
+    } else if (!outgrown || block.size > outgrown->size) {
+      outgrown = &block;
+    }
+  }
+  if (!fitting) {
+    if (outgrown) {
+      FreeHost(outgrown->data, outgrown->size, outgrown->owner);
+      blocks_.erase(blocks_.begin() + (outgrown - blocks_.data()));
+    }
+    Allocator* owner = nullptr;
+    void* data = AllocateHost(bytes, &owner);
+    blocks_.push_back({data, bytes, owner, false});
+    fitting = &blocks_.back();
+  }
+  fitting->in_use = true;
+  return fitting->data;
+}
+
+void Workspace::Release(void* data) noexcept {
+  for (Block& block : blocks_) {
+    if (block.data == data) block.in_use = false;
+  }
+}
+
+size_t Workspace::capacity() const {
+  size_t total = 0;
+  for (const Block& block : blocks_) total += block.size;
+  return total;
+}
+
+Context::Context() : face_(*this) {
+  std::lock_guard<std::mutex> lock(latest_mutex);
+  settings_ = latest_settings;
+}
+
+Context& Context::Current() {
+  static thread_local Context context;
+  return context;
+}
+
+void Context::set_settings(const Settings& settings) {
+  settings_ = settings;
+  std::lock_guard<std::mutex> lock(latest_mutex);
+  latest_settings.mode = settings.mode;
+  latest_settings.device = settings.device;
+}
+
+Caffe::RNG& Context::random() {
+  if (!random_) random_.reset(new Caffe::RNG());
+  return *random_;
+}
+
+void Context::set_random_seed(unsigned int seed) { random_.reset(new Caffe::RNG(seed)); }
+
+Stream& Context::stream() {
+  if (!stream_ || device_generation_ != DeviceGeneration()) {
+    device_generation_ = DeviceGeneration();
+    stream_ = CurrentDevice()->CreateStream();
+  }
+  return *stream_;
+}
+
+}  // namespace caffe

@@ -1,0 +1,43 @@
+#include "caffe/operation.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "caffe/common.hpp"
+
+namespace caffe {
+namespace {
+
+std::map<std::string, Operation>& Table() {
+  static std::map<std::string, Operation> table;
+  return table;
+}
+
+bool Lists(const std::vector<int>& which, int index) {
+  return std::any_of(which.begin(), which.end(),
+                     [index](int entry) { return entry == -1 || entry == index; });
+}
+
+}  // namespace
+
+bool Operation::IsFloatTop(int index) const { return Lists(float_tops, index); }
+bool Operation::IsFloatBottom(int index) const { return Lists(float_bottoms, index); }
+
+bool OperationTable::Add(const Operation& operation) {
+  const bool added = Table().emplace(operation.type, operation).second;
+  CHECK(added) << "operation " << operation.type << " is registered twice";
+  return true;
+}
+
+const Operation* OperationTable::Find(const std::string& type) {
+  const auto found = Table().find(type);
+  return found == Table().end() ? nullptr : &found->second;
+}
+
+std::vector<const Operation*> OperationTable::All() {
+  std::vector<const Operation*> all;
+  for (const auto& entry : Table()) all.push_back(&entry.second);
+  return all;
+}
+
+}  // namespace caffe

@@ -1,0 +1,265 @@
+#include "caffe/tensor.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "caffe/kernels/convert.hpp"
+
+namespace caffe {
+
+size_t Layout::extent(size_t count) const {
+  if (kind != CHANNELS_BLOCKED) return count;
+  return num * ((channels + block - 1) / block) * block * spatial;
+}
+
+bool Layout::operator==(const Layout& other) const {
+  if (kind != other.kind) return false;
+  if (kind == PLAIN) return true;
+  return block == other.block && num == other.num && channels == other.channels &&
+         spatial == other.spatial;
+}
+
+namespace {
+
+/// Calls f(plain index, index in layout) for every element.
+template <typename Function>
+void ForEachElement(const Layout& layout, Function&& f) {
+  const size_t block = layout.kind == Layout::CHANNELS_LAST ? layout.channels : layout.block;
+  const size_t blocks = (layout.channels + block - 1) / block;
+  size_t plain = 0;
+  for (size_t n = 0; n < layout.num; ++n) {
+    for (size_t c = 0; c < layout.channels; ++c) {
+      const size_t start = (n * blocks + c / block) * layout.spatial * block + c % block;
+      for (size_t s = 0; s < layout.spatial; ++s) f(plain++, start + s * block);
+    }
+  }
+}
+
+template <typename Bits>
+void Unpack(const Layout& layout, const void* from, void* to) {
+  const Bits* source = static_cast<const Bits*>(from);
+  Bits* target = static_cast<Bits*>(to);
+  ForEachElement(layout, [&](size_t plain, size_t packed) { target[plain] = source[packed]; });
+}
+
+template <typename Bits>
+void Pack(const Layout& layout, size_t count, const void* from, void* to) {
+  const Bits* source = static_cast<const Bits*>(from);
+  Bits* target = static_cast<Bits*>(to);
+  const size_t extent = layout.extent(count);
+  if (extent != count) std::fill(target, target + extent, Bits(0));
+  ForEachElement(layout, [&](size_t plain, size_t packed) { target[packed] = source[plain]; });
+}
+
+template <typename Function>
+void DispatchBits(size_t element_size, Function&& f) {
+  switch (element_size) {
+    case 1:
+      return f(uint8_t());
+    case 2:
+      return f(uint16_t());
+    case 4:
+      return f(uint32_t());
+    default:
+      return f(uint64_t());
+  }
+}
+
+}  // namespace
+
+Tensor::Tensor(size_t count, ElementType storage)
+    : count_(count), capacity_(count), storage_(storage) {}
+
+Tensor::~Tensor() {
+  for (Slot* slot = slots_.load(); slot;) {
+    Slot* next = slot->next;
+    delete slot;
+    slot = next;
+  }
+}
+
+void Tensor::Resize(size_t count) {
+  CHECK_LE(count, capacity_);
+  if (count == count_) return;
+  // Only the newest slot keeps its contents: the others hold a converted copy of another extent.
+  Slot* newest = Newest();
+  if (newest && newest->layout.kind != Layout::PLAIN) newest = &UpToDate(newest->type, Layout());
+  Slot* kept = nullptr;
+  for (Slot* slot = slots_.load(); slot;) {
+    Slot* next = slot->next;
+    if (slot->layout.kind == Layout::PLAIN) {
+      if (slot != newest && slot->memory->stamp() != 0) slot->memory->set_stamp(0);
+      slot->next = kept;
+      kept = slot;
+    } else {
+      delete slot;
+    }
+    slot = next;
+  }
+  slots_.store(kept);
+  count_ = count;
+}
+
+Tensor::Slot* Tensor::Find(ElementType type, const Layout& layout) const {
+  for (Slot* slot = slots_.load(std::memory_order_acquire); slot; slot = slot->next) {
+    if (slot->type == type && slot->layout == layout) return slot;
+  }
+  return nullptr;
+}
+
+Tensor::Slot& Tensor::FindOrAdd(ElementType type, const Layout& layout) {
+  if (Slot* slot = Find(type, layout)) return *slot;
+  Slot* slot = new Slot;
+  slot->type = type;
+  slot->layout = layout;
+  const size_t elements = layout.kind == Layout::PLAIN ? capacity_ : layout.extent(count_);
+  slot->memory.reset(new SyncedMemory(elements * SizeOf(type)));
+  slot->next = slots_.load();
+  slots_.store(slot, std::memory_order_release);
+  return *slot;
+}
+
+Tensor::Slot* Tensor::Newest() const {
+  Slot* newest = nullptr;
+  for (Slot* slot = slots_.load(std::memory_order_acquire); slot; slot = slot->next) {
+    if (!newest || slot->memory->stamp() > newest->memory->stamp()) newest = slot;
+  }
+  return newest;
+}
+
+ElementType Tensor::newest_type() const {
+  const Slot* newest = Newest();
+  return newest && newest->memory->stamp() != 0 ? newest->type : storage_;
+}
+
+Tensor::Slot& Tensor::UpToDate(ElementType type, const Layout& layout) {
+  Slot* slot = Find(type, layout);
+  const Slot* newest = Newest();
+  if (slot && slot->memory->stamp() == newest->memory->stamp()) return *slot;
+
+  std::lock_guard<std::mutex> lock(mutex_);
+  Slot& target = FindOrAdd(type, layout);
+  Slot& source = *Newest();
+  const uint64_t stamp = source.memory->stamp();
+  if (target.memory->stamp() != stamp) {
+    ConvertInto(target, source);
+    target.memory->set_stamp(stamp);
+  }
+  return target;
+}
+
+// Types are converted between plain slots only: a change of both goes through a plain slot of the
+// source's type.
+void Tensor::ConvertInto(Slot& target, Slot& source) {
+  const bool same_type = target.type == source.type;
+  const bool from_plain = source.layout.kind == Layout::PLAIN;
+  const bool to_plain = target.layout.kind == Layout::PLAIN;
+  if (from_plain && to_plain) {
+    const AffineParameters& from = source.type == ElementType::INT8 ? int8_ : uint8_;
+    const AffineParameters& to = target.type == ElementType::INT8 ? int8_ : uint8_;
+    kernels::Convert(count_, source.type, source.memory->cpu_data(), from.scale, from.zero_point,
+                     target.type, target.memory->overwrite_cpu_data(), to.scale, to.zero_point);
+  } else if (same_type && to_plain) {
+    DispatchBits(SizeOf(source.type), [&](auto bits) {
+      Unpack<decltype(bits)>(source.layout, source.memory->cpu_data(),
+                             target.memory->overwrite_cpu_data());
+    });
+  } else if (same_type && from_plain) {
+    DispatchBits(SizeOf(source.type), [&](auto bits) {
+      Pack<decltype(bits)>(target.layout, count_, source.memory->cpu_data(),
+                           target.memory->overwrite_cpu_data());
+    });
+  } else {
+    const uint64_t stamp = source.memory->stamp();
+    Slot& plain = FindOrAdd(from_plain ? target.type : source.type, Layout());
+    ConvertInto(plain, source);
+    plain.memory->set_stamp(stamp);
+    ConvertInto(target, plain);
+  }
+}
+
+SyncedMemory& Tensor::Read(ElementType type, const Layout& layout) {
+  return *UpToDate(type, layout).memory;
+}
+
+SyncedMemory& Tensor::Write(ElementType type, const Layout& layout) {
+  Slot& slot = UpToDate(type, layout);
+  slot.handed_out = true;
+  return *slot.memory;
+}
+
+SyncedMemory& Tensor::Overwrite(ElementType type, const Layout& layout) {
+  Slot* slot = Find(type, layout);
+  if (!slot) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    slot = &FindOrAdd(type, layout);
+  }
+  return *slot->memory;
+}
+
+const boost::shared_ptr<SyncedMemory>& Tensor::memory(ElementType type) {
+  Slot& slot = UpToDate(type, Layout());
+  slot.handed_out = true;
+  return slot.memory;
+}
+
+bool Tensor::has_slot(ElementType type, const Layout& layout) const {
+  return Find(type, layout) != nullptr;
+}
+
+bool Tensor::handed_out(ElementType type) const {
+  const Slot* slot = Find(type, Layout());
+  return slot && slot->handed_out;
+}
+
+void Tensor::ForgetPointers() {
+  for (Slot* slot = slots_.load(); slot; slot = slot->next) slot->handed_out = false;
+}
+
+void Tensor::set_affine(ElementType type, const AffineParameters& parameters) {
+  CHECK(type == ElementType::INT8 || type == ElementType::UINT8);
+  (type == ElementType::INT8 ? int8_ : uint8_) = parameters;
+}
+
+void Tensor::Touch(ElementType type) {
+  if (Slot* slot = Find(type, Layout())) slot->memory->overwrite_cpu_data();
+}
+
+void Tensor::Trim() {
+  Slot& storage = UpToDate(storage_, Layout());
+  Slot* kept = nullptr;
+  for (Slot* slot = slots_.load(); slot;) {
+    Slot* next = slot->next;
+    if (slot == &storage || slot->handed_out) {
+      slot->next = kept;
+      kept = slot;
+    } else {
+      delete slot;
+    }
+    slot = next;
+  }
+  slots_.store(kept);
+}
+
+void Tensor::MoveTo(ElementType type, void* memory, std::shared_ptr<void> keep_alive) {
+  Slot& slot = UpToDate(type, Layout());
+  std::memcpy(memory, slot.memory->cpu_data(), capacity_ * SizeOf(type));
+  slot.memory->set_cpu_data(memory, std::move(keep_alive));
+  for (Slot* other = slots_.load(); other;) {
+    Slot* next = other->next;
+    if (other != &slot) delete other;
+    other = next;
+  }
+  slot.next = nullptr;
+  slots_.store(&slot);
+}
+
+size_t Tensor::allocated_bytes() const {
+  size_t bytes = 0;
+  for (const Slot* slot = slots_.load(); slot; slot = slot->next) {
+    bytes += slot->memory->owned_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace caffe

@@ -1,0 +1,173 @@
+#ifndef CAFFE_TEST_FAKE_DEVICE_HPP_
+#define CAFFE_TEST_FAKE_DEVICE_HPP_
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caffe/device.hpp"
+#include "caffe/error.hpp"
+
+namespace caffe {
+
+/// An accelerator made of host memory that behaves as badly as a real one may: fresh memory is
+/// poisoned, what is put on a stream happens only when the stream is synchronized, streams know
+/// nothing of each other, memory is limited, and copies fail on demand.
+class FakeDevice : public Device {
+ public:
+  static constexpr unsigned char kPoison = 0xCB;
+
+  /// Installs a fake device with `memory` bytes for the lifetime of this object.
+  class Installed {
+   public:
+    explicit Installed(size_t memory = size_t(1) << 30) : device_(new FakeDevice(memory)) {
+      previous_ = Device::Set(device_);
+    }
+    ~Installed() { Device::Set(previous_); }
+    FakeDevice* operator->() const { return device_.get(); }
+    FakeDevice& operator*() const { return *device_; }
+
+   private:
+    std::shared_ptr<FakeDevice> device_;
+    std::shared_ptr<Device> previous_;
+  };
+
+  explicit FakeDevice(size_t memory) : memory_(memory) {}
+
+  std::string name() const override { return "fake device"; }
+
+  void* Allocate(size_t size) override {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    Require(size <= memory_ - in_use_, "out of device memory: ", size, " bytes were asked for, ",
+            memory_ - in_use_, " are free");
+    std::unique_ptr<unsigned char[]> block(new unsigned char[size + 1]);
+    std::memset(block.get(), kPoison, size);
+    void* pointer = block.get();
+    blocks_[pointer] = {std::move(block), size};
+    in_use_ += size;
+    return pointer;
+  }
+
+  // As cudaFree, waits for what is under way.
+  void Free(void* pointer, size_t size) noexcept override {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    for (FakeStream* stream : streams_) stream->Run();
+    const auto found = blocks_.find(pointer);
+    if (found == blocks_.end() || found->second.size != size) {
+      ++bad_frees_;
+      return;
+    }
+    in_use_ -= size;
+    blocks_.erase(found);
+  }
+
+  std::unique_ptr<Stream> CreateStream() override {
+    return std::unique_ptr<Stream>(new FakeStream(this));
+  }
+
+  void CopyToDevice(void* device, const void* host, size_t size, Stream& stream) override {
+    Enqueue(stream, "copy to the device", [=] { std::memcpy(At(device, size), host, size); });
+  }
+  void CopyToHost(void* host, const void* device, size_t size, Stream& stream) override {
+    Enqueue(stream, "copy to the host", [=] { std::memcpy(host, At(device, size), size); });
+  }
+  void CopyOnDevice(void* to, const void* from, size_t size, Stream& stream) override {
+    Enqueue(stream, "copy on the device",
+            [=] { std::memcpy(At(to, size), At(from, size), size); });
+  }
+  void FillZero(void* device, size_t size, Stream& stream) override {
+    Enqueue(stream, "fill", [=] { std::memset(At(device, size), 0, size); });
+  }
+
+  /// The byte at `offset` of device memory, as it is now: without waiting for any stream.
+  unsigned char Peek(const void* device, size_t offset = 0) const {
+    return static_cast<const unsigned char*>(device)[offset];
+  }
+  /// Lets the next `operation` ("copy to the device", ...) fail when its stream is synchronized.
+  void FailNext(const std::string& operation) { failing_.insert(operation); }
+
+  size_t bytes_in_use() const { return in_use_; }
+  int bad_frees() const { return bad_frees_; }
+  int operations() const { return operations_; }
+
+ private:
+  class FakeStream : public Stream {
+   public:
+    explicit FakeStream(FakeDevice* device) : device_(device) {
+      std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      device_->streams_.insert(this);
+    }
+    ~FakeStream() override {
+      std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      Run();
+      device_->streams_.erase(this);
+    }
+    void Synchronize() override {
+      std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      Run();
+      std::string failure;
+      failure.swap(failure_);
+      Require(failure.empty(), failure);
+    }
+    void Run() noexcept {
+      while (!pending_.empty()) {
+        try {
+          pending_.front()();
+        } catch (const std::exception& error) {
+          failure_ = error.what();
+        }
+        pending_.pop_front();
+      }
+    }
+    std::deque<std::function<void()>> pending_;
+
+   private:
+    FakeDevice* device_;
+    std::string failure_;
+  };
+
+  struct Allocation {
+    std::unique_ptr<unsigned char[]> memory;
+    size_t size;
+  };
+
+  void Enqueue(Stream& stream, const std::string& name, std::function<void()> action) {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    ++operations_;
+    const bool fails = failing_.erase(name) > 0;
+    static_cast<FakeStream&>(stream).pending_.push_back([=] {
+      if (fails) Fail("the fake device failed a ", name);
+      action();
+    });
+  }
+
+  // Device memory that [pointer, pointer + size) lies in; Error for any other.
+  void* At(const void* pointer, size_t size) const {
+    auto next = blocks_.upper_bound(const_cast<void*>(pointer));
+    Require(next != blocks_.begin(), "not device memory");
+    const auto& block = *std::prev(next);
+    const size_t offset =
+        static_cast<const unsigned char*>(pointer) - static_cast<unsigned char*>(block.first);
+    Require(offset + size <= block.second.size, "not device memory");
+    return const_cast<void*>(pointer);
+  }
+
+  const size_t memory_;
+  size_t in_use_ = 0;
+  int bad_frees_ = 0;
+  int operations_ = 0;
+  std::map<void*, Allocation> blocks_;
+  std::set<FakeStream*> streams_;
+  std::set<std::string> failing_;
+  mutable std::recursive_mutex mutex_;
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_TEST_FAKE_DEVICE_HPP_
