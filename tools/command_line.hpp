@@ -1,0 +1,42 @@
+#ifndef CAFFE_TOOLS_COMMAND_LINE_HPP_
+#define CAFFE_TOOLS_COMMAND_LINE_HPP_
+
+#include <gflags/gflags.h>
+
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "caffe/common.hpp"
+
+namespace caffe {
+
+/// What every tool does around its work: `--help` (also -help, -h) prints `usage` alone and
+/// returns 0, flags are parsed, and whatever goes wrong is one line on stderr and status 1.
+/// `work` gets what is left of the command line, the program's name first.
+template <typename Work>
+int RunTool(int argc, char** argv, const std::string& usage, Work&& work) {
+  const std::string name = std::string(argv[0]).substr(std::string(argv[0]).rfind('/') + 1);
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--help" || argument == "-help" || argument == "-h") {
+      std::cout << usage << std::flush;
+      return 0;
+    }
+  }
+  FLAGS_alsologtostderr = true;
+  try {
+    gflags::SetUsageMessage(usage);
+    GlobalInit(&argc, &argv);
+    return work(argc, argv);
+  } catch (const std::exception& error) {
+    google::FlushLogFiles(google::INFO);
+    std::cerr << name << ": " << error.what() << std::endl;
+    return 1;
+  }
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_COMMAND_LINE_HPP_
