@@ -1,0 +1,39 @@
+#ifndef CAFFE_UTIL_IO_HPP_
+#define CAFFE_UTIL_IO_HPP_
+
+#include <string>
+
+#include "caffe/io/proto_text.hpp"
+#include "caffe/proto/caffe.pb.h"
+#include "google/protobuf/message.h"
+
+namespace caffe {
+
+/// Creates a new directory in the system's place for temporary files and gives its path. Throws
+/// Error.
+void MakeTempDir(std::string* temp_dirname);
+/// Gives the path of a file that does not exist, in a new temporary directory. Throws Error.
+void MakeTempFilename(std::string* temp_filename);
+
+/// Files in protobuf's text and binary forms. The functions that return bool log why they failed;
+/// the others throw Error (in BVLC Caffe they end the process) with file, line, column and field:
+/// see caffe/io/proto_text.hpp and caffe/io/proto_binary.hpp.
+bool ReadProtoFromTextFile(const char* filename, google::protobuf::Message* proto);
+bool ReadProtoFromTextFile(const std::string& filename, google::protobuf::Message* proto);
+void ReadProtoFromTextFileOrDie(const char* filename, google::protobuf::Message* proto);
+void ReadProtoFromTextFileOrDie(const std::string& filename, google::protobuf::Message* proto);
+
+bool ReadProtoFromBinaryFile(const char* filename, google::protobuf::Message* proto);
+bool ReadProtoFromBinaryFile(const std::string& filename, google::protobuf::Message* proto);
+void ReadProtoFromBinaryFileOrDie(const char* filename, google::protobuf::Message* proto);
+void ReadProtoFromBinaryFileOrDie(const std::string& filename, google::protobuf::Message* proto);
+
+/// Written aside, synced and renamed: a failure throws Error and leaves the old file.
+void WriteProtoToTextFile(const google::protobuf::Message& proto, const char* filename);
+void WriteProtoToTextFile(const google::protobuf::Message& proto, const std::string& filename);
+void WriteProtoToBinaryFile(const google::protobuf::Message& proto, const char* filename);
+void WriteProtoToBinaryFile(const google::protobuf::Message& proto, const std::string& filename);
+
+}  // namespace caffe
+
+#endif  // CAFFE_UTIL_IO_HPP_

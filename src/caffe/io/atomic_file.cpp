@@ -1,0 +1,118 @@
+#include "caffe/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+
+namespace {
+
+constexpr size_t kBufferSize = 1 << 20;
+
+/// The file behind symbolic links, so that a rename replaces the file and not the link.
+std::string Resolve(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+std::string Directory(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  return directory.empty() ? "." : directory;
+}
+
+/// A name in the same directory that no other writer of this machine uses.
+std::string TemporaryName(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  return Message(path, ".tmp.", getpid(), ".", counter++);
+}
+
+/// Makes the rename itself survive a power failure. A file system that cannot is no error.
+void SyncDirectory(const std::string& path) {
+  const int directory = open(Directory(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  fsync(directory);
+  close(directory);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(Resolve(path)) {
+  struct stat status;
+  const bool exists = stat(path_.c_str(), &status) == 0;
+  Require(!exists || !S_ISDIR(status.st_mode), path_, ": is a directory; name a file to write");
+  if (exists && !S_ISREG(status.st_mode)) {
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    temporary_ = TemporaryName(path_);
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                       exists ? status.st_mode & 0777 : 0666);
+  }
+  if (descriptor_ < 0) {
+    temporary_.clear();
+    FailWith("cannot be written");
+  }
+  buffer_.reserve(kBufferSize);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void AtomicFile::FailWith(const char* what) const {
+  const int reason = errno;
+  std::string advice;
+  if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
+    advice = "; free space or write elsewhere";
+  } else if (reason == ENOENT) {
+    advice = "; create the directory " + Directory(path_) + " first";
+  }
+  Fail(path_, ": ", what, " (", std::strerror(reason), ")", advice);
+}
+
+void AtomicFile::Write(const void* bytes, size_t size) {
+  const char* begin = static_cast<const char*>(bytes);
+  size_ += size;
+  if (buffer_.size() + size > kBufferSize) Flush();
+  if (size > kBufferSize) return WriteThrough(begin, size);
+  buffer_.insert(buffer_.end(), begin, begin + size);
+}
+
+void AtomicFile::Flush() {
+  WriteThrough(buffer_.data(), buffer_.size());
+  buffer_.clear();
+}
+
+void AtomicFile::WriteThrough(const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(descriptor_, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) FailWith("writing failed");
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+void AtomicFile::Commit() {
+  Flush();
+  if (!temporary_.empty() && fsync(descriptor_) != 0) FailWith("writing failed");
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (close(descriptor) != 0) FailWith("writing failed");
+  if (temporary_.empty()) return;
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) FailWith("cannot be replaced");
+  temporary_.clear();
+  SyncDirectory(path_);
+}
+
+}  // namespace caffe

@@ -1,0 +1,109 @@
+#include "caffe/io/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+
+namespace {
+
+/// Closes a descriptor when the scope ends.
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string& path)
+      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    Require(descriptor_ >= 0, path, ": cannot be opened (", std::strerror(errno), ")");
+  }
+  ~Descriptor() { close(descriptor_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+struct Signature {
+  const char* bytes;
+  size_t size;
+  const char* meaning;
+};
+
+constexpr Signature kSignatures[] = {
+    {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"},
+    {"\x89PNG", 4, "a picture (PNG)"},
+    {"\xff\xd8\xff", 3, "a picture (JPEG)"},
+    {"PK\x03\x04", 4, "a zip archive"},
+    {"\x1f\x8b", 2, "compressed with gzip"},
+    {"version https://git-lfs", 23, "a Git LFS pointer: fetch the file itself with git lfs pull"},
+    {"<!DOCTYPE", 9, "a web page: the download went wrong"},
+    {"<!doctype", 9, "a web page: the download went wrong"},
+    {"<html", 5, "a web page: the download went wrong"},
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) : path_(path) {
+  const Descriptor file(path);
+  struct stat status;
+  Require(fstat(file.get(), &status) == 0, path, ": cannot be read (", std::strerror(errno), ")");
+  Require(!S_ISDIR(status.st_mode), path, ": is a directory; name a file");
+  if (S_ISREG(status.st_mode) && status.st_size > 0) {
+    size_ = static_cast<size_t>(status.st_size);
+    void* mapping = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (mapping != MAP_FAILED) {
+      mapping_ = mapping;
+      data_ = static_cast<const uint8_t*>(mapping);
+      return;
+    }
+  }
+  ReadAll(file.get());
+  Require(size_ > 0, path, ": the file is empty");
+}
+
+MappedFile::~MappedFile() {
+  if (mapping_) munmap(mapping_, size_);
+}
+
+void MappedFile::ReadAll(int descriptor) {
+  constexpr size_t kChunk = 1 << 20;
+  for (;;) {
+    const size_t end = contents_.size();
+    contents_.resize(end + kChunk);
+    const ssize_t count = read(descriptor, contents_.data() + end, kChunk);
+    const int reason = errno;
+    contents_.resize(end + std::max<ssize_t>(count, 0));
+    if (count == 0) break;
+    if (count < 0 && reason != EINTR) Fail(path_, ": reading failed (", strerror(reason), ")");
+  }
+  data_ = contents_.data();
+  size_ = contents_.size();
+}
+
+std::string DescribeContents(const uint8_t* data, size_t size) {
+  for (const Signature& signature : kSignatures) {
+    if (size >= signature.size && std::memcmp(data, signature.bytes, signature.size) == 0) {
+      return signature.meaning;
+    }
+  }
+  return FindBinaryByte(data, std::min<size_t>(size, 4096)) == std::min<size_t>(size, 4096)
+             ? "text"
+             : "";
+}
+
+size_t FindBinaryByte(const uint8_t* data, size_t size) {
+  const uint8_t* found = std::find_if(data, data + size, [](uint8_t byte) {
+    return (byte < 32 && !(byte >= '\t' && byte <= '\r')) || byte == 127;
+  });
+  return static_cast<size_t>(found - data);
+}
+
+}  // namespace caffe

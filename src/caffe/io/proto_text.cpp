@@ -1,0 +1,256 @@
+#include "caffe/io/proto_text.hpp"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "caffe/error.hpp"
+#include "caffe/io/atomic_file.hpp"
+#include "caffe/io/mapped_file.hpp"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
+
+namespace caffe {
+
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+
+constexpr int kSuggestions = 3;
+
+std::atomic<bool> ignore_unknown{false};
+
+/// Insertions, deletions and substitutions that turn `a` into `b`.
+int EditDistance(const std::string& a, const std::string& b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    int diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const int substituted = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string Join(const std::vector<std::string>& names) {
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
+  return joined;
+}
+
+/// The few of `names` that look most like `wanted`.
+std::string Nearest(const std::string& wanted, std::vector<std::string> names) {
+  std::vector<std::pair<int, std::string>> ranked;
+  for (std::string& name : names) {
+    ranked.emplace_back(EditDistance(wanted, name), std::move(name));
+  }
+  std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > kSuggestions) ranked.resize(kSuggestions);
+  names.clear();
+  for (auto& entry : ranked) names.push_back(entry.second);
+  return Join(names);
+}
+
+/// The parts of a parser's message that stand in quotation marks.
+std::vector<std::string> Quoted(const std::string& message) {
+  std::vector<std::string> parts;
+  size_t begin = message.find('"');
+  while (begin != std::string::npos) {
+    const size_t end = message.find('"', begin + 1);
+    if (end == std::string::npos) break;
+    parts.push_back(message.substr(begin + 1, end - begin - 1));
+    begin = message.find('"', end + 1);
+  }
+  return parts;
+}
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string SuggestFields(const FileDescriptor* schema, const std::string& message_name,
+                          const std::string& field) {
+  const Descriptor* descriptor = schema->pool()->FindMessageTypeByName(message_name);
+  if (!descriptor || descriptor->field_count() == 0) return "";
+  std::vector<std::string> names;
+  for (int i = 0; i < descriptor->field_count(); ++i) names.push_back(descriptor->field(i)->name());
+  return "; the nearest fields of " + descriptor->name() + " are " +
+         Nearest(field, std::move(names));
+}
+
+std::string SuggestValues(const FileDescriptor* schema, const std::string& value,
+                          const std::string& field) {
+  std::vector<std::string> names;
+  for (int i = 0; i < schema->message_type_count(); ++i) {
+    const FieldDescriptor* found = schema->message_type(i)->FindFieldByName(field);
+    if (!found || found->type() != FieldDescriptor::TYPE_ENUM) continue;
+    const EnumDescriptor* type = found->enum_type();
+    for (int j = 0; j < type->value_count(); ++j) names.push_back(type->value(j)->name());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.empty()) return "";
+  constexpr size_t kShowAll = 8;
+  return names.size() <= kShowAll ? "; it may be " + Join(names)
+                                  : "; the nearest values are " + Nearest(value, std::move(names));
+}
+
+/// Where the innermost block that is not closed was opened: "line: text", or "".
+std::string FindOpenBlock(const std::string& text) {
+  std::vector<std::pair<int, size_t>> open;  // line, start of line
+  int line = 1;
+  size_t line_begin = 0;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      line_begin = i + 1;
+      quote = 0;
+    } else if (quote) {
+      if (c == '\\') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '{' || c == '<') {
+      open.emplace_back(line, line_begin);
+    } else if ((c == '}' || c == '>') && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  if (open.empty()) return "";
+  const size_t begin = text.find_first_not_of(" \t", open.back().second);
+  const size_t end = std::min(text.find('{', begin), text.find('\n', begin));
+  return Message(open.back().first, " ('", text.substr(begin, end - begin), "{')");
+}
+
+/// What would be right, for the parser's `message`.
+std::string Remedy(const FileDescriptor* schema, const std::string& message,
+                   const std::string& text) {
+  const std::vector<std::string> quoted = Quoted(message);
+  if (Contains(message, "has no field named") && quoted.size() == 2) {
+    return SuggestFields(schema, quoted[0], quoted[1]);
+  }
+  if (Contains(message, "Unknown enumeration value") && quoted.size() == 2) {
+    return SuggestValues(schema, quoted[0], quoted[1]);
+  }
+  if (Contains(message, "specified multiple times")) return "; remove all but one";
+  if (Contains(message, "Expected integer or identifier") ||
+      (Contains(message, "Expected identifier, got: \""))) {
+    return "; write the name without quotation marks (in old 'layers' blocks types are written "
+           "CONVOLUTION, in 'layer' blocks \"Convolution\")";
+  }
+  if (Contains(message, "Expected string, got:")) {
+    return "; put it in quotation marks (in 'layer' blocks types are written \"Convolution\", in "
+           "old 'layers' blocks CONVOLUTION)";
+  }
+  if (Contains(message, "Expected integer, got: [")) return "; this field takes a single number";
+  const std::string open = FindOpenBlock(text);
+  if (!open.empty()) return "; the block opened in line " + open + " is not closed";
+  if (Contains(message, "got: }")) return "; there is one '}' too many";
+  return "";
+}
+
+/// Keeps the first error and logs the warnings. Lines and columns of protobuf start at 0.
+class Collector : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit Collector(const std::string& origin) : origin_(origin) {}
+
+#if GOOGLE_PROTOBUF_VERSION >= 4022000
+  void RecordError(int line, int column, absl::string_view message) override {
+    Note(line, column, std::string(message));
+  }
+  void RecordWarning(int line, int column, absl::string_view message) override {
+    LOG(WARNING) << Place(line, column) << std::string(message);
+  }
+#else
+  void AddError(int line, int column, const std::string& message) override {
+    Note(line, column, message);
+  }
+  void AddWarning(int line, int column, const std::string& message) override {
+    LOG(WARNING) << Place(line, column) << message;
+  }
+#endif
+
+  const std::string& message() const { return message_; }
+  const std::string& place() const { return place_; }
+
+ private:
+  std::string Place(int line, int column) const {
+    return line < 0 ? origin_ + ": " : caffe::Message(origin_, ":", line + 1, ":", column + 1, ": ");
+  }
+  void Note(int line, int column, const std::string& message) {
+    if (!message_.empty()) return;
+    place_ = Place(line, column);
+    message_ = message;
+  }
+
+  const std::string& origin_;
+  std::string place_;
+  std::string message_;
+};
+
+std::string KindOfBinary(const MappedFile& file, size_t offset) {
+  const std::string seen = DescribeContents(file.data(), file.size());
+  if (!seen.empty()) return "it looks like " + seen;
+  return Message("byte ", offset,
+                 " is no text; a caffemodel, a solverstate or a mean file goes where weights are "
+                 "asked for");
+}
+
+}  // namespace
+
+void set_ignore_unknown_fields(bool ignore) { ignore_unknown = ignore; }
+bool ignore_unknown_fields() { return ignore_unknown; }
+
+void ParseProtoText(const std::string& text, const std::string& origin,
+                    google::protobuf::Message* message) {
+  Collector collector(origin);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&collector);
+  parser.AllowUnknownField(ignore_unknown_fields());
+  if (parser.ParseFromString(text, message)) return;
+  const std::string what =
+      collector.message().empty() ? "this is no text of a " + message->GetDescriptor()->name()
+                                  : collector.message();
+  Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
+       Remedy(message->GetDescriptor()->file(), what, text));
+}
+
+void ReadProtoText(const std::string& name, google::protobuf::Message* message) {
+  const MappedFile file(name);
+  const size_t binary = FindBinaryByte(file.data(), file.size());
+  Require(binary == file.size(), name, ": a text file (prototxt) is needed, and this one is not: ",
+          binary == file.size() ? "" : KindOfBinary(file, binary));
+  const std::string seen = DescribeContents(file.data(), file.size());
+  Require(seen == "text", name, ": a prototxt is needed, and this is ", seen);
+  std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  constexpr char kByteOrderMark[] = "\xef\xbb\xbf";
+  if (text.compare(0, 3, kByteOrderMark) == 0) text.replace(0, 3, "   ");
+  ParseProtoText(text, name, message);
+}
+
+void WriteProtoText(const google::protobuf::Message& message, const std::string& name) {
+  std::string text;
+  Require(google::protobuf::TextFormat::PrintToString(message, &text), name,
+          ": the message cannot be printed");
+  AtomicFile file(name);
+  file.Write(text.data(), text.size());
+  file.Commit();
+}
+
+}  // namespace caffe
