@@ -57,6 +57,21 @@ class Reader {
     return true;
   }
 
+  bool AtEnd() const { return at_ == end_; }
+
+  /// The number that stands here, of a packed field.
+  uint64_t Varint() {
+    const uint8_t* start = at_;
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (at_ == end_) Broken(start, "a number is cut off: the file is truncated or damaged");
+      const uint8_t byte = *at_++;
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (!(byte & 0x80)) return value;
+    }
+    Broken(start, "a number has more than ten bytes");
+  }
+
  private:
   void Content(const uint8_t* start, Field* field) {
     switch (field->type) {
@@ -105,18 +120,6 @@ class Reader {
     }
     --depth_;
     field->content = {begin, at_};
-  }
-
-  uint64_t Varint() {
-    const uint8_t* start = at_;
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (at_ == end_) Broken(start, "a number is cut off: the file is truncated or damaged");
-      const uint8_t byte = *at_++;
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (!(byte & 0x80)) return value;
-    }
-    Broken(start, "a number has more than ten bytes");
   }
 
   [[noreturn]] void Broken(const uint8_t* where, const std::string& what) const {
