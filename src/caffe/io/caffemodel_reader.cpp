@@ -31,6 +31,9 @@ struct SplitLayer {
 /// Everything but blobs of a layer is small; what is larger than this is no layer of a net.
 constexpr size_t kLargestParameters = 64 << 20;
 
+/// Layers and blobs of a file. A damaged file could otherwise hold more headers than memory.
+constexpr size_t kMostParts = 1 << 18;
+
 /// `blobs` and `name` are field numbers; `name` is noted as soon as it is met, for messages.
 SplitLayer Split(Bytes layer, int blobs, int name_number, const uint8_t* base, std::string* name) {
   SplitLayer split;
@@ -38,6 +41,8 @@ SplitLayer Split(Bytes layer, int blobs, int name_number, const uint8_t* base, s
   wire::Field field;
   while (fields.Next(&field)) {
     if (IsMessage(field, blobs)) {
+      Require(split.blobs.size() < kMostParts, "byte ", field.whole.begin - base,
+              ": the layer has more than ", kMostParts, " blobs; the file is damaged");
       split.blobs.push_back(field.content);
       continue;
     }
@@ -184,11 +189,14 @@ void CaffemodelReader::ReadNet() {
 
   LayerReader reader(*file_);
   std::string rest;
+  size_t blobs = 0;
   try {
     wire::Reader fields({base, base + file_->size()}, base);
     wire::Field field;
     while (fields.Next(&field)) {
       reader.StartLayer();
+      Require(layers_.size() + blobs < kMostParts, "byte ", field.whole.begin - base,
+              ": more than ", kMostParts, " layers and blobs; the file is damaged");
       if (IsMessage(field, NetParameter::kLayerFieldNumber)) {
         layers_.push_back(reader.Current(field.content));
       } else if (IsMessage(field, NetParameter::kLayersFieldNumber)) {
@@ -198,7 +206,9 @@ void CaffemodelReader::ReadNet() {
         Require(rest.size() + field.whole.size() <= kLargestParameters, "byte ",
                 field.whole.begin - base, ": this is no caffemodel");
         rest += String(field.whole);
+        continue;
       }
+      blobs += layers_.back().blobs.size();
     }
     Require(net_.ParsePartialFromString(rest), "this is no caffemodel");
   } catch (Error& error) {

@@ -1,0 +1,214 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "caffe/error.hpp"
+#include "caffe/io/atomic_file.hpp"
+#include "caffe/util/io.hpp"
+
+namespace caffe {
+namespace {
+
+std::string ErrorOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string ErrorOfText(const std::string& text) {
+  return ErrorOf([&] {
+    NetParameter net;
+    ParseProtoText(text, "net.prototxt", &net);
+  });
+}
+
+std::string NewFile(const std::string& contents) {
+  std::string name;
+  MakeTempFilename(&name);
+  std::ofstream(name, std::ios::binary) << contents;
+  return name;
+}
+
+std::string ReadFile(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void ExpectContains(const std::string& message, const std::string& part) {
+  EXPECT_NE(message.find(part), std::string::npos) << "message: " << message << "\nwants: " << part;
+}
+
+TEST(ProtoText, NamesLineColumnAndNearestFieldsOfAnUnknownOne) {
+  const std::string message = ErrorOfText("name: 'a'\nlayer {\n  botom: 'data'\n}\n");
+  ExpectContains(message, "net.prototxt:3:8: ");
+  ExpectContains(message, "no field named \"botom\"");
+  ExpectContains(message, "nearest fields of LayerParameter are bottom");
+}
+
+TEST(ProtoText, ListsTheValuesOfAnEnum) {
+  const std::string message = ErrorOfText("layer { pooling_param { pool: MAXIMUM } }");
+  ExpectContains(message, "MAXIMUM");
+  ExpectContains(message, "it may be AVE, MAX, STOCHASTIC");
+}
+
+TEST(ProtoText, NamesTheNearestOfManyValues) {
+  ExpectContains(ErrorOfText("layers { type: CONVOLUTON }"), "nearest values are CONVOLUTION");
+}
+
+TEST(ProtoText, ExplainsTheTwoWaysOfWritingTypes) {
+  ExpectContains(ErrorOfText("layer { type: CONVOLUTION }"), "\"Convolution\"");
+  ExpectContains(ErrorOfText("layers { type: 'Convolution' }"), "CONVOLUTION");
+}
+
+TEST(ProtoText, NamesTheBlockThatIsNotClosed) {
+  const std::string message =
+      ErrorOfText("name: 'a' # {\nlayer {\n  name: '}'\n  pooling_param {\n    pad: 1\n  }\n\n");
+  ExpectContains(message, "the block opened in line 2 ('layer {') is not closed");
+}
+
+TEST(ProtoText, NamesABraceTooMany) {
+  ExpectContains(ErrorOfText("layer { name: 'a' }\n}\n"), "net.prototxt:2:1: ");
+  ExpectContains(ErrorOfText("layer { name: 'a' }\n}\n"), "one '}' too many");
+}
+
+TEST(ProtoText, RejectsASingleFieldGivenTwice) {
+  ExpectContains(ErrorOfText("name: 'a' name: 'b'"), "remove all but one");
+}
+
+TEST(ProtoText, SkipsUnknownFieldsWhenAsked) {
+  set_ignore_unknown_fields(true);
+  NetParameter net;
+  EXPECT_NO_THROW(ParseProtoText("name: 'a' layer { frob { x: 1 } name: 'b' }", "net", &net));
+  set_ignore_unknown_fields(false);
+  EXPECT_EQ("b", net.layer(0).name());
+  EXPECT_THROW(ParseProtoText("frob: 1", "net", &net), Error);
+}
+
+TEST(ProtoText, SaysWhatIsWrongWithAFile) {
+  NetParameter net;
+  const auto read = [&](const std::string& name) {
+    return ErrorOf([&] { ReadProtoFromTextFileOrDie(name, &net); });
+  };
+  ExpectContains(read("/no/such/file.prototxt"), "/no/such/file.prototxt: cannot be opened (No such");
+  ExpectContains(read("/"), "/: is a directory");
+  ExpectContains(read(NewFile("")), "the file is empty");
+  ExpectContains(read(NewFile(std::string("\n\5lenet\242\6\4\n\2a\0", 14))), "byte 1 is no text");
+  ExpectContains(read(NewFile("\x89HDF\r\n\x1a\n....")), "an HDF5 file");
+  ExpectContains(read(NewFile("version https://git-lfs.github.com/spec/v1\n")), "git lfs pull");
+  ExpectContains(read(NewFile("<!DOCTYPE html><html></html>")), "a web page");
+  EXPECT_FALSE(ReadProtoFromTextFile("/no/such/file.prototxt", &net));
+}
+
+TEST(ProtoText, SkipsAByteOrderMark) {
+  NetParameter net;
+  ASSERT_TRUE(ReadProtoFromTextFile(NewFile("\xef\xbb\xbfname: 'a'"), &net));
+  EXPECT_EQ("a", net.name());
+}
+
+TEST(ProtoText, ReadsWhatItWrites) {
+  NetParameter net;
+  net.set_name("lenet");
+  net.add_layer()->set_forward_type(FLOAT16);
+  net.mutable_layer(0)->mutable_clip_param()->set_min(1);  // max, which is required, is missing
+  std::string name;
+  MakeTempFilename(&name);
+  net.mutable_layer(0)->mutable_clip_param()->set_max(2);
+  WriteProtoToTextFile(net, name);
+  NetParameter read;
+  ReadProtoFromTextFileOrDie(name, &read);
+  EXPECT_EQ(net.DebugString(), read.DebugString());
+  ExpectContains(ReadFile(name), "forward_type: FLOAT16");
+}
+
+TEST(ProtoText, ReportsARequiredFieldThatIsMissing) {
+  ExpectContains(ErrorOfText("layer { clip_param { min: 1 } }"), "max");
+}
+
+TEST(AtomicFile, ReplacesOnlyWhenCommitted) {
+  const std::string name = NewFile("old");
+  {
+    AtomicFile file(name);
+    file.Write("new", 3);
+  }
+  EXPECT_EQ("old", ReadFile(name));
+  AtomicFile file(name);
+  file.Write("ne", 2);
+  file.Write("w", 1);
+  EXPECT_EQ("old", ReadFile(name));
+  file.Commit();
+  EXPECT_EQ("new", ReadFile(name));
+  EXPECT_EQ(3u, file.size());
+}
+
+/// Limits the size of files that the process may write, as a full disk would.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit = {bytes, old_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit old_;
+};
+
+TEST(AtomicFile, LeavesTheOldFileWhenThereIsNoSpace) {
+  const std::string name = NewFile("old");
+  BlobProto blob;
+  for (int i = 0; i < 1000000; ++i) blob.add_data(i);
+  std::string message;
+  {
+    FileSizeLimit limit(100000);
+    message = ErrorOf([&] { WriteProtoToBinaryFile(blob, name); });
+  }
+  ExpectContains(message, name + ": writing failed");
+  ExpectContains(message, "free space");
+  EXPECT_EQ("old", ReadFile(name));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(name).parent_path())) {
+    files += entry.exists();
+  }
+  EXPECT_EQ(1, files) << "a temporary file was left";
+}
+
+TEST(AtomicFile, ReportsADeviceThatIsFull) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  NetParameter net;
+  net.set_name("a");
+  ExpectContains(ErrorOf([&] { WriteProtoToTextFile(net, "/dev/full"); }), "/dev/full: writing");
+}
+
+TEST(AtomicFile, NamesTheDirectoryThatIsMissing) {
+  ExpectContains(ErrorOf([] { AtomicFile file("/no/such/place/a.caffemodel"); }),
+                 "create the directory /no/such/place first");
+}
+
+TEST(AtomicFile, FollowsSymbolicLinks) {
+  const std::string name = NewFile("old");
+  const std::string link = name + ".link";
+  std::filesystem::create_symlink(name, link);
+  AtomicFile file(link);
+  file.Write("new", 3);
+  file.Commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ("new", ReadFile(name));
+}
+
+}  // namespace
+}  // namespace caffe
