@@ -30,7 +30,7 @@ class Workspace {
     T* data_;
   };
 
-  Workspace() = default;
+  Workspace();
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -82,6 +82,7 @@ class Context {
   Settings settings_;
   std::unique_ptr<Caffe::RNG> random_;
   Workspace workspace_;
+  std::shared_ptr<Device> stream_device_;  // outlives its stream
   std::unique_ptr<Stream> stream_;
   unsigned device_generation_ = 0;
   Caffe face_;

@@ -130,6 +130,30 @@ struct float16 {
       : bits(half_detail::Round<5>(half_detail::RoundingSource(value))) {}
 
   static constexpr float16 FromBits(uint16_t bits) { return float16(bits, Raw()); }
+#if defined(__FLT16_MANT_DIG__)
+  float16(_Float16 value) { std::memcpy(&bits, &value, sizeof(bits)); }  // NOLINT
+  explicit operator _Float16() const {
+    _Float16 value;
+    std::memcpy(&value, &bits, sizeof(bits));
+    return value;
+  }
+#endif
+  /// From and to another library's binary16 class (CUDA's __half, Eigen::half), which is 16 bits
+  /// of the same format.
+  template <typename Other>
+  static float16 From(const Other& other) {
+    static_assert(sizeof(Other) == 2 && std::is_class<Other>::value, "not a 16-bit float class");
+    float16 value;
+    std::memcpy(&value.bits, static_cast<const void*>(&other), sizeof(value.bits));
+    return value;
+  }
+  template <typename Other>
+  Other To() const {
+    static_assert(sizeof(Other) == 2 && std::is_class<Other>::value, "not a 16-bit float class");
+    Other other;
+    std::memcpy(static_cast<void*>(&other), &bits, sizeof(bits));
+    return other;
+  }
 
   explicit operator float() const { return half_detail::WidenHalf(bits); }
   template <typename T, half_detail::IfArithmetic<T> = 0>
@@ -164,6 +188,79 @@ struct bfloat16 {
   constexpr bfloat16(uint16_t pattern, Raw) : bits(pattern) {}
 };
 
+// Arithmetic in float, rounded once.
+#define CAFFE_HALF_OPERATORS(Half)                                                       \
+  inline Half operator-(Half x) { return Half::FromBits(x.bits ^ 0x8000); }              \
+  inline Half operator+(Half x, Half y) { return Half(float(x) + float(y)); }            \
+  inline Half operator-(Half x, Half y) { return Half(float(x) - float(y)); }            \
+  inline Half operator*(Half x, Half y) { return Half(float(x) * float(y)); }            \
+  inline Half operator/(Half x, Half y) { return Half(float(x) / float(y)); }            \
+  inline Half& operator+=(Half& x, Half y) { return x = x + y; }                         \
+  inline Half& operator-=(Half& x, Half y) { return x = x - y; }                         \
+  inline Half& operator*=(Half& x, Half y) { return x = x * y; }                         \
+  inline Half& operator/=(Half& x, Half y) { return x = x / y; }                         \
+  inline bool operator==(Half x, Half y) { return float(x) == float(y); }                \
+  inline bool operator!=(Half x, Half y) { return float(x) != float(y); }                \
+  inline bool operator<(Half x, Half y) { return float(x) < float(y); }                  \
+  inline bool operator>(Half x, Half y) { return float(x) > float(y); }                  \
+  inline bool operator<=(Half x, Half y) { return float(x) <= float(y); }                \
+  inline bool operator>=(Half x, Half y) { return float(x) >= float(y); }                \
+  inline bool isnan(Half x) { return float(x) != float(x); }                             \
+  inline bool isinf(Half x) { return x == Half(1e39) || x == Half(-1e39); }              \
+  inline bool isfinite(Half x) { return !isnan(x) && !isinf(x); }                        \
+  template <typename Char, typename Traits>                                              \
+  std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& stream, \
+                                               Half x) {                                 \
+    return stream << float(x);                                                           \
+  }
+CAFFE_HALF_OPERATORS(float16)
+CAFFE_HALF_OPERATORS(bfloat16)
+#undef CAFFE_HALF_OPERATORS
+
 }  // namespace caffe
+
+namespace std {
+
+/// What float16 and bfloat16 have in common; `mantissa_bits` are those stored.
+template <typename Half, int mantissa_bits, int least_exponent, uint16_t largest>
+class caffe_half_limits {
+ public:
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = true;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool is_iec559 = true;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr bool has_infinity = true;
+  static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = true;
+  static constexpr float_denorm_style has_denorm = denorm_present;
+  static constexpr float_round_style round_style = round_to_nearest;
+  static constexpr int radix = 2;
+  static constexpr int digits = mantissa_bits + 1;
+  static constexpr int min_exponent = least_exponent + 1;
+  static constexpr int max_exponent = 1 - least_exponent + 1;
+  static constexpr Half min() { return Half::FromBits(1 << mantissa_bits); }
+  static constexpr Half max() { return Half::FromBits(largest); }
+  static constexpr Half lowest() { return Half::FromBits(largest | 0x8000); }
+  static constexpr Half epsilon() {
+    return Half::FromBits((-least_exponent + 1 - mantissa_bits) << mantissa_bits);
+  }
+  static constexpr Half infinity() { return Half::FromBits(largest + 1); }
+  static constexpr Half quiet_NaN() {
+    return Half::FromBits((largest + 1) | (1 << (mantissa_bits - 1)));
+  }
+  static constexpr Half denorm_min() { return Half::FromBits(1); }
+};
+
+template <>
+class numeric_limits<caffe::float16>
+    : public caffe_half_limits<caffe::float16, 10, -14, 0x7bff> {};
+template <>
+class numeric_limits<caffe::bfloat16>
+    : public caffe_half_limits<caffe::bfloat16, 7, -126, 0x7f7f> {};
+
+}  // namespace std
 
 #endif  // CAFFE_FLOAT16_HPP_

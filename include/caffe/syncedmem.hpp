@@ -43,6 +43,10 @@ class SyncedMemory {
   void* overwrite_cpu_data();
   void* overwrite_gpu_data();
 
+  /// As overwrite_cpu_data, but keeps the stamp: for a Tensor that fills in a conversion of
+  /// something newer and sets the stamp when it is complete.
+  void* fill_cpu_data();
+
   /// Uses memory of the caller's (`size()` bytes) instead of its own. `keep_alive`, if given, is
   /// held as long as the memory is used.
   void set_cpu_data(void* data) { set_cpu_data(data, nullptr); }

@@ -124,10 +124,13 @@ class Tensor {
     Layout layout;
     boost::shared_ptr<SyncedMemory> memory;
     std::atomic<bool> handed_out{false};
+    std::atomic<uint64_t> converted_stamp{0};  // the stamp that a conversion gave it
     Slot* next = nullptr;
     bool IsPlain(ElementType wanted) const {
       return type == wanted && layout.kind == Layout::PLAIN;
     }
+    // False for a copy that a conversion made: it may be rounded.
+    bool IsWritten() const { return memory->stamp() != converted_stamp; }
   };
 
   Slot* Find(ElementType type, const Layout& layout) const;

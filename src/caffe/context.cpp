@@ -21,6 +21,8 @@ struct Workspace::Block {
   bool in_use;
 };
 
+Workspace::Workspace() = default;
+
 Workspace::~Workspace() {
   for (Block& block : blocks_) FreeHost(block.data, block.size, block.owner);
 }
@@ -91,7 +93,9 @@ void Context::set_random_seed(unsigned int seed) { random_.reset(new Caffe::RNG(
 Stream& Context::stream() {
   if (!stream_ || device_generation_ != DeviceGeneration()) {
     device_generation_ = DeviceGeneration();
-    stream_ = CurrentDevice()->CreateStream();
+    stream_.reset();
+    stream_device_ = CurrentDevice();
+    stream_ = stream_device_->CreateStream();
   }
   return *stream_;
 }

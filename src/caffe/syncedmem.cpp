@@ -102,11 +102,15 @@ void* SyncedMemory::mutable_gpu_data() {
 }
 
 void* SyncedMemory::overwrite_cpu_data() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    AllocateCpu();
-  }
+  fill_cpu_data();
   MarkWritten(HEAD_AT_CPU);
+  return cpu_data_;
+}
+
+void* SyncedMemory::fill_cpu_data() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  AllocateCpu();
+  head_.store(HEAD_AT_CPU, std::memory_order_release);
   return cpu_data_;
 }
 

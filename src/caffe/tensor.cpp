@@ -122,7 +122,10 @@ Tensor::Slot& Tensor::FindOrAdd(ElementType type, const Layout& layout) {
 Tensor::Slot* Tensor::Newest() const {
   Slot* newest = nullptr;
   for (Slot* slot = slots_.load(std::memory_order_acquire); slot; slot = slot->next) {
-    if (!newest || slot->memory->stamp() > newest->memory->stamp()) newest = slot;
+    if (!newest || slot->memory->stamp() > newest->memory->stamp() ||
+        (slot->memory->stamp() == newest->memory->stamp() && slot->IsWritten())) {
+      newest = slot;
+    }
   }
   return newest;
 }
@@ -143,6 +146,7 @@ Tensor::Slot& Tensor::UpToDate(ElementType type, const Layout& layout) {
   const uint64_t stamp = source.memory->stamp();
   if (target.memory->stamp() != stamp) {
     ConvertInto(target, source);
+    target.converted_stamp = stamp;
     target.memory->set_stamp(stamp);
   }
   return target;
@@ -158,21 +162,22 @@ void Tensor::ConvertInto(Slot& target, Slot& source) {
     const AffineParameters& from = source.type == ElementType::INT8 ? int8_ : uint8_;
     const AffineParameters& to = target.type == ElementType::INT8 ? int8_ : uint8_;
     kernels::Convert(count_, source.type, source.memory->cpu_data(), from.scale, from.zero_point,
-                     target.type, target.memory->overwrite_cpu_data(), to.scale, to.zero_point);
+                     target.type, target.memory->fill_cpu_data(), to.scale, to.zero_point);
   } else if (same_type && to_plain) {
     DispatchBits(SizeOf(source.type), [&](auto bits) {
       Unpack<decltype(bits)>(source.layout, source.memory->cpu_data(),
-                             target.memory->overwrite_cpu_data());
+                             target.memory->fill_cpu_data());
     });
   } else if (same_type && from_plain) {
     DispatchBits(SizeOf(source.type), [&](auto bits) {
       Pack<decltype(bits)>(target.layout, count_, source.memory->cpu_data(),
-                           target.memory->overwrite_cpu_data());
+                           target.memory->fill_cpu_data());
     });
   } else {
     const uint64_t stamp = source.memory->stamp();
     Slot& plain = FindOrAdd(from_plain ? target.type : source.type, Layout());
     ConvertInto(plain, source);
+    plain.converted_stamp = stamp;
     plain.memory->set_stamp(stamp);
     ConvertInto(target, plain);
   }

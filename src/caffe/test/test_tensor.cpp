@@ -54,6 +54,7 @@ TEST(Tensor, ReadingLeavesTheTruthAlone) {
   Read<float16>(tensor);
   EXPECT_EQ(tensor.newest_type(), kFloat);
   EXPECT_EQ(Read<float>(tensor)[0], 1.f + 1.f / 4096);
+  EXPECT_EQ(Read<double>(tensor)[0], 1. + 1. / 4096) << "converted from what was written";
 }
 
 TEST(Tensor, ATensorOfOneTypeNeverAllocatesAnother) {
@@ -204,7 +205,8 @@ TEST(TensorThreads, AConversionHappensOnceAndAllReadersSeeIt) {
 TEST(TensorOnDevice, ConvertsWhatWasWrittenOnTheDevice) {
   FakeDevice::Installed device;
   Tensor tensor(2, kFloat);
-  static_cast<float*>(tensor.mutable_gpu_data(kFloat))[1] = 3.f;
+  float* on_device = static_cast<float*>(tensor.overwrite_gpu_data(kFloat));
+  on_device[0] = on_device[1] = 3.f;
   EXPECT_EQ(float(Read<float16>(tensor)[1]), 3.f);
   EXPECT_EQ(static_cast<const float16*>(tensor.gpu_data(kHalf))[1].bits, float16(3.f).bits);
 }

@@ -1,0 +1,79 @@
+#ifndef CAFFE_BASE_CONVOLUTION_LAYER_HPP_
+#define CAFFE_BASE_CONVOLUTION_LAYER_HPP_
+
+#include <vector>
+
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/layer.hpp"
+
+namespace caffe {
+
+/// What Convolution and Deconvolution have in common: reading convolution_param, the parameters
+/// (weights, and a bias unless bias_term is false), and products for one image at a time.
+///
+/// Bottoms: (outer axes, channels, spatial axes). The outer axes, before `axis`, are images that
+/// share nothing; there may be any number of spatial axes.
+template <typename Dtype>
+class BaseConvolutionLayer : public Layer<Dtype> {
+ public:
+  explicit BaseConvolutionLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+
+  int MinBottomBlobs() const override { return 1; }
+  int MinTopBlobs() const override { return 1; }
+  bool EqualNumBottomTopBlobs() const override { return true; }
+
+ protected:
+  // Products for one image in Dtype, under the names that subclasses written for Caffe call. The
+  // weight and bias gradients are added to what is there.
+  void forward_cpu_gemm(const Dtype* input, const Dtype* weights, Dtype* output,
+                        bool skip_im2col = false);
+  void forward_cpu_bias(Dtype* output, const Dtype* bias);
+  void backward_cpu_gemm(const Dtype* output, const Dtype* weights, Dtype* input);
+  void weight_cpu_gemm(const Dtype* input, const Dtype* output, Dtype* weights);
+  void backward_cpu_bias(Dtype* bias, const Dtype* input);
+
+  /// The extent of the input of a product along spatial axis `i` (from 1; 0 is the channels).
+  int input_shape(int i) const { return (*bottom_shape_)[channel_axis_ + i]; }
+  /// True if the layer's input is the output of the product: Deconvolution.
+  virtual bool reverse_dimensions() = 0;
+  /// Sets output_shape_: the extents of the top's spatial axes.
+  virtual void compute_output_shape() = 0;
+
+  /// True if `engine` asks for the plain loops of the definition.
+  bool reference_engine() const;
+
+  Blob<int> kernel_shape_, stride_, pad_, dilation_;  // one value per spatial axis
+  Blob<int> conv_input_shape_;                        // channels, spatial extents of the product
+  vector<int> col_buffer_shape_;
+  vector<int> output_shape_;
+  const vector<int>* bottom_shape_ = nullptr;
+
+  int num_spatial_axes_ = 0;
+  int bottom_dim_ = 0;  // elements of one image
+  int top_dim_ = 0;
+  int channel_axis_ = 0;
+  int num_ = 0;  // images
+  int channels_ = 0;
+  int group_ = 1;
+  int out_spatial_dim_ = 0;
+  int weight_offset_ = 0;
+  int num_output_ = 0;
+  bool bias_term_ = true;
+  bool is_1x1_ = false;
+  bool force_nd_im2col_ = false;
+
+  /// The product's sizes, seen from the side of Convolution.
+  kernels::ConvolutionShape shape_;
+};
+
+/// kernel_size, stride, pad and dilation of `param` as one value per spatial axis; checked.
+struct ConvolutionGeometry {
+  vector<int> kernel, stride, pad, dilation;
+};
+ConvolutionGeometry ReadConvolutionGeometry(const ConvolutionParameter& param, int spatial_axes);
+
+}  // namespace caffe
+
+#endif  // CAFFE_BASE_CONVOLUTION_LAYER_HPP_

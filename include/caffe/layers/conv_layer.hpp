@@ -1,0 +1,35 @@
+#ifndef CAFFE_CONV_LAYER_HPP_
+#define CAFFE_CONV_LAYER_HPP_
+
+#include <vector>
+
+#include "caffe/layers/base_conv_layer.hpp"
+
+namespace caffe {
+
+/// y[n, o, p] = bias[o] + sum over c, k of w[o, c, k] x[n, c, stride p - pad + dilation k], in
+/// `group` independent parts of channels and outputs; any number of spatial axes.
+///
+/// Bottom (N, C, spatial...), top (N, num_output, (in + 2 pad - dilation (kernel - 1) - 1) / stride
+/// + 1, ...). Parameters: weights (num_output, C / group, kernel...), bias (num_output).
+template <typename Dtype>
+class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
+ public:
+  explicit ConvolutionLayer(const LayerParameter& param) : BaseConvolutionLayer<Dtype>(param) {}
+  const char* type() const override { return "Convolution"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+  bool reverse_dimensions() override { return false; }
+  void compute_output_shape() override;
+
+ private:
+  template <typename T, typename D>
+  void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_CONV_LAYER_HPP_

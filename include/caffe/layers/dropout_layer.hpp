@@ -1,0 +1,37 @@
+#ifndef CAFFE_DROPOUT_LAYER_HPP_
+#define CAFFE_DROPOUT_LAYER_HPP_
+
+#include <cstdint>
+#include <vector>
+
+#include "caffe/layers/neuron_layer.hpp"
+
+namespace caffe {
+
+/// In the TRAIN phase each element is set to 0 with probability dropout_ratio and divided by
+/// 1 - dropout_ratio otherwise; in the TEST phase nothing happens. May be in place.
+/// Srivastava et al. 2014.
+template <typename Dtype>
+class DropoutLayer : public NeuronLayer<Dtype> {
+ public:
+  explicit DropoutLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  const char* type() const override { return "Dropout"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+
+  Dtype threshold_ = 0;  ///< the probability of an element to be dropped
+  Dtype scale_ = 1;      ///< what the others are multiplied by
+
+ private:
+  void DrawMask(size_t count);
+
+  vector<uint8_t> mask_;  // 1: kept
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_DROPOUT_LAYER_HPP_

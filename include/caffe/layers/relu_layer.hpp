@@ -1,0 +1,25 @@
+#ifndef CAFFE_RELU_LAYER_HPP_
+#define CAFFE_RELU_LAYER_HPP_
+
+#include <vector>
+
+#include "caffe/layers/neuron_layer.hpp"
+
+namespace caffe {
+
+/// y = max(x, 0) + negative_slope * min(x, 0). May be in place.
+template <typename Dtype>
+class ReLULayer : public NeuronLayer<Dtype> {
+ public:
+  explicit ReLULayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
+  const char* type() const override { return "ReLU"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_RELU_LAYER_HPP_

@@ -1,0 +1,45 @@
+#ifndef CAFFE_SOFTMAX_WITH_LOSS_LAYER_HPP_
+#define CAFFE_SOFTMAX_WITH_LOSS_LAYER_HPP_
+
+#include <vector>
+
+#include "caffe/layers/loss_layer.hpp"
+
+namespace caffe {
+
+/// The multinomial logistic loss of the softmax of the logits: -sum of log p[label] / normalizer.
+///
+/// Bottoms: logits (N, C, inner...), labels (N, inner...), whole numbers in [0, C) or
+/// loss_param.ignore_label. Tops: the loss; with a second one, the probabilities. Labels smoothed
+/// by e (NVCaffe's loss_param.label_smoothing) count 1 - e for the label and e / C for each class.
+/// Logarithms are taken of the logits, in float: log p = x - log sum exp x.
+template <typename Dtype>
+class SoftmaxWithLossLayer : public LossLayer<Dtype> {
+ public:
+  explicit SoftmaxWithLossLayer(const LayerParameter& param) : LossLayer<Dtype>(param) {}
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  const char* type() const override { return "SoftmaxWithLoss"; }
+  int ExactNumTopBlobs() const override { return -1; }
+  int MinTopBlobs() const override { return 1; }
+  int MaxTopBlobs() const override { return 2; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+
+  Blob<Dtype> prob_;  ///< the probabilities, in Dtype
+  bool has_ignore_label_ = false;
+  int ignore_label_ = 0;
+  LossParameter_NormalizationMode normalization_ = LossParameter_NormalizationMode_VALID;
+  float label_smoothing_ = 0;
+  int softmax_axis_ = 1, outer_num_ = 0, inner_num_ = 0;
+
+ private:
+  int LabelAt(const Dtype* labels, int index, int classes) const;
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_SOFTMAX_WITH_LOSS_LAYER_HPP_

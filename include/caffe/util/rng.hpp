@@ -1,0 +1,35 @@
+#ifndef CAFFE_UTIL_RNG_HPP_
+#define CAFFE_UTIL_RNG_HPP_
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int.hpp>
+#include <iterator>
+#include <utility>
+
+#include "caffe/common.hpp"
+
+namespace caffe {
+
+typedef boost::mt19937 rng_t;
+
+/// The calling thread's generator.
+inline rng_t* caffe_rng() { return static_cast<rng_t*>(Caffe::rng_stream().generator()); }
+
+/// Puts [begin, end) in random order (Fisher and Yates, from the end), with Caffe's draws.
+template <typename RandomAccessIterator, typename RandomGenerator>
+void shuffle(RandomAccessIterator begin, RandomAccessIterator end, RandomGenerator* generator) {
+  using Difference = typename std::iterator_traits<RandomAccessIterator>::difference_type;
+  for (Difference last = std::distance(begin, end) - 1; last > 0; --last) {
+    boost::uniform_int<Difference> choose(0, last);
+    std::iter_swap(begin + last, begin + choose(*generator));
+  }
+}
+
+template <typename RandomAccessIterator>
+void shuffle(RandomAccessIterator begin, RandomAccessIterator end) {
+  shuffle(begin, end, caffe_rng());
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_UTIL_RNG_HPP_

@@ -1,0 +1,268 @@
+#include "caffe/kernels/blas.hpp"
+
+#include <cblas.h>
+
+#include <memory>
+
+#include "chunks.hpp"
+#include "vector_kernels.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+CBLAS_TRANSPOSE Transposition(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+
+void CblasGemm(bool ta, bool tb, int m, int n, int k, float alpha, const float* a, int lda,
+               const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(CblasRowMajor, Transposition(ta), Transposition(tb), m, n, k, alpha, a, lda, b, ldb,
+              beta, c, ldc);
+}
+void CblasGemm(bool ta, bool tb, int m, int n, int k, double alpha, const double* a, int lda,
+               const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(CblasRowMajor, Transposition(ta), Transposition(tb), m, n, k, alpha, a, lda, b, ldb,
+              beta, c, ldc);
+}
+void CblasGemv(bool transpose, int m, int n, float alpha, const float* a, const float* x,
+               float beta, float* y) {
+  cblas_sgemv(CblasRowMajor, Transposition(transpose), m, n, alpha, a, n, x, 1, beta, y, 1);
+}
+void CblasGemv(bool transpose, int m, int n, double alpha, const double* a, const double* x,
+               double beta, double* y) {
+  cblas_dgemv(CblasRowMajor, Transposition(transpose), m, n, alpha, a, n, x, 1, beta, y, 1);
+}
+
+/// Scratch of one call; uninitialised.
+template <typename T>
+std::unique_ptr<T[]> Scratch(size_t count) {
+  return std::unique_ptr<T[]>(new T[count]);
+}
+
+/// A rows x columns piece of a stored matrix as C, one row behind another where it is widened.
+template <typename C, typename T>
+class Panel {
+ public:
+  Panel(const T* matrix, int stride, int rows, int columns) {
+    if constexpr (std::is_same<C, T>::value) {
+      data_ = matrix;
+      stride_ = stride;
+    } else {
+      widened_ = Scratch<C>(size_t(rows) * columns);
+      ParallelFor(rows, std::max<size_t>(1, kLoopGrain / std::max(columns, 1)),
+                  [&](size_t begin, size_t end) {
+                    for (size_t row = begin; row < end; ++row) {
+                      Convert(columns, matrix + row * stride, widened_.get() + row * columns);
+                    }
+                  });
+      data_ = widened_.get();
+      stride_ = columns;
+    }
+  }
+  const C* data() const { return data_; }
+  int stride() const { return stride_; }
+
+ private:
+  const C* data_;
+  int stride_;
+  std::unique_ptr<C[]> widened_;
+};
+
+/// The piece of op(matrix), of `rows` rows, with columns [column, column + columns); as stored.
+template <typename C, typename T>
+Panel<C, T> ColumnsOf(bool transpose, const T* matrix, int stride, int rows, int column,
+                      int columns) {
+  return transpose ? Panel<C, T>(matrix + size_t(column) * stride, stride, columns, rows)
+                   : Panel<C, T>(matrix + column, stride, rows, columns);
+}
+template <typename C, typename T>
+Panel<C, T> RowsOf(bool transpose, const T* matrix, int stride, int row, int rows, int columns) {
+  return transpose ? Panel<C, T>(matrix + row, stride, columns, rows)
+                   : Panel<C, T>(matrix + size_t(row) * stride, stride, rows, columns);
+}
+
+// Elements of widened scratch for one piece of the result's columns.
+constexpr int64_t kPanelElements = 1 << 18;
+
+}  // namespace
+
+// The result is computed a band of columns at a time when anything has to be widened or narrowed,
+// so that scratch is bounded by one operand and a band, not by the matrices.
+template <typename A, typename B, typename C>
+void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorType<C> alpha,
+          const A* a, int lda, const B* b, int ldb, AccumulatorType<C> beta, C* c, int ldc) {
+  using F = AccumulatorType<C>;
+  if (m == 0 || n == 0) return;
+  constexpr bool kPlain = std::is_same<A, F>::value && std::is_same<B, F>::value &&
+                          std::is_same<C, F>::value;
+  if constexpr (kPlain) {
+    CblasGemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  } else {
+    const Panel<F, A> left = RowsOf<F>(transpose_a, a, lda, 0, m, k);
+    const int64_t rows = std::max(1, std::max(k, m));
+    const int band = static_cast<int>(std::max<int64_t>(64, kPanelElements / rows));
+    std::unique_ptr<F[]> result;
+    if (!std::is_same<C, F>::value) result = Scratch<F>(size_t(m) * std::min(band, n));
+    for (int column = 0; column < n; column += band) {
+      const int columns = std::min(band, n - column);
+      const Panel<F, B> right = ColumnsOf<F>(transpose_b, b, ldb, k, column, columns);
+      if constexpr (std::is_same<C, F>::value) {
+        CblasGemm(transpose_a, transpose_b, m, columns, k, alpha, left.data(), left.stride(),
+                  right.data(), right.stride(), beta, c + column, ldc);
+      } else {
+        if (beta != F(0)) {
+          for (int i = 0; i < m; ++i) {
+            Convert(columns, c + size_t(i) * ldc + column, result.get() + size_t(i) * columns);
+          }
+        }
+        CblasGemm(transpose_a, transpose_b, m, columns, k, alpha, left.data(), left.stride(),
+                  right.data(), right.stride(), beta, result.get(), columns);
+        for (int i = 0; i < m; ++i) {
+          Convert(columns, result.get() + size_t(i) * columns, c + size_t(i) * ldc + column);
+        }
+      }
+    }
+  }
+}
+
+template <typename A, typename X, typename Y>
+void Gemv(bool transpose, int m, int n, AccumulatorType<Y> alpha, const A* a, const X* x,
+          AccumulatorType<Y> beta, Y* y) {
+  using F = AccumulatorType<Y>;
+  const int inputs = transpose ? m : n;
+  const int outputs = transpose ? n : m;
+  if (outputs == 0) return;
+  if constexpr (std::is_same<A, F>::value && std::is_same<X, F>::value &&
+                std::is_same<Y, F>::value) {
+    if (beta == F(0)) std::fill_n(y, outputs, F(0));
+    if (inputs > 0) CblasGemv(transpose, m, n, alpha, a, x, beta, y);
+  } else {
+    const Panel<F, X> vector(x, inputs, 1, inputs);
+    std::unique_ptr<F[]> result = Scratch<F>(outputs);
+    if (beta == F(0)) {
+      std::fill_n(result.get(), outputs, F(0));
+    } else {
+      Convert(outputs, y, result.get());
+      for (int i = 0; i < outputs; ++i) result[i] *= beta;
+    }
+    const int band = static_cast<int>(std::max<int64_t>(1, kPanelElements / std::max(n, 1)));
+    for (int row = 0; row < m; row += band) {
+      const int rows = std::min(band, m - row);
+      const Panel<F, A> matrix(a + size_t(row) * n, n, rows, n);
+      const F* in = vector.data() + (transpose ? row : 0);
+      F* out = result.get() + (transpose ? 0 : row);
+      CblasGemv(transpose, rows, n, alpha, matrix.data(), in, F(1), out);
+    }
+    Convert(outputs, result.get(), y);
+  }
+}
+
+namespace {
+
+/// The sum of `term` over the chunks, one partial sum a part, added up in order.
+template <typename Term>
+double SumOverChunks(size_t n, Term&& term) {
+  std::vector<double> partial(std::max<size_t>(1, ParallelParts(n, kLoopGrain)), 0.);
+  ParallelParts(n, kLoopGrain, [&](size_t part, size_t begin, size_t end) {
+    double sum = 0;
+    for (size_t offset = begin; offset < end; offset += kChunk) {
+      sum += term(offset, std::min(kChunk, end - offset));
+    }
+    partial[part] = sum;
+  });
+  double total = 0;
+  for (double sum : partial) total += sum;
+  return total;
+}
+
+template <typename T>
+double Reduce(size_t n, const T* x, double (*reduce)(size_t, const LoopType<T>*)) {
+  return SumOverChunks(n, [&](size_t offset, size_t length) {
+    InputChunk<LoopType<T>, T> in;
+    return reduce(length, in.Load(x + offset, length));
+  });
+}
+
+}  // namespace
+
+template <typename T>
+double Sum(size_t n, const T* x) {
+  return Reduce(n, x, Loops<LoopType<T>>().sum);
+}
+template <typename T>
+double Asum(size_t n, const T* x) {
+  return Reduce(n, x, Loops<LoopType<T>>().absolute_sum);
+}
+template <typename T>
+double Sumsq(size_t n, const T* x) {
+  return Reduce(n, x, Loops<LoopType<T>>().square_sum);
+}
+template <typename T>
+double Dot(size_t n, const T* x, const T* z) {
+  const auto dot = Loops<LoopType<T>>().dot;
+  return SumOverChunks(n, [&](size_t offset, size_t length) {
+    InputChunk<LoopType<T>, T> left, right;
+    return dot(length, left.Load(x + offset, length), right.Load(z + offset, length));
+  });
+}
+
+template <typename X, typename Y>
+void Axpby(size_t n, AccumulatorType<Y> a, const X* x, AccumulatorType<Y> b, Y* y) {
+  using F = LoopType<X, Y>;
+  const auto axpby = Loops<F>().axpby;
+  ForEachChunk(n, [&](size_t offset, size_t length) {
+    InputChunk<F, X> in;
+    OutputChunk<F, Y> out;
+    F* target = b == AccumulatorType<Y>(0) ? out.Begin(y + offset) : out.Load(y + offset, length);
+    axpby(length, a, in.Load(x + offset, length), b, target);
+    out.Store(y + offset, length);
+  });
+}
+
+template <typename X, typename Y>
+void Axpy(size_t n, AccumulatorType<Y> a, const X* x, Y* y) {
+  Axpby(n, a, x, AccumulatorType<Y>(1), y);
+}
+
+template <typename T>
+void Scal(size_t n, AccumulatorType<T> a, T* x) {
+  Axpby(n, a, x, AccumulatorType<T>(0), x);
+}
+
+#define CAFFE_GEMM(A, B, C)                                                                     \
+  template void Gemm(bool, bool, int, int, int, AccumulatorType<C>, const A*, int, const B*, int, \
+                     AccumulatorType<C>, C*, int);                                              \
+  template void Gemv(bool, int, int, AccumulatorType<C>, const A*, const B*, AccumulatorType<C>, C*)
+CAFFE_GEMM(double, double, double);
+CAFFE_GEMM(float, float, float);
+CAFFE_GEMM(float, float, float16);
+CAFFE_GEMM(float, float16, float);
+CAFFE_GEMM(float, float16, float16);
+CAFFE_GEMM(float16, float, float);
+CAFFE_GEMM(float16, float, float16);
+CAFFE_GEMM(float16, float16, float);
+CAFFE_GEMM(float16, float16, float16);
+#undef CAFFE_GEMM
+
+#define CAFFE_SUMS(T)                                 \
+  template double Sum(size_t, const T*);              \
+  template double Asum(size_t, const T*);             \
+  template double Sumsq(size_t, const T*);            \
+  template double Dot(size_t, const T*, const T*);    \
+  template void Scal(size_t, AccumulatorType<T>, T*)
+CAFFE_SUMS(float);
+CAFFE_SUMS(double);
+CAFFE_SUMS(float16);
+#undef CAFFE_SUMS
+
+#define CAFFE_AXPBY(X, Y)                                                                   \
+  template void Axpy(size_t, AccumulatorType<Y>, const X*, Y*);                             \
+  template void Axpby(size_t, AccumulatorType<Y>, const X*, AccumulatorType<Y>, Y*)
+CAFFE_AXPBY(double, double);
+CAFFE_AXPBY(float, float);
+CAFFE_AXPBY(float, float16);
+CAFFE_AXPBY(float16, float);
+CAFFE_AXPBY(float16, float16);
+#undef CAFFE_AXPBY
+
+}  // namespace kernels
+}  // namespace caffe

@@ -1,0 +1,2 @@
+#define CAFFE_VECTOR_KERNELS kAvx2Kernels
+#include "vector_kernels.inc"

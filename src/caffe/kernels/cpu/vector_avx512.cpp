@@ -1,0 +1,2 @@
+#define CAFFE_VECTOR_KERNELS kAvx512Kernels
+#include "vector_kernels.inc"

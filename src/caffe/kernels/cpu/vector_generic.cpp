@@ -1,0 +1,2 @@
+#define CAFFE_VECTOR_KERNELS kGenericKernels
+#include "vector_kernels.inc"

@@ -1,0 +1,61 @@
+#ifndef CAFFE_KERNELS_CPU_VECTOR_KERNELS_HPP_
+#define CAFFE_KERNELS_CPU_VECTOR_KERNELS_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace caffe {
+namespace kernels {
+
+/// Serial loops over T = float or double. x, y, z are read, the last pointer is written; it may
+/// be one of the others.
+template <typename T>
+struct ArithmeticLoops {
+  void (*axpby)(size_t n, T a, const T* x, T b, T* y);          ///< y = a x + b y
+  void (*affine)(size_t n, T a, T b, const T* x, T* y);         ///< y = a x + b
+  void (*multiply_add)(size_t n, const T* a, const T* x, const T* b, T* y);  ///< y = a x + b
+  void (*add)(size_t n, const T* x, const T* z, T* y);
+  void (*subtract)(size_t n, const T* x, const T* z, T* y);
+  void (*multiply)(size_t n, const T* x, const T* z, T* y);
+  void (*divide)(size_t n, const T* x, const T* z, T* y);
+  void (*maximum)(size_t n, const T* x, const T* z, T* y);
+  void (*relu)(size_t n, T slope, const T* x, T* y);            ///< y = x > 0 ? x : slope x
+  void (*relu_gradient)(size_t n, T slope, const T* x, const T* dy, T* dx);
+  double (*sum)(size_t n, const T* x);
+  double (*absolute_sum)(size_t n, const T* x);
+  double (*square_sum)(size_t n, const T* x);
+  double (*dot)(size_t n, const T* x, const T* z);
+};
+
+/// Serial loops compiled once per instruction set (vector_kernels.inc).
+struct VectorKernels {
+  void (*half_to_float)(size_t n, const uint16_t* x, float* y);
+  void (*float_to_half)(size_t n, const float* x, uint16_t* y);
+  ArithmeticLoops<float> f32;
+  ArithmeticLoops<double> f64;
+};
+
+extern const VectorKernels kGenericKernels;
+#if defined(__x86_64__)
+extern const VectorKernels kAvx2Kernels;
+extern const VectorKernels kAvx512Kernels;
+#endif
+
+/// Those of the instruction set in use.
+const VectorKernels& ChosenKernels();
+
+template <typename T>
+const ArithmeticLoops<T>& Loops();
+template <>
+inline const ArithmeticLoops<float>& Loops<float>() {
+  return ChosenKernels().f32;
+}
+template <>
+inline const ArithmeticLoops<double>& Loops<double>() {
+  return ChosenKernels().f64;
+}
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CPU_VECTOR_KERNELS_HPP_

@@ -1,0 +1,184 @@
+#include "caffe/layers/base_conv_layer.hpp"
+
+#include <functional>
+
+#include "caffe/filler.hpp"
+#include "caffe/kernels/blas.hpp"
+
+namespace caffe {
+namespace {
+
+/// A field given once for all axes, once per axis, not at all, or as _h and _w for two axes.
+template <typename Field>
+vector<int> PerAxis(const char* name, const char* short_name, const Field& values, bool has_h, int h, bool has_w, int w,
+                    int axes, int otherwise, int least) {
+  vector<int> result;
+  if (has_h || has_w) {
+    const std::string both = Message(short_name, "_h and ", short_name, "_w");
+    Require(axes == 2, "convolution_param: ", both, " are for 2 spatial axes; the input has ", axes);
+    Require(values.size() == 0, "convolution_param: give ", name, " or ", both, ", not both");
+    Require(has_h && has_w, "convolution_param: give both ", both);
+    result = {h, w};
+  } else if (values.size() == 0) {
+    result.assign(axes, otherwise);
+  } else {
+    Require(values.size() == 1 || values.size() == axes, "convolution_param: ", name, " is given ", values.size(),
+            " times: give it once, or once for each of the ", axes, " spatial axes");
+    for (int i = 0; i < axes; ++i) result.push_back(values.Get(values.size() == 1 ? 0 : i));
+  }
+  for (int value : result) {
+    Require(value >= least, "convolution_param: ", name, " must be at least ", least, ", got ", value);
+  }
+  return result;
+}
+
+}  // namespace
+
+ConvolutionGeometry ReadConvolutionGeometry(const ConvolutionParameter& param, int axes) {
+  Require(param.kernel_size_size() > 0 || param.has_kernel_h() || param.has_kernel_w(),
+          "convolution_param: kernel_size is missing");
+  ConvolutionGeometry g;
+  g.kernel = PerAxis("kernel_size", "kernel", param.kernel_size(), param.has_kernel_h(), param.kernel_h(),
+                     param.has_kernel_w(), param.kernel_w(), axes, 0, 1);
+  g.stride = PerAxis("stride", "stride", param.stride(), param.has_stride_h(), param.stride_h(),
+                     param.has_stride_w(), param.stride_w(), axes, 1, 1);
+  g.pad = PerAxis("pad", "pad", param.pad(), param.has_pad_h(), param.pad_h(), param.has_pad_w(),
+                  param.pad_w(), axes, 0, 0);
+  g.dilation = PerAxis("dilation", "dilation", param.dilation(), false, 0, false, 0, axes, 1, 1);
+  return g;
+}
+
+namespace {
+
+void Store(const vector<int>& values, Blob<int>* blob) {
+  blob->Reshape(vector<int>(1, static_cast<int>(values.size())));
+  std::copy(values.begin(), values.end(), blob->mutable_cpu_data());
+}
+
+}  // namespace
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                             const vector<Blob<Dtype>*>&) {
+  const ConvolutionParameter& param = this->layer_param_.convolution_param();
+  force_nd_im2col_ = param.force_nd_im2col();
+  channel_axis_ = bottom[0]->CanonicalAxisIndex(param.axis());
+  num_spatial_axes_ = bottom[0]->num_axes() - channel_axis_ - 1;
+  const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, num_spatial_axes_);
+  shape_.kernel = geometry.kernel;
+  shape_.stride = geometry.stride;
+  shape_.pad = geometry.pad;
+  shape_.dilation = geometry.dilation;
+  Store(geometry.kernel, &kernel_shape_);
+  Store(geometry.stride, &stride_);
+  Store(geometry.pad, &pad_);
+  Store(geometry.dilation, &dilation_);
+
+  channels_ = bottom[0]->shape(channel_axis_);
+  num_output_ = param.num_output();
+  Require(num_output_ > 0, "convolution_param: num_output must be positive, got ", num_output_);
+  group_ = param.group();
+  Require(group_ > 0, "convolution_param: group must be positive, got ", group_);
+  Require(channels_ % group_ == 0, "convolution_param: group ", group_,
+          " does not divide the bottom's ", channels_, " channels");
+  Require(num_output_ % group_ == 0, "convolution_param: group ", group_,
+          " does not divide num_output ", num_output_);
+  shape_.channels = reverse_dimensions() ? num_output_ : channels_;
+  shape_.outputs = reverse_dimensions() ? channels_ : num_output_;
+  shape_.group = group_;
+  is_1x1_ = shape_.is_pointwise();
+
+  vector<int> weight_shape = {shape_.outputs, shape_.channels / group_};
+  weight_shape.insert(weight_shape.end(), geometry.kernel.begin(), geometry.kernel.end());
+  bias_term_ = param.bias_term();
+  if (this->blobs_.empty()) {
+    this->blobs_.emplace_back(new Blob<Dtype>(weight_shape));
+    FillBlob(param.weight_filler(), this->blobs_[0].get());
+    if (bias_term_) {
+      this->blobs_.emplace_back(new Blob<Dtype>(vector<int>(1, num_output_)));
+      FillBlob(param.bias_filler(), this->blobs_[1].get());
+    }
+  } else {
+    Require(this->blobs_.size() == 1u + bias_term_, "the layer has ", 1 + bias_term_,
+            " blob(s), not ", this->blobs_.size());
+    Require(this->blobs_[0]->shape() == weight_shape, "the weights have shape ",
+            this->blobs_[0]->shape_string(), " where ", ShapeString(weight_shape), " is needed");
+  }
+  weight_offset_ = this->blobs_[0]->count() / group_;
+  this->param_propagate_down_.resize(this->blobs_.size(), true);
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                          const vector<Blob<Dtype>*>& top) {
+  Require(bottom[0]->num_axes() == channel_axis_ + 1 + num_spatial_axes_,
+          "the number of spatial axes cannot change: there were ", num_spatial_axes_,
+          ", the bottom is now ", bottom[0]->shape_string());
+  Require(bottom[0]->shape(channel_axis_) == channels_, "the bottom has ",
+          bottom[0]->shape(channel_axis_), " channels where the weights are for ", channels_);
+  for (size_t i = 1; i < bottom.size(); ++i) {
+    Require(bottom[i]->shape() == bottom[0]->shape(), "all bottoms have one shape: bottom 0 is ",
+            bottom[0]->shape_string(), ", bottom ", i, " is ", bottom[i]->shape_string());
+  }
+  num_ = bottom[0]->count(0, channel_axis_);
+  bottom_shape_ = &bottom[0]->shape();
+  compute_output_shape();
+  vector<int> top_shape(bottom[0]->shape().begin(), bottom[0]->shape().begin() + channel_axis_);
+  top_shape.push_back(num_output_);
+  top_shape.insert(top_shape.end(), output_shape_.begin(), output_shape_.end());
+  for (Blob<Dtype>* blob : top) blob->Reshape(top_shape);
+
+  const vector<int> input(bottom[0]->shape().begin() + channel_axis_ + 1, bottom[0]->shape().end());
+  shape_.input = reverse_dimensions() ? output_shape_ : input;
+  shape_.output = reverse_dimensions() ? input : output_shape_;
+  out_spatial_dim_ = top[0]->count(channel_axis_ + 1);
+  bottom_dim_ = bottom[0]->count(channel_axis_);
+  top_dim_ = top[0]->count(channel_axis_);
+  vector<int> product_input = {shape_.channels};
+  product_input.insert(product_input.end(), shape_.input.begin(), shape_.input.end());
+  Store(product_input, &conv_input_shape_);
+  col_buffer_shape_ = {static_cast<int>(shape_.column_rows()) * group_};
+  col_buffer_shape_.insert(col_buffer_shape_.end(), shape_.output.begin(), shape_.output.end());
+}
+
+template <typename Dtype>
+bool BaseConvolutionLayer<Dtype>::reference_engine() const {
+  return this->layer_param_.convolution_param().engine() == ConvolutionParameter_Engine_REFERENCE;
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::forward_cpu_gemm(const Dtype* input, const Dtype* weights,
+                                                   Dtype* output, bool /*skip_im2col*/) {
+  kernels::ConvolutionForward<Dtype>(shape_, 1, input, weights, nullptr, output);
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::forward_cpu_bias(Dtype* output, const Dtype* bias) {
+  for (int o = 0; o < num_output_; ++o) {
+    Dtype* row = output + size_t(o) * out_spatial_dim_;
+    for (int i = 0; i < out_spatial_dim_; ++i) row[i] += bias[o];
+  }
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::backward_cpu_gemm(const Dtype* output, const Dtype* weights,
+                                                    Dtype* input) {
+  kernels::ConvolutionBackwardData(shape_, 1, output, weights, input);
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::weight_cpu_gemm(const Dtype* input, const Dtype* output,
+                                                  Dtype* weights) {
+  kernels::ConvolutionBackwardWeights(shape_, 1, input, output, weights);
+}
+
+template <typename Dtype>
+void BaseConvolutionLayer<Dtype>::backward_cpu_bias(Dtype* bias, const Dtype* input) {
+  for (int o = 0; o < num_output_; ++o) {
+    bias[o] += kernels::Sum(out_spatial_dim_, input + size_t(o) * out_spatial_dim_);
+  }
+}
+
+INSTANTIATE_CLASS(BaseConvolutionLayer);
+
+}  // namespace caffe

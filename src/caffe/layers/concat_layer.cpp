@@ -1,0 +1,102 @@
+#include "caffe/layers/concat_layer.hpp"
+
+#include <cstring>
+
+namespace caffe {
+namespace {
+
+int ConcatAxis(const ConcatParameter& param, const Shape& bottom) {
+  Require(!(param.has_axis() && param.has_concat_dim()),
+          "concat_param: give axis or concat_dim (its old name), not both");
+  const int axes = static_cast<int>(bottom.size());
+  const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
+  Require(axis >= -axes && axis < axes, "concat_param: axis ", axis,
+          " is out of range for a bottom of shape ", ShapeString(bottom));
+  return axis < 0 ? axis + axes : axis;
+}
+
+std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+  Shape top = bottoms.at(0);
+  const int axis = ConcatAxis(layer.concat_param(), top);
+  for (size_t i = 1; i < bottoms.size(); ++i) {
+    Shape fitting = bottoms[i];
+    if (fitting.size() == top.size()) fitting[axis] = bottoms[0][axis];
+    Require(fitting == bottoms[0], "Concat needs bottoms that differ on axis ", axis,
+            " only: bottom 0 is ", ShapeString(bottoms[0]), ", bottom ", i, " is ",
+            ShapeString(bottoms[i]));
+    top[axis] += bottoms[i][axis];
+  }
+  return {top};
+}
+
+const bool registered = OperationTable::Add(Operation("Concat")
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kNothing)
+                                                .Native()
+                                                .Homogeneous()
+                                                .TypeAgnostic());
+
+}  // namespace
+
+template <typename Dtype>
+void ConcatLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                 const vector<Blob<Dtype>*>& top) {
+  std::vector<Shape> shapes;
+  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
+  concat_axis_ = ConcatAxis(this->layer_param_.concat_param(), shapes[0]);
+  top[0]->Reshape(TopShapes(this->layer_param_, shapes)[0]);
+  if (bottom.size() == 1) {
+    top[0]->ShareData(*bottom[0]);
+    top[0]->ShareDiff(*bottom[0]);
+  }
+}
+
+template <typename Dtype>
+void ConcatLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                     const vector<Blob<Dtype>*>& top) {
+  if (bottom.size() == 1) return;
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    T* y = top[0]->template overwrite_cpu_data_as<T>();
+    const size_t outer = top[0]->count(0, concat_axis_);
+    const size_t row = top[0]->count(concat_axis_);
+    size_t offset = 0;
+    for (const Blob<Dtype>* blob : bottom) {
+      const size_t piece = blob->count(concat_axis_);
+      const T* x = blob->template cpu_data_as<T>();
+      for (size_t n = 0; n < outer; ++n) {
+        std::memcpy(y + n * row + offset, x + n * piece, piece * sizeof(T));
+      }
+      offset += piece;
+    }
+  });
+}
+
+template <typename Dtype>
+void ConcatLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                      const vector<bool>& propagate_down,
+                                      const vector<Blob<Dtype>*>& bottom) {
+  if (bottom.size() == 1) return;
+  Dispatch(this->backward_type(), [&](auto tag) {
+    using D = decltype(tag);
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    const size_t outer = top[0]->count(0, concat_axis_);
+    const size_t row = top[0]->count(concat_axis_);
+    size_t offset = 0;
+    for (size_t i = 0; i < bottom.size(); ++i) {
+      const size_t piece = bottom[i]->count(concat_axis_);
+      if (propagate_down[i]) {
+        D* dx = bottom[i]->template overwrite_cpu_diff_as<D>();
+        for (size_t n = 0; n < outer; ++n) {
+          std::memcpy(dx + n * piece, dy + n * row + offset, piece * sizeof(D));
+        }
+      }
+      offset += piece;
+    }
+  });
+}
+
+INSTANTIATE_CLASS(ConcatLayer);
+REGISTER_LAYER_CLASS(Concat);
+
+}  // namespace caffe

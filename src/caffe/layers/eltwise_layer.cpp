@@ -1,0 +1,158 @@
+#include "caffe/layers/eltwise_layer.hpp"
+
+#include "caffe/context.hpp"
+#include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/elementwise.hpp"
+
+namespace caffe {
+namespace {
+
+std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+  for (size_t i = 1; i < bottoms.size(); ++i) {
+    Require(bottoms[i] == bottoms[0], "Eltwise needs bottoms of one shape: bottom 0 is ",
+            ShapeString(bottoms[0]), ", bottom ", i, " is ", ShapeString(bottoms[i]));
+  }
+  return {bottoms.at(0)};
+}
+
+const bool registered = OperationTable::Add(Operation("Eltwise")
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native()
+                                                .Quantizable());
+
+template <typename Dtype>
+std::vector<Shape> ShapesOf(const vector<Blob<Dtype>*>& blobs) {
+  std::vector<Shape> shapes;
+  for (const Blob<Dtype>* blob : blobs) shapes.push_back(blob->shape());
+  return shapes;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void EltwiseLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                     const vector<Blob<Dtype>*>&) {
+  const EltwiseParameter& param = this->layer_param_.eltwise_param();
+  op_ = param.operation();
+  const int given = param.coeff_size();
+  Require(given == 0 || given == static_cast<int>(bottom.size()), "eltwise_param: coeff is given ",
+          given, " times for ", bottom.size(), " bottoms: give it once per bottom, or not at all");
+  Require(given == 0 || op_ == EltwiseParameter_EltwiseOp_SUM,
+          "eltwise_param: coeff is for operation SUM only");
+  coeffs_.assign(bottom.size(), Dtype(1));
+  for (int i = 0; i < given; ++i) coeffs_[i] = param.coeff(i);
+}
+
+template <typename Dtype>
+void EltwiseLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                  const vector<Blob<Dtype>*>& top) {
+  top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
+}
+
+template <typename Dtype>
+void EltwiseLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                      const vector<Blob<Dtype>*>& top) {
+  const size_t count = top[0]->count();
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using F = AccumulatorType<T>;
+    // Products of more than two 16-bit bottoms are kept in float until the end.
+    Workspace::Buffer<F> product(Context::Current().workspace(), bottom.size() > 2 ? count : 0);
+    std::vector<const T*> x;
+    for (const Blob<Dtype>* blob : bottom) x.push_back(blob->template cpu_data_as<T>());
+    T* y = top[0]->template overwrite_cpu_data_as<T>();
+    switch (op_) {
+      case EltwiseParameter_EltwiseOp_PROD:
+        if (bottom.size() == 2) {
+          kernels::Multiply(count, x[0], x[1], y);
+          return;
+        }
+        kernels::Multiply(count, x[0], x[1], product.get());
+        for (size_t i = 2; i + 1 < bottom.size(); ++i) {
+          kernels::Multiply(count, product.get(), x[i], product.get());
+        }
+        kernels::Multiply(count, product.get(), x[bottom.size() - 1], y);
+        return;
+      case EltwiseParameter_EltwiseOp_SUM:
+        if (bottom.size() == 2 && coeffs_[0] == 1 && coeffs_[1] == 1) {
+          kernels::Add(count, x[0], x[1], y);
+          return;
+        }
+        {
+          Workspace::Buffer<F> total(Context::Current().workspace(), count);
+          kernels::Affine(count, F(coeffs_[0]), F(0), x[0], total.get());
+          for (size_t i = 1; i < bottom.size(); ++i) {
+            kernels::Axpy(count, F(coeffs_[i]), x[i], total.get());
+          }
+          kernels::Affine(count, F(1), F(0), total.get(), y);
+        }
+        return;
+      case EltwiseParameter_EltwiseOp_MAX:
+        break;
+    }
+    // The first of equals wins.
+    max_idx_.resize(this->phase_ == TRAIN ? count : 0);
+    for (size_t k = 0; k < count; ++k) {
+      size_t best = 0;
+      for (size_t i = 1; i < bottom.size(); ++i) {
+        if (x[i][k] > x[best][k]) best = i;
+      }
+      y[k] = x[best][k];
+      if (!max_idx_.empty()) max_idx_[k] = static_cast<int>(best);
+    }
+  });
+}
+
+// dx_i = dy times the product of the other bottoms; computed anew, so that a zero in x_i is no
+// trouble (stable_prod_grad: false, division by x_i, gives the same where it is defined).
+template <typename Dtype>
+template <typename T, typename D>
+void EltwiseLayer<Dtype>::BackwardProduct(const Blob<Dtype>& top,
+                                          const vector<Blob<Dtype>*>& bottom, size_t i) {
+  using F = AccumulatorType<D>;
+  const size_t count = top.count();
+  Workspace::Buffer<F> product(Context::Current().workspace(), count);
+  kernels::Affine(count, F(1), F(0), top.template cpu_diff_as<D>(), product.get());
+  for (size_t j = 0; j < bottom.size(); ++j) {
+    if (j != i) {
+      kernels::Multiply(count, product.get(), bottom[j]->template cpu_data_as<T>(), product.get());
+    }
+  }
+  kernels::Affine(count, F(1), F(0), product.get(),
+                  bottom[i]->template overwrite_cpu_diff_as<D>());
+}
+
+template <typename Dtype>
+void EltwiseLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                       const vector<bool>& propagate_down,
+                                       const vector<Blob<Dtype>*>& bottom) {
+  const size_t count = top[0]->count();
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    for (size_t i = 0; i < bottom.size(); ++i) {
+      if (!propagate_down[i]) continue;
+      if (op_ == EltwiseParameter_EltwiseOp_PROD) {
+        this->template BackwardProduct<T, D>(*top[0], bottom, i);
+        continue;
+      }
+      D* dx = bottom[i]->template overwrite_cpu_diff_as<D>();
+      if (op_ == EltwiseParameter_EltwiseOp_SUM) {
+        kernels::Affine(count, AccumulatorType<D>(coeffs_[i]), AccumulatorType<D>(0), dy, dx);
+      } else {
+        Require(max_idx_.size() == count, "Eltwise MAX keeps what its gradient needs in the TRAIN ",
+                "phase only");
+        for (size_t k = 0; k < count; ++k) {
+          dx[k] = max_idx_[k] == static_cast<int>(i) ? dy[k] : D(0.f);
+        }
+      }
+    }
+  });
+}
+
+INSTANTIATE_CLASS(EltwiseLayer);
+REGISTER_LAYER_CLASS(Eltwise);
+
+}  // namespace caffe

@@ -1,0 +1,117 @@
+#include "caffe/layers/inner_product_layer.hpp"
+
+#include "caffe/filler.hpp"
+#include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/elementwise.hpp"
+
+namespace caffe {
+namespace {
+
+std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+  const InnerProductParameter& param = layer.inner_product_param();
+  const Shape& bottom = bottoms.at(0);
+  const int axes = static_cast<int>(bottom.size());
+  Require(param.axis() >= -axes && param.axis() < axes, "inner_product_param: axis ",
+          param.axis(), " is out of range for a bottom of shape ", ShapeString(bottom));
+  Shape top(bottom.begin(), bottom.begin() + (param.axis() < 0 ? param.axis() + axes : param.axis()));
+  top.push_back(param.num_output());
+  return {top};
+}
+
+const bool registered = OperationTable::Add(Operation("InnerProduct")
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native()
+                                                .Quantizable());
+
+}  // namespace
+
+template <typename Dtype>
+void InnerProductLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                          const vector<Blob<Dtype>*>&) {
+  const InnerProductParameter& param = this->layer_param_.inner_product_param();
+  N_ = param.num_output();
+  Require(N_ > 0, "inner_product_param: num_output must be positive, got ", N_);
+  bias_term_ = param.bias_term();
+  transpose_ = param.transpose();
+  K_ = bottom[0]->count(bottom[0]->CanonicalAxisIndex(param.axis()));
+  const vector<int> weight_shape = transpose_ ? vector<int>{K_, N_} : vector<int>{N_, K_};
+  if (this->blobs_.empty()) {
+    this->blobs_.emplace_back(new Blob<Dtype>(weight_shape));
+    FillBlob(param.weight_filler(), this->blobs_[0].get());
+    if (bias_term_) {
+      this->blobs_.emplace_back(new Blob<Dtype>(vector<int>(1, N_)));
+      FillBlob(param.bias_filler(), this->blobs_[1].get());
+    }
+  }
+  this->param_propagate_down_.resize(this->blobs_.size(), true);
+}
+
+template <typename Dtype>
+void InnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                       const vector<Blob<Dtype>*>& top) {
+  const int axis =
+      bottom[0]->CanonicalAxisIndex(this->layer_param_.inner_product_param().axis());
+  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(),
+          " has ", bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
+  M_ = bottom[0]->count(0, axis);
+  top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
+}
+
+template <typename Dtype>
+void InnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                           const vector<Blob<Dtype>*>& top) {
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using F = AccumulatorType<T>;
+    const T* x = bottom[0]->template cpu_data_as<T>();
+    const T* weights = this->blobs_[0]->template cpu_data_as<T>();
+    T* y = top[0]->template overwrite_cpu_data_as<T>();
+    if (bias_term_) {
+      const T* bias = this->blobs_[1]->template cpu_data_as<T>();
+      for (int m = 0; m < M_; ++m) std::copy(bias, bias + N_, y + size_t(m) * N_);
+    }
+    const F beta = bias_term_ ? 1 : 0;
+    if (M_ == 1) {
+      kernels::Gemv(transpose_, transpose_ ? K_ : N_, transpose_ ? N_ : K_, F(1), weights, x, beta,
+                    y);
+    } else {
+      kernels::Gemm(false, !transpose_, M_, N_, K_, F(1), x, weights, beta, y);
+    }
+  });
+}
+
+template <typename Dtype>
+void InnerProductLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                            const vector<bool>& propagate_down,
+                                            const vector<Blob<Dtype>*>& bottom) {
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    using G = AccumulatorType<D>;
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    if (this->param_propagate_down_[0]) {
+      const T* x = bottom[0]->template cpu_data_as<T>();
+      G* d_weights = this->blobs_[0]->template mutable_cpu_diff_as<G>();
+      if (transpose_) {
+        kernels::Gemm(true, false, K_, N_, M_, G(1), x, dy, G(1), d_weights);
+      } else {
+        kernels::Gemm(true, false, N_, K_, M_, G(1), dy, x, G(1), d_weights);
+      }
+    }
+    if (bias_term_ && this->param_propagate_down_[1]) {
+      G* d_bias = this->blobs_[1]->template mutable_cpu_diff_as<G>();
+      for (int m = 0; m < M_; ++m) kernels::Axpy(N_, G(1), dy + size_t(m) * N_, d_bias);
+    }
+    if (propagate_down[0]) {
+      kernels::Gemm(false, transpose_, M_, K_, N_, G(1), dy,
+                    this->blobs_[0]->template cpu_data_as<T>(), G(0),
+                    bottom[0]->template overwrite_cpu_diff_as<D>());
+    }
+  });
+}
+
+INSTANTIATE_CLASS(InnerProductLayer);
+REGISTER_LAYER_CLASS(InnerProduct);
+
+}  // namespace caffe
