@@ -65,7 +65,7 @@ bool SetFromUnknown(const UnknownField& unknown, const FieldDescriptor* field, M
       reflection->SetUInt32(message, field, static_cast<uint32_t>(unknown.varint()));
       return true;
     case FieldDescriptor::TYPE_STRING:
-      reflection->SetString(message, field, unknown.length_delimited());
+      reflection->SetString(message, field, std::string(unknown.length_delimited()));
       return true;
     case FieldDescriptor::TYPE_MESSAGE: {
       Message* target = reflection->MutableMessage(message, field);

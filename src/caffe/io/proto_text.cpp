@@ -85,9 +85,10 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
   const Descriptor* descriptor = schema->pool()->FindMessageTypeByName(message_name);
   if (!descriptor || descriptor->field_count() == 0) return "";
   std::vector<std::string> names;
-  for (int i = 0; i < descriptor->field_count(); ++i) names.push_back(descriptor->field(i)->name());
-  return "; the nearest fields of " + descriptor->name() + " are " +
-         Nearest(field, std::move(names));
+  for (int i = 0; i < descriptor->field_count(); ++i)
+    names.emplace_back(descriptor->field(i)->name());
+  return Message("; the nearest fields of ", descriptor->name(), " are ",
+                 Nearest(field, std::move(names)));
 }
 
 std::string SuggestValues(const FileDescriptor* schema, const std::string& value,
@@ -97,7 +98,7 @@ std::string SuggestValues(const FileDescriptor* schema, const std::string& value
     const FieldDescriptor* found = schema->message_type(i)->FindFieldByName(field);
     if (!found || found->type() != FieldDescriptor::TYPE_ENUM) continue;
     const EnumDescriptor* type = found->enum_type();
-    for (int j = 0; j < type->value_count(); ++j) names.push_back(type->value(j)->name());
+    for (int j = 0; j < type->value_count(); ++j) names.emplace_back(type->value(j)->name());
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -191,7 +192,8 @@ class Collector : public google::protobuf::io::ErrorCollector {
 
  private:
   std::string Place(int line, int column) const {
-    return line < 0 ? origin_ + ": " : caffe::Message(origin_, ":", line + 1, ":", column + 1, ": ");
+    return line < 0 ? origin_ + ": "
+                    : caffe::Message(origin_, ":", line + 1, ":", column + 1, ": ");
   }
   void Note(int line, int column, const std::string& message) {
     if (!message_.empty()) return;
@@ -224,9 +226,9 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(ignore_unknown_fields());
   if (parser.ParseFromString(text, message)) return;
-  const std::string what =
-      collector.message().empty() ? "this is no text of a " + message->GetDescriptor()->name()
-                                  : collector.message();
+  std::string what = collector.message();
+  if (what.empty()) what = Message("this is no text of a ", message->GetDescriptor()->name());
+  if (what.back() == '.') what.pop_back();
   Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
        Remedy(message->GetDescriptor()->file(), what, text));
 }

@@ -114,8 +114,8 @@ TEST(ForkFields, ReadsNvcaffeRecurrentAndIntelEngine) {
 }
 
 TEST(ForkFields, ReadsNvcaffeTransformsAsTheyAre) {
-  const NetParameter net = ReadNet(Sub(100, Varint(8, 1) + Varint(10, 256) + Varint(11, 480) +
-                                                Float(12, 0.5f) + Float(14, 0.9f)));
+  const NetParameter net = ReadNet(Sub(
+      100, Varint(8, 1) + Varint(10, 256) + Varint(11, 480) + Float(12, 0.5f) + Float(14, 0.9f)));
   const TransformationParameter& param = net.layer(0).transform_param();
   EXPECT_TRUE(param.use_gpu_transform());
   EXPECT_EQ(480u, param.img_rand_resize_upper());
@@ -125,10 +125,10 @@ TEST(ForkFields, ReadsNvcaffeTransformsAsTheyAre) {
 }
 
 TEST(ForkFields, ReadsSsdTransformsUnderTheSameNumbers) {
-  const NetParameter net = ReadNet(Sub(100, Sub(8, Varint(3, 300)) + Sub(9, Float(1, 0.5f)) +
-                                                Sub(10, Varint(1, 1)) + Varint(11, 300) +
-                                                Varint(12, 200) + Sub(13, Float(1, 0.25f)) +
-                                                Sub(14, Float(2, 4))));
+  const NetParameter net =
+      ReadNet(Sub(100, Sub(8, Varint(3, 300)) + Sub(9, Float(1, 0.5f)) + Sub(10, Varint(1, 1)) +
+                           Varint(11, 300) + Varint(12, 200) + Sub(13, Float(1, 0.25f)) +
+                           Sub(14, Float(2, 4))));
   const TransformationParameter& param = net.layer(0).transform_param();
   EXPECT_EQ(300u, param.resize_param().height());
   EXPECT_EQ(0.5f, param.noise_param().prob());
@@ -160,7 +160,8 @@ TEST(ForkFields, TellsSolversApartByTheRampUpRate) {
 }
 
 TEST(ProtoBinary, NamesTheOffsetAndTheLayerOfATruncation) {
-  const std::string message = ErrorOfFile(Sub(100, Sub(1, "a")) + Sub(100, Sub(1, "bcd")).substr(0, 6));
+  const std::string message =
+      ErrorOfFile(Sub(100, Sub(1, "a")) + Sub(100, Sub(1, "bcd")).substr(0, 6));
   EXPECT_NE(message.find("byte 6: a field of 5 bytes starts here, and only 3"), std::string::npos)
       << message;
 }

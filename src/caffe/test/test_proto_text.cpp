@@ -98,7 +98,8 @@ TEST(ProtoText, SaysWhatIsWrongWithAFile) {
   const auto read = [&](const std::string& name) {
     return ErrorOf([&] { ReadProtoFromTextFileOrDie(name, &net); });
   };
-  ExpectContains(read("/no/such/file.prototxt"), "/no/such/file.prototxt: cannot be opened (No such");
+  ExpectContains(read("/no/such/file.prototxt"),
+                 "/no/such/file.prototxt: cannot be opened (No such");
   ExpectContains(read("/"), "/: is a directory");
   ExpectContains(read(NewFile("")), "the file is empty");
   ExpectContains(read(NewFile(std::string("\n\5lenet\242\6\4\n\2a\0", 14))), "byte 1 is no text");
@@ -180,8 +181,8 @@ TEST(AtomicFile, LeavesTheOldFileWhenThereIsNoSpace) {
   ExpectContains(message, "free space");
   EXPECT_EQ("old", ReadFile(name));
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(name).parent_path())) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(name).parent_path())) {
     files += entry.exists();
   }
   EXPECT_EQ(1, files) << "a temporary file was left";
