@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <random>
 #include <string>
 
 #include "caffe/error.hpp"
@@ -54,6 +55,12 @@ TEST(ProtoText, NamesLineColumnAndNearestFieldsOfAnUnknownOne) {
   ExpectContains(message, "nearest fields of LayerParameter are bottom");
 }
 
+TEST(ProtoText, FindsWhereAFieldBelongs) {
+  ExpectContains(ErrorOfText("layer { kernel_size: 3 }"),
+                 "there is a kernel_size in convolution_param, pooling_param");
+  ExpectContains(ErrorOfText("base_lr: 0.1"), "base_lr is a field of SolverParameter");
+}
+
 TEST(ProtoText, ListsTheValuesOfAnEnum) {
   const std::string message = ErrorOfText("layer { pooling_param { pool: MAXIMUM } }");
   ExpectContains(message, "MAXIMUM");
@@ -91,6 +98,38 @@ TEST(ProtoText, SkipsUnknownFieldsWhenAsked) {
   set_ignore_unknown_fields(false);
   EXPECT_EQ("b", net.layer(0).name());
   EXPECT_THROW(ParseProtoText("frob: 1", "net", &net), Error);
+}
+
+TEST(ProtoText, BoundsTheDepthOfUnknownBlocks) {
+  std::string text;
+  for (int i = 0; i < 1000000; ++i) text += "a{";
+  set_ignore_unknown_fields(true);
+  NetParameter net;
+  EXPECT_THROW(ParseProtoText(text, "net", &net), Error);
+  set_ignore_unknown_fields(false);
+}
+
+TEST(ProtoText, DamagedTextNeverCrashes) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(caffe::Message("seed ", seed));
+  std::mt19937 random(seed);
+  const std::string whole =
+      "name: 'a' # comment\nlayer {\n  name: \"b\\n\" pooling_param { pool: MAX pad: 1 }\n}\n"
+      "layers < type: CONVOLUTION blobs_lr: [1, 2e3] >\n";
+  const std::string characters = "{}<>[]:;,#'\"\\\n a0-";
+  for (int round = 0; round < 5000; ++round) {
+    std::string damaged = whole;
+    for (int changes = 1 + random() % 4; changes > 0; --changes) {
+      damaged[random() % damaged.size()] = characters[random() % characters.size()];
+    }
+    ErrorOfText(damaged);
+  }
+}
+
+TEST(ProtoText, ReadsIntelsNamesOfEngines) {
+  NetParameter net;
+  ParseProtoText("layer { convolution_param { engine: MKLDNN } engine: 'MKL2017' }", "net", &net);
+  EXPECT_EQ(ConvolutionParameter::ONEDNN, net.layer(0).convolution_param().engine());
 }
 
 TEST(ProtoText, SaysWhatIsWrongWithAFile) {
