@@ -35,6 +35,12 @@ constexpr int kTypeMoves = 4;  // of these, what NVCaffe has to find again in a 
 constexpr Move kRecurrentMove[] = {
     {151, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kRecurrentParamFieldNumber}};
 
+// The first SSD fork's numbers, before 200 to 207.
+constexpr Move kFirstNormalizeMove[] = {
+    {149, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kNormParamFieldNumber}};
+constexpr Move kFirstPriorBoxMove[] = {
+    {150, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kPriorBoxParamFieldNumber}};
+
 constexpr Move kTransformMoves[] = {
     {8, UnknownField::TYPE_LENGTH_DELIMITED, TransformationParameter::kResizeParamFieldNumber},
     {9, UnknownField::TYPE_LENGTH_DELIMITED, TransformationParameter::kNoiseParamFieldNumber},
@@ -109,6 +115,8 @@ void MoveTransform(TransformationParameter* param) {
 }
 
 void MoveLayer(LayerParameter* layer) {
+  if (layer->type() == "Normalize") Apply(kFirstNormalizeMove, layer);
+  if (layer->type() == "PriorBox") Apply(kFirstPriorBoxMove, layer);
   Apply(kLayerMoves, layer);
   if (layer->type() != "MnActivation") Apply(kRecurrentMove, layer);
   if (layer->has_transform_param()) MoveTransform(layer->mutable_transform_param());

@@ -113,6 +113,15 @@ TEST(ForkFields, ReadsNvcaffeRecurrentAndIntelEngine) {
   EXPECT_EQ("MKLDNN", net.layer(0).engine());
 }
 
+TEST(ForkFields, ReadsTheFirstSsdForksNumbers) {
+  const NetParameter norm = ReadNet(Sub(2, "Normalize") + Sub(149, Varint(3, 0)));
+  EXPECT_TRUE(norm.layer(0).has_norm_param());
+  EXPECT_FALSE(norm.layer(0).norm_param().channel_shared());
+  EXPECT_FALSE(norm.layer(0).has_engine());
+  const NetParameter prior = ReadNet(Sub(2, "PriorBox") + Sub(150, Float(1, 30)));
+  EXPECT_EQ(30, prior.layer(0).prior_box_param().min_size(0));
+}
+
 TEST(ForkFields, ReadsNvcaffeTransformsAsTheyAre) {
   const NetParameter net = ReadNet(Sub(
       100, Varint(8, 1) + Varint(10, 256) + Varint(11, 480) + Float(12, 0.5f) + Float(14, 0.9f)));
