@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 
 // Fields that two forks number alike, in files written by hand.
@@ -34,13 +35,6 @@ std::string Float(uint32_t number, float value) {
   std::string bytes;
   AppendTag(number, wire::Type::FIXED32, &bytes);
   return bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-std::string NewFile(const std::string& contents) {
-  std::string name;
-  MakeTempFilename(&name);
-  std::ofstream(name, std::ios::binary) << contents;
-  return name;
 }
 
 NetParameter ReadNet(const std::string& layer) {
@@ -90,8 +84,7 @@ TEST(ForkFields, WritesTypesWhereNvcaffeReadsThem) {
   NetParameter net;
   net.add_layer()->set_forward_type(FLOAT16);
   net.mutable_layer(0)->mutable_swish_param()->set_beta(2);
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   WriteProtoToBinaryFile(net, name);
   EXPECT_TRUE(net.layer(0).has_forward_type()) << "the caller's message changed";
   NetParameter raw;
@@ -185,8 +178,7 @@ TEST(ProtoBinary, KeepsFieldsOfAnotherMessageUnread) {
   SolverState state;
   state.set_iter(3);
   state.mutable_training_state()->add_loss_window(0.5f);
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   WriteProtoToBinaryFile(state, name);
   SolverState read;
   ASSERT_TRUE(ReadProtoFromBinaryFile(name, &read));

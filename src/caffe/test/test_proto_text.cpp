@@ -2,50 +2,23 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <random>
 #include <string>
 
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
 namespace {
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::string ErrorOfText(const std::string& text) {
   return ErrorOf([&] {
     NetParameter net;
     ParseProtoText(text, "net.prototxt", &net);
   });
-}
-
-std::string NewFile(const std::string& contents) {
-  std::string name;
-  MakeTempFilename(&name);
-  std::ofstream(name, std::ios::binary) << contents;
-  return name;
-}
-
-std::string ReadFile(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-void ExpectContains(const std::string& message, const std::string& part) {
-  EXPECT_NE(message.find(part), std::string::npos) << "message: " << message << "\nwants: " << part;
 }
 
 TEST(ProtoText, NamesLineColumnAndNearestFieldsOfAnUnknownOne) {
@@ -159,8 +132,7 @@ TEST(ProtoText, ReadsWhatItWrites) {
   net.set_name("lenet");
   net.add_layer()->set_forward_type(FLOAT16);
   net.mutable_layer(0)->mutable_clip_param()->set_min(1);  // max, which is required, is missing
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   net.mutable_layer(0)->mutable_clip_param()->set_max(2);
   WriteProtoToTextFile(net, name);
   NetParameter read;
