@@ -1,4 +1,5 @@
-// Upgrades a net in binary form (a caffemodel) to the current one. See caffe/util/upgrade_proto.hpp for what changes.
+// Upgrades a net in binary form (a caffemodel) to the current one. See caffe/util/upgrade_proto.hpp
+// for what changes.
 
 #include <glog/logging.h>
 

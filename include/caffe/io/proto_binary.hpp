@@ -28,7 +28,8 @@ void WriteProtoBinary(const google::protobuf::Message& message, const std::strin
 /// Field numbers that forks use for something else, in a net read from a binary file. Where the
 /// wire type shows which fork wrote the field, it becomes the field that means the same here:
 ///   LayerParameter varints 145 to 148 -> forward_type, backward_type, forward_math, backward_math
-///   (NVCaffe); 151 -> recurrent_param (NVCaffe); a string 149 -> engine (Intel Caffe);
+///   (NVCaffe); 151 -> recurrent_param (NVCaffe); a string 149 -> engine (Intel Caffe), in
+///   Normalize layers norm_param (first SSD); 150 of PriorBox layers -> prior_box_param;
 ///   TransformationParameter messages 8, 9, 10, 13, 14 and varint 12 -> 208 to 214 (SSD), and with
 ///   one of these also varint 11; messages 15, 16 -> random_resize_param,
 ///   random_aspect_ratio_param (Intel Caffe).

@@ -15,7 +15,8 @@ namespace {
 using wire::Bytes;
 
 bool IsMessage(const wire::Field& field, int number) {
-  return field.type == wire::Type::LENGTH_DELIMITED && field.number == static_cast<uint32_t>(number);
+  return field.type == wire::Type::LENGTH_DELIMITED &&
+         field.number == static_cast<uint32_t>(number);
 }
 
 std::string String(Bytes bytes) {
@@ -154,8 +155,8 @@ class LayerReader {
   StoredLayer OldestOf(Bytes encoded, Bytes v0) {
     const SplitLayer split = Split(v0, V0LayerParameter::kBlobsFieldNumber,
                                    V0LayerParameter::kNameFieldNumber, file_.data(), &name_);
-    const SplitLayer connection = Split(encoded, V1LayerParameter::kLayerFieldNumber, 0,
-                                        file_.data(), &name_);
+    const SplitLayer connection =
+        Split(encoded, V1LayerParameter::kLayerFieldNumber, 0, file_.data(), &name_);
     return {ParseV0Layer(connection.rest, split.rest), Blobs(split.blobs)};
   }
 
@@ -163,10 +164,9 @@ class LayerReader {
     std::vector<StoredBlob> blobs;
     blobs.reserve(encoded.size());
     for (const Bytes& blob : encoded) {
-      blobs.push_back(ParseStoredBlob(blob.begin, blob.size(),
-                                      Message(file_.path(), ": layer '", name_, "', blob ",
-                                              blobs.size()),
-                                      file_.data()));
+      blobs.push_back(ParseStoredBlob(
+          blob.begin, blob.size(),
+          Message(file_.path(), ": layer '", name_, "', blob ", blobs.size()), file_.data()));
     }
     return blobs;
   }

@@ -30,9 +30,9 @@ constexpr Numbers kDiff = {BlobProto::kDiffFieldNumber, BlobProto::kDoubleDiffFi
 
 Place PlaceOf(ElementType type, Form form, const Numbers& numbers) {
   const bool is_integer = type == ElementType::INT32 || type == ElementType::UINT32;
-  Require(type != ElementType::INT8 && type != ElementType::UINT8 &&
-              (!is_integer || form == Form::RAW),
-          "a caffemodel of this form cannot hold ", Name(type), " elements");
+  Require(
+      type != ElementType::INT8 && type != ElementType::UINT8 && (!is_integer || form == Form::RAW),
+      "a caffemodel of this form cannot hold ", Name(type), " elements");
   if (form == Form::RAW) {
     return {numbers.raw, type == ElementType::BFLOAT16 ? ElementType::FLOAT : type};
   }

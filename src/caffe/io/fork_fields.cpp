@@ -35,6 +35,12 @@ constexpr int kTypeMoves = 4;  // of these, what NVCaffe has to find again in a 
 constexpr Move kRecurrentMove[] = {
     {151, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kRecurrentParamFieldNumber}};
 
+// The first SSD fork's numbers, before 200 to 207.
+constexpr Move kFirstNormalizeMove[] = {
+    {149, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kNormParamFieldNumber}};
+constexpr Move kFirstPriorBoxMove[] = {
+    {150, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kPriorBoxParamFieldNumber}};
+
 constexpr Move kTransformMoves[] = {
     {8, UnknownField::TYPE_LENGTH_DELIMITED, TransformationParameter::kResizeParamFieldNumber},
     {9, UnknownField::TYPE_LENGTH_DELIMITED, TransformationParameter::kNoiseParamFieldNumber},
@@ -65,7 +71,7 @@ bool SetFromUnknown(const UnknownField& unknown, const FieldDescriptor* field, M
       reflection->SetUInt32(message, field, static_cast<uint32_t>(unknown.varint()));
       return true;
     case FieldDescriptor::TYPE_STRING:
-      reflection->SetString(message, field, unknown.length_delimited());
+      reflection->SetString(message, field, std::string(unknown.length_delimited()));
       return true;
     case FieldDescriptor::TYPE_MESSAGE: {
       Message* target = reflection->MutableMessage(message, field);
@@ -109,6 +115,8 @@ void MoveTransform(TransformationParameter* param) {
 }
 
 void MoveLayer(LayerParameter* layer) {
+  if (layer->type() == "Normalize") Apply(kFirstNormalizeMove, layer);
+  if (layer->type() == "PriorBox") Apply(kFirstPriorBoxMove, layer);
   Apply(kLayerMoves, layer);
   if (layer->type() != "MnActivation") Apply(kRecurrentMove, layer);
   if (layer->has_transform_param()) MoveTransform(layer->mutable_transform_param());

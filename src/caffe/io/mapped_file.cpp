@@ -94,9 +94,8 @@ std::string DescribeContents(const uint8_t* data, size_t size) {
       return signature.meaning;
     }
   }
-  return FindBinaryByte(data, std::min<size_t>(size, 4096)) == std::min<size_t>(size, 4096)
-             ? "text"
-             : "";
+  return FindBinaryByte(data, std::min<size_t>(size, 4096)) == std::min<size_t>(size, 4096) ? "text"
+                                                                                            : "";
 }
 
 size_t FindBinaryByte(const uint8_t* data, size_t size) {

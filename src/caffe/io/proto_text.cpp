@@ -26,6 +26,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
 constexpr int kSuggestions = 3;
+constexpr int kDeepest = 100;  // nested blocks; no message of the schema comes near
 
 std::atomic<bool> ignore_unknown{false};
 
@@ -80,14 +81,39 @@ bool Contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
+/// The fields of `descriptor` whose messages have a field `name`: where it may have been meant.
+std::vector<std::string> Holders(const Descriptor* descriptor, const std::string& name) {
+  std::vector<std::string> holders;
+  for (int i = 0; i < descriptor->field_count() && holders.size() < kSuggestions; ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (field->message_type() && field->message_type()->FindFieldByName(name)) {
+      holders.emplace_back(field->name());
+    }
+  }
+  return holders;
+}
+
 std::string SuggestFields(const FileDescriptor* schema, const std::string& message_name,
                           const std::string& field) {
   const Descriptor* descriptor = schema->pool()->FindMessageTypeByName(message_name);
   if (!descriptor || descriptor->field_count() == 0) return "";
   std::vector<std::string> names;
-  for (int i = 0; i < descriptor->field_count(); ++i) names.push_back(descriptor->field(i)->name());
-  return "; the nearest fields of " + descriptor->name() + " are " +
-         Nearest(field, std::move(names));
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    names.emplace_back(descriptor->field(i)->name());
+  }
+  std::string text = Message("; the nearest fields of ", descriptor->name(), " are ",
+                             Nearest(field, std::move(names)));
+  const std::vector<std::string> holders = Holders(descriptor, field);
+  if (!holders.empty()) text += "; there is a " + field + " in " + Join(holders);
+  for (const char* other : {"NetParameter", "SolverParameter"}) {
+    const Descriptor* root = schema->FindMessageTypeByName(other);
+    const bool is_root =
+        descriptor->name() == "NetParameter" || descriptor->name() == "SolverParameter";
+    if (is_root && root && root != descriptor && root->FindFieldByName(field)) {
+      text += Message("; ", field, " is a field of ", other, ": is this the wrong file?");
+    }
+  }
+  return text;
 }
 
 std::string SuggestValues(const FileDescriptor* schema, const std::string& value,
@@ -97,7 +123,7 @@ std::string SuggestValues(const FileDescriptor* schema, const std::string& value
     const FieldDescriptor* found = schema->message_type(i)->FindFieldByName(field);
     if (!found || found->type() != FieldDescriptor::TYPE_ENUM) continue;
     const EnumDescriptor* type = found->enum_type();
-    for (int j = 0; j < type->value_count(); ++j) names.push_back(type->value(j)->name());
+    for (int j = 0; j < type->value_count(); ++j) names.emplace_back(type->value(j)->name());
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -191,7 +217,8 @@ class Collector : public google::protobuf::io::ErrorCollector {
 
  private:
   std::string Place(int line, int column) const {
-    return line < 0 ? origin_ + ": " : caffe::Message(origin_, ":", line + 1, ":", column + 1, ": ");
+    return line < 0 ? origin_ + ": "
+                    : caffe::Message(origin_, ":", line + 1, ":", column + 1, ": ");
   }
   void Note(int line, int column, const std::string& message) {
     if (!message_.empty()) return;
@@ -223,10 +250,11 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(ignore_unknown_fields());
+  parser.SetRecursionLimit(kDeepest);
   if (parser.ParseFromString(text, message)) return;
-  const std::string what =
-      collector.message().empty() ? "this is no text of a " + message->GetDescriptor()->name()
-                                  : collector.message();
+  std::string what = collector.message();
+  if (what.empty()) what = Message("this is no text of a ", message->GetDescriptor()->name());
+  if (what.back() == '.') what.pop_back();
   Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
        Remedy(message->GetDescriptor()->file(), what, text));
 }

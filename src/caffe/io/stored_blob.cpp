@@ -164,7 +164,8 @@ void CopySame(const Payload::Run& run, size_t size, uint8_t* to) {
     std::memcpy(to, run.begin, run.count * size);
     return;
   }
-  for (size_t i = 0; i < run.count; ++i) std::memcpy(to + i * size, run.begin + i * run.stride, size);
+  for (size_t i = 0; i < run.count; ++i)
+    std::memcpy(to + i * size, run.begin + i * run.stride, size);
 }
 
 void RequireCount(const StoredBlob& blob, const Payload& payload, const char* what) {

@@ -12,7 +12,7 @@ namespace caffe {
 
 namespace {
 
-constexpr int kInputAxes = 4;      // of an input given by input_dim
+constexpr int kInputAxes = 4;       // of an input given by input_dim
 constexpr int kBatchNormBlobs = 3;  // mean, variance, factor
 
 bool DeclaresStatistics(const LayerParameter& layer) {

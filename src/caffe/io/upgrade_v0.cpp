@@ -96,18 +96,18 @@ class V0LayerUpgrade {
         {{"conv", [&] { *conv()->mutable_bias_filler() = v0.bias_filler(); }},
          {"innerproduct", [&] { *product()->mutable_bias_filler() = v0.bias_filler(); }}});
     Put(v0.has_group(), "group", {{"conv", [&] { conv()->set_group(v0.group()); }}});
-    Put(v0.has_dropout_ratio(), "dropout_ratio", {{"dropout", [&] {
-          to_->mutable_dropout_param()->set_dropout_ratio(v0.dropout_ratio());
-        }}});
-    Put(v0.has_concat_dim(), "concat_dim", {{"concat", [&] {
-          to_->mutable_concat_param()->set_concat_dim(v0.concat_dim());
-        }}});
+    Put(v0.has_dropout_ratio(), "dropout_ratio",
+        {{"dropout",
+          [&] { to_->mutable_dropout_param()->set_dropout_ratio(v0.dropout_ratio()); }}});
+    Put(v0.has_concat_dim(), "concat_dim",
+        {{"concat", [&] { to_->mutable_concat_param()->set_concat_dim(v0.concat_dim()); }}});
   }
 
   void MoveWindows() {
     const V0LayerParameter& v0 = from_;
     Put(v0.has_pad(), "pad",
-        {{"conv", [&] { conv()->add_pad(v0.pad()); }}, {"pool", [&] { pool()->set_pad(v0.pad()); }}});
+        {{"conv", [&] { conv()->add_pad(v0.pad()); }},
+         {"pool", [&] { pool()->set_pad(v0.pad()); }}});
     Put(v0.has_kernelsize(), "kernelsize",
         {{"conv", [&] { conv()->add_kernel_size(v0.kernelsize()); }},
          {"pool", [&] { pool()->set_kernel_size(v0.kernelsize()); }}});
@@ -115,9 +115,9 @@ class V0LayerUpgrade {
         {{"conv", [&] { conv()->add_stride(v0.stride()); }},
          {"pool", [&] { pool()->set_stride(v0.stride()); }}});
     // The two enums have the same numbers.
-    Put(v0.has_pool(), "pool", {{"pool", [&] {
-          pool()->set_pool(static_cast<PoolingParameter::PoolMethod>(v0.pool()));
-        }}});
+    Put(v0.has_pool(), "pool",
+        {{"pool",
+          [&] { pool()->set_pool(static_cast<PoolingParameter::PoolMethod>(v0.pool())); }}});
   }
 
   void MoveNormalization() {
@@ -136,8 +136,7 @@ class V0LayerUpgrade {
          {"hdf5_data", [&] { hdf5()->set_source(v0.source()); }},
          {"images", [&] { images()->set_source(v0.source()); }},
          {"window_data", [&] { windows()->set_source(v0.source()); }},
-         {"infogain_loss",
-          [&] { to_->mutable_infogain_loss_param()->set_source(v0.source()); }}});
+         {"infogain_loss", [&] { to_->mutable_infogain_loss_param()->set_source(v0.source()); }}});
     Put(v0.has_batchsize(), "batchsize",
         {{"data", [&] { data()->set_batch_size(v0.batchsize()); }},
          {"hdf5_data", [&] { hdf5()->set_batch_size(v0.batchsize()); }},
@@ -193,8 +192,8 @@ void AbsorbPadding(const std::map<std::string, const Layer*>& padding, Layer* la
     const std::string& type = layer->layer().type();
     Require(type == "conv" || type == "pool", "layer '", layer->layer().name(), "' (", type,
             "): reads padded data, which in V0 nets only conv and pool layers can");
-    Require(layer->bottom_size() == 1, "layer '", layer->layer().name(), "' (", type,
-            "): has ", layer->bottom_size(), " bottoms; padded data needs exactly one");
+    Require(layer->bottom_size() == 1, "layer '", layer->layer().name(), "' (", type, "): has ",
+            layer->bottom_size(), " bottoms; padded data needs exactly one");
     layer->mutable_layer()->set_pad(found->second->layer().pad());
     bottom = found->second->bottom(0);
   }

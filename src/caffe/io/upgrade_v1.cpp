@@ -136,8 +136,8 @@ bool LayerNeedsDataUpgrade(const V1LayerParameter& layer) {
 const char* UpgradeV1LayerType(const V1LayerParameter_LayerType type) {
   const TypeName* found = std::find_if(std::begin(kTypes), std::end(kTypes),
                                        [type](const TypeName& entry) { return entry.v1 == type; });
-  Require(found != std::end(kTypes), "Unknown V1LayerParameter layer type: ",
-          static_cast<int>(type));
+  Require(found != std::end(kTypes),
+          "Unknown V1LayerParameter layer type: ", static_cast<int>(type));
   return found->name;
 }
 

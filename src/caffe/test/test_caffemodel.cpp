@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -14,6 +13,7 @@
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/io/wire.hpp"
 #include "caffe/test/test_data.hpp"
+#include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "google/protobuf/text_format.h"
@@ -31,32 +31,7 @@ std::string Sub(uint32_t number, const std::string& content) {
   return bytes + content;
 }
 
-std::string NewFile(const std::string& contents) {
-  std::string name;
-  MakeTempFilename(&name);
-  std::ofstream(name, std::ios::binary) << contents;
-  return name;
-}
-
-std::string NewFile(const NetParameter& net) { return NewFile(net.SerializePartialAsString()); }
-
-std::string ReadFile(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-void ExpectContains(const std::string& message, const std::string& part) {
-  EXPECT_NE(message.find(part), std::string::npos) << "message: " << message << "\nwants: " << part;
-}
+std::string FileOf(const NetParameter& net) { return NewFile(net.SerializePartialAsString()); }
 
 BlobProto MakeBlob(const std::vector<int64_t>& shape) {
   BlobProto blob;
@@ -82,7 +57,7 @@ std::vector<float> Floats(const StoredBlob& blob) {
 
 /// The elements of the only blob of a net that is written to a file and read again.
 std::vector<float> Stored(const BlobProto& blob) {
-  const CaffemodelReader reader(NewFile(NetOf(blob)));
+  const CaffemodelReader reader(FileOf(NetOf(blob)));
   return Floats(reader.layers().at(0).blobs.at(0));
 }
 
@@ -131,7 +106,7 @@ TEST(CaffemodelReader, ConvertsToEveryType) {
   BlobProto blob = MakeBlob({2});
   blob.add_double_data(1.5);
   blob.add_double_data(-70000);
-  const CaffemodelReader reader(NewFile(NetOf(blob)));
+  const CaffemodelReader reader(FileOf(NetOf(blob)));
   const StoredBlob& stored = reader.layers()[0].blobs[0];
   double doubles[2];
   stored.ReadInto(doubles, ElementType::DOUBLE);
@@ -157,7 +132,8 @@ TEST(CaffemodelReader, ReadsUnpackedAndSplitFields) {
   AppendTag(5, wire::Type::FIXED32, &tag);
   AppendTag(1, wire::Type::VARINT, &dim);
   AppendVarint(4, &dim);
-  const std::string blob = tag + bytes(0, 1) + tag + bytes(1, 1) + Sub(7, dim) + Sub(5, bytes(2, 2));
+  const std::string blob =
+      tag + bytes(0, 1) + tag + bytes(1, 1) + Sub(7, dim) + Sub(5, bytes(2, 2));
   const CaffemodelReader reader(NewFile(Sub(100, Sub(1, "a") + Sub(7, blob))));
   EXPECT_EQ((std::vector<float>{1, 2, 3, 4}), Floats(reader.layers()[0].blobs[0]));
 }
@@ -169,7 +145,7 @@ TEST(CaffemodelReader, ReadsLegacyShapes) {
   blob.set_height(2);
   blob.set_width(3);
   for (int i = 0; i < 6; ++i) blob.add_data(i);
-  const CaffemodelReader reader(NewFile(NetOf(blob)));
+  const CaffemodelReader reader(FileOf(NetOf(blob)));
   EXPECT_EQ((std::vector<int64_t>{1, 1, 2, 3}), reader.layers()[0].blobs[0].shape);
   EXPECT_EQ(5, Floats(reader.layers()[0].blobs[0])[5]);
 }
@@ -177,12 +153,12 @@ TEST(CaffemodelReader, ReadsLegacyShapes) {
 TEST(CaffemodelReader, ReadsDiffs) {
   BlobProto blob = MakeBlob({1});
   blob.add_data(1);
-  CaffemodelReader without(NewFile(NetOf(blob)));
+  CaffemodelReader without(FileOf(NetOf(blob)));
   float diff = 7;
   EXPECT_FALSE(without.layers()[0].blobs[0].ReadDiffInto(&diff, ElementType::FLOAT));
   EXPECT_EQ(7, diff);
   blob.add_diff(2);
-  CaffemodelReader with(NewFile(NetOf(blob)));
+  CaffemodelReader with(FileOf(NetOf(blob)));
   EXPECT_TRUE(with.layers()[0].blobs[0].ReadDiffInto(&diff, ElementType::FLOAT));
   EXPECT_EQ(2, diff);
 }
@@ -190,25 +166,26 @@ TEST(CaffemodelReader, ReadsDiffs) {
 TEST(CaffemodelReader, NamesABlobThatDoesNotFitItsShape) {
   BlobProto blob = MakeBlob({2, 3});
   blob.add_data(1);
-  const std::string name = NewFile(NetOf(blob));
+  const std::string name = FileOf(NetOf(blob));
   const CaffemodelReader reader(name);
   float values[6];
-  ExpectContains(ErrorOf([&] { reader.layers()[0].blobs[0].ReadInto(values, ElementType::FLOAT); }),
-                 name + ": layer 'ip', blob 0: the shape 2 x 3 has 6 elements, and the file holds 1");
+  ExpectContains(
+      ErrorOf([&] { reader.layers()[0].blobs[0].ReadInto(values, ElementType::FLOAT); }),
+      name + ": layer 'ip', blob 0: the shape 2 x 3 has 6 elements, and the file holds 1");
 }
 
 TEST(CaffemodelReader, RejectsShapesNoMemoryHolds) {
   for (const auto& shape : {std::vector<int64_t>{1L << 40, 1L << 40}, std::vector<int64_t>{-1}}) {
     BlobProto blob = MakeBlob(shape);
     blob.add_data(1);
-    const CaffemodelReader reader(NewFile(NetOf(blob)));
+    const CaffemodelReader reader(FileOf(NetOf(blob)));
     ExpectContains(ErrorOf([&] { reader.layers()[0].blobs[0].RequireComplete(); }), "layer 'ip'");
   }
 }
 
 TEST(CaffemodelReader, RejectsRawDataThatDoesNotFitItsType) {
   const auto message = [](const BlobProto& blob) {
-    return ErrorOf([&] { CaffemodelReader reader(NewFile(NetOf(blob))); });
+    return ErrorOf([&] { CaffemodelReader reader(FileOf(NetOf(blob))); });
   };
   BlobProto blob = MakeBlob({1});
   blob.set_raw_data("abc");
@@ -223,7 +200,7 @@ TEST(CaffemodelReader, KeepsTheNetAndItsLayersParameters) {
   NetParameter net = NetOf(MakeBlob({0}));
   net.mutable_layer(0)->mutable_inner_product_param()->set_num_output(3);
   net.mutable_layer(0)->set_phase(TRAIN);
-  const CaffemodelReader reader(NewFile(net));
+  const CaffemodelReader reader(FileOf(net));
   EXPECT_EQ("test", reader.net().name());
   EXPECT_EQ(0, reader.net().layer_size());
   EXPECT_EQ(3u, reader.layers()[0].param.inner_product_param().num_output());
@@ -245,7 +222,7 @@ TEST(CaffemodelReader, UpgradesOldLayers) {
   v0->add_blobs()->add_data(4);
   net.mutable_layers(1)->add_top("ip_top");
   net.add_layers()->mutable_layer()->set_type("padding");
-  const CaffemodelReader reader(NewFile(net));
+  const CaffemodelReader reader(FileOf(net));
   ASSERT_EQ(3u, reader.layers().size());
   EXPECT_TRUE(reader.upgraded());
   EXPECT_EQ("conv", reader.layers()[0].param.name());
@@ -262,8 +239,8 @@ TEST(CaffemodelReader, UpgradesOldLayers) {
 TEST(CaffemodelReader, KeepsWeightsOfForksWhoseParametersDoNotParse) {
   BlobProto blob = MakeBlob({1});
   blob.add_data(3);
-  const std::string layer = Sub(1, "frob") + Sub(2, "Frob") + Sub(146, "\xff\xff\xff") +
-                            Sub(7, blob.SerializeAsString());
+  const std::string layer =
+      Sub(1, "frob") + Sub(2, "Frob") + Sub(146, "\xff\xff\xff") + Sub(7, blob.SerializeAsString());
   const CaffemodelReader reader(NewFile(Sub(100, layer)));
   EXPECT_EQ("frob", reader.layers()[0].param.name());
   EXPECT_EQ("Frob", reader.layers()[0].param.type());
@@ -285,7 +262,8 @@ TEST(CaffemodelReader, NamesTheLayerAndTheOffsetOfALyingLength) {
   AppendHeader(5, uint64_t{1} << 60, &blob);
   const std::string name = NewFile(Sub(100, Sub(1, "conv1") + Sub(7, blob)));
   const std::string message = ErrorOf([&] { CaffemodelReader reader(name); });
-  ExpectContains(message, name + ": layer 'conv1', blob 0: byte 12: a field of 1152921504606846976");
+  ExpectContains(message,
+                 name + ": layer 'conv1', blob 0: byte 12: a field of 1152921504606846976");
 }
 
 /// A net with some of everything.
@@ -327,9 +305,10 @@ void ReadAnything(const std::string& name) {
 }
 
 TEST(CaffemodelDamage, TruncationIsAnErrorOrALayerLess) {
+  const std::string name = NewFileName();
   const std::string whole = RichNet().SerializeAsString();
   for (size_t size = 1; size < whole.size(); ++size) {
-    const std::string name = NewFile(whole.substr(0, size));
+    std::ofstream(name, std::ios::binary) << whole.substr(0, size);
     ReadAnything(name);
     const std::string message = ErrorOf([&] { CaffemodelReader reader(name); });
     if (!message.empty()) ExpectContains(message, name);
@@ -339,8 +318,9 @@ TEST(CaffemodelDamage, TruncationIsAnErrorOrALayerLess) {
 TEST(CaffemodelDamage, RealModelsTruncatedAtEveryFiftieth) {
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   const std::string whole = ReadFile(SharedData("models/wechat_qrcode_sr/weights.caffemodel"));
+  const std::string name = NewFileName();
   for (int i = 1; i < 50; ++i) {
-    const std::string name = NewFile(whole.substr(0, whole.size() * i / 50));
+    std::ofstream(name, std::ios::binary) << whole.substr(0, whole.size() * i / 50);
     ExpectContains(ErrorOf([&] { CaffemodelReader reader(name); }), name + ": ");
     ReadAnything(name);
   }
@@ -350,13 +330,15 @@ TEST(CaffemodelDamage, FlippedBitsNeverCrash) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(Message("seed ", seed));
   std::mt19937 random(seed);
+  const std::string name = NewFileName();
   const std::string whole = RichNet().SerializeAsString();
   for (int round = 0; round < 2000; ++round) {
     std::string damaged = whole;
     for (int flips = 1 + random() % 8; flips > 0; --flips) {
       damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
     }
-    ReadAnything(NewFile(damaged));
+    std::ofstream(name, std::ios::binary) << damaged;
+    ReadAnything(name);
   }
 }
 
@@ -407,11 +389,12 @@ TEST(CaffemodelReader, AgreesWithProtobufOnRealModels) {
     NetParameter net;
     ReadNetParamsFromBinaryFileOrDie(name, &net);
     const CaffemodelReader reader(name);
-    ASSERT_EQ(net.layer_size() - NetNeedsInputUpgrade(reader.net()),
-              static_cast<int>(reader.layers().size()));
+    // The upgrade of `input` fields may have put an Input layer in front.
+    const int offset = net.layer_size() - static_cast<int>(reader.layers().size());
+    ASSERT_TRUE(offset == 0 || (offset == 1 && net.layer(0).type() == "Input"));
     for (size_t i = 0; i < reader.layers().size(); ++i) {
       const StoredLayer& stored = reader.layers()[i];
-      LayerParameter layer = net.layer(static_cast<int>(i) + NetNeedsInputUpgrade(reader.net()));
+      LayerParameter layer = net.layer(offset + static_cast<int>(i));
       ASSERT_EQ(layer.blobs_size(), static_cast<int>(stored.blobs.size()));
       for (int j = 0; j < layer.blobs_size(); ++j) {
         const std::vector<float> values = Floats(stored.blobs[j]);
@@ -461,8 +444,7 @@ struct Weights {
 };
 
 TEST(CaffemodelWriter, WritesBvlcFormThatProtobufReads) {
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   Weights().Write(name, CaffemodelWriter::Form::BVLC);
   NetParameter net;
   ReadProtoFromBinaryFileOrDie(name, &net);
@@ -473,13 +455,13 @@ TEST(CaffemodelWriter, WritesBvlcFormThatProtobufReads) {
             blobs { shape { dim: 2 dim: 3 } data: [1, 2, 3, 4, 5, 6] diff: [1, 2, 3, 4, 5, 6] }
             blobs { shape { dim: 2 } double_data: [1e100, -2] } }
     layer { name: 'small' blobs { shape { } data: 0.5 } blobs { shape { dim: 1 } data: 3 }
-            blobs { shape { dim: 0 } } })", &expected));
+            blobs { shape { dim: 0 } } })",
+                                                            &expected));
   EXPECT_EQ(expected.DebugString(), net.DebugString());
 }
 
 TEST(CaffemodelWriter, WritesRawFormThatReadsBack) {
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   const Weights weights;
   weights.Write(name, CaffemodelWriter::Form::RAW);
   NetParameter net;
@@ -501,8 +483,7 @@ TEST(CaffemodelWriter, WritesRawFormThatReadsBack) {
 TEST(CaffemodelWriter, ConvertsInPiecesWithoutLoss) {
   std::vector<float16> halfs(200001);
   for (size_t i = 0; i < halfs.size(); ++i) halfs[i] = float16(static_cast<float>(i % 2048));
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   CaffemodelWriter writer(name, NetParameter());
   LayerParameter layer;
   layer.set_name("a");
@@ -514,23 +495,22 @@ TEST(CaffemodelWriter, ConvertsInPiecesWithoutLoss) {
 }
 
 TEST(CaffemodelWriter, LeavesNothingWithoutFinish) {
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   { CaffemodelWriter writer(name, NetParameter()); }
   EXPECT_FALSE(std::filesystem::exists(name));
 }
 
 TEST(CaffemodelWriter, RejectsWhatTheSchemaCannotHold) {
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   LayerParameter layer;
   layer.set_name("a");
   const int8_t byte = 0;
   const int32_t integer = 5;
   CaffemodelWriter writer(name, NetParameter(), CaffemodelWriter::Form::RAW);
-  ExpectContains(
-      ErrorOf([&] { writer.WriteLayer(layer, {{{1}, ElementType::INT8, &byte, nullptr}}); }),
-      "layer 'a', blob 0: a caffemodel of this form cannot hold INT8");
+  ExpectContains(ErrorOf([&] {
+                   writer.WriteLayer(layer, {{{1}, ElementType::INT8, &byte, nullptr}});
+                 }),
+                 "layer 'a', blob 0: a caffemodel of this form cannot hold INT8");
   EXPECT_NO_THROW(writer.WriteLayer(layer, {{{1}, ElementType::INT32, &integer, nullptr}}));
   NetParameter net;
   net.add_layer();

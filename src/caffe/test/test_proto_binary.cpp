@@ -6,6 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 
 // Fields that two forks number alike, in files written by hand.
@@ -34,13 +35,6 @@ std::string Float(uint32_t number, float value) {
   std::string bytes;
   AppendTag(number, wire::Type::FIXED32, &bytes);
   return bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-std::string NewFile(const std::string& contents) {
-  std::string name;
-  MakeTempFilename(&name);
-  std::ofstream(name, std::ios::binary) << contents;
-  return name;
 }
 
 NetParameter ReadNet(const std::string& layer) {
@@ -90,8 +84,7 @@ TEST(ForkFields, WritesTypesWhereNvcaffeReadsThem) {
   NetParameter net;
   net.add_layer()->set_forward_type(FLOAT16);
   net.mutable_layer(0)->mutable_swish_param()->set_beta(2);
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   WriteProtoToBinaryFile(net, name);
   EXPECT_TRUE(net.layer(0).has_forward_type()) << "the caller's message changed";
   NetParameter raw;
@@ -113,9 +106,18 @@ TEST(ForkFields, ReadsNvcaffeRecurrentAndIntelEngine) {
   EXPECT_EQ("MKLDNN", net.layer(0).engine());
 }
 
+TEST(ForkFields, ReadsTheFirstSsdForksNumbers) {
+  const NetParameter norm = ReadNet(Sub(2, "Normalize") + Sub(149, Varint(3, 0)));
+  EXPECT_TRUE(norm.layer(0).has_norm_param());
+  EXPECT_FALSE(norm.layer(0).norm_param().channel_shared());
+  EXPECT_FALSE(norm.layer(0).has_engine());
+  const NetParameter prior = ReadNet(Sub(2, "PriorBox") + Sub(150, Float(1, 30)));
+  EXPECT_EQ(30, prior.layer(0).prior_box_param().min_size(0));
+}
+
 TEST(ForkFields, ReadsNvcaffeTransformsAsTheyAre) {
-  const NetParameter net = ReadNet(Sub(100, Varint(8, 1) + Varint(10, 256) + Varint(11, 480) +
-                                                Float(12, 0.5f) + Float(14, 0.9f)));
+  const NetParameter net = ReadNet(Sub(
+      100, Varint(8, 1) + Varint(10, 256) + Varint(11, 480) + Float(12, 0.5f) + Float(14, 0.9f)));
   const TransformationParameter& param = net.layer(0).transform_param();
   EXPECT_TRUE(param.use_gpu_transform());
   EXPECT_EQ(480u, param.img_rand_resize_upper());
@@ -125,10 +127,10 @@ TEST(ForkFields, ReadsNvcaffeTransformsAsTheyAre) {
 }
 
 TEST(ForkFields, ReadsSsdTransformsUnderTheSameNumbers) {
-  const NetParameter net = ReadNet(Sub(100, Sub(8, Varint(3, 300)) + Sub(9, Float(1, 0.5f)) +
-                                                Sub(10, Varint(1, 1)) + Varint(11, 300) +
-                                                Varint(12, 200) + Sub(13, Float(1, 0.25f)) +
-                                                Sub(14, Float(2, 4))));
+  const NetParameter net =
+      ReadNet(Sub(100, Sub(8, Varint(3, 300)) + Sub(9, Float(1, 0.5f)) + Sub(10, Varint(1, 1)) +
+                           Varint(11, 300) + Varint(12, 200) + Sub(13, Float(1, 0.25f)) +
+                           Sub(14, Float(2, 4))));
   const TransformationParameter& param = net.layer(0).transform_param();
   EXPECT_EQ(300u, param.resize_param().height());
   EXPECT_EQ(0.5f, param.noise_param().prob());
@@ -160,7 +162,8 @@ TEST(ForkFields, TellsSolversApartByTheRampUpRate) {
 }
 
 TEST(ProtoBinary, NamesTheOffsetAndTheLayerOfATruncation) {
-  const std::string message = ErrorOfFile(Sub(100, Sub(1, "a")) + Sub(100, Sub(1, "bcd")).substr(0, 6));
+  const std::string message =
+      ErrorOfFile(Sub(100, Sub(1, "a")) + Sub(100, Sub(1, "bcd")).substr(0, 6));
   EXPECT_NE(message.find("byte 6: a field of 5 bytes starts here, and only 3"), std::string::npos)
       << message;
 }
@@ -175,8 +178,7 @@ TEST(ProtoBinary, KeepsFieldsOfAnotherMessageUnread) {
   SolverState state;
   state.set_iter(3);
   state.mutable_training_state()->add_loss_window(0.5f);
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   WriteProtoToBinaryFile(state, name);
   SolverState read;
   ASSERT_TRUE(ReadProtoFromBinaryFile(name, &read));

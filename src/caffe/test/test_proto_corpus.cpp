@@ -20,9 +20,9 @@ using Failures = std::map<std::string, std::string>;
 const Failures kNetFailures = {
     // A list where every other Caffe has a single size; 3-D pooling of one fork.
     {"naibaf7__caffe_neural_models__net_net_train_malis.prototxt",
-     ":112:18: Non-repeated field \"kernel_size\" is specified multiple times"},
+     ":111:16: Non-repeated field \"kernel_size\" is specified multiple times"},
     {"naibaf7__caffe_neural_models__pygt_fibsem_net_train_euclid.prototxt",
-     ":190:18: Non-repeated field \"kernel_size\" is specified multiple times"},
+     ":189:16: Non-repeated field \"kernel_size\" is specified multiple times"},
     // Several resize policies, of which one is drawn; one fork.
     {"eric612__MobileNet-YOLO__mobilenetv3_voc_train_AE.prototxt",
      "Non-repeated field \"resize_param\" is specified multiple times"},

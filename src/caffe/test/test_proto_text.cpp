@@ -2,27 +2,17 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <functional>
+#include <random>
 #include <string>
 
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
 namespace {
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::string ErrorOfText(const std::string& text) {
   return ErrorOf([&] {
@@ -31,27 +21,17 @@ std::string ErrorOfText(const std::string& text) {
   });
 }
 
-std::string NewFile(const std::string& contents) {
-  std::string name;
-  MakeTempFilename(&name);
-  std::ofstream(name, std::ios::binary) << contents;
-  return name;
-}
-
-std::string ReadFile(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-void ExpectContains(const std::string& message, const std::string& part) {
-  EXPECT_NE(message.find(part), std::string::npos) << "message: " << message << "\nwants: " << part;
-}
-
 TEST(ProtoText, NamesLineColumnAndNearestFieldsOfAnUnknownOne) {
   const std::string message = ErrorOfText("name: 'a'\nlayer {\n  botom: 'data'\n}\n");
   ExpectContains(message, "net.prototxt:3:8: ");
   ExpectContains(message, "no field named \"botom\"");
   ExpectContains(message, "nearest fields of LayerParameter are bottom");
+}
+
+TEST(ProtoText, FindsWhereAFieldBelongs) {
+  ExpectContains(ErrorOfText("layer { kernel_size: 3 }"),
+                 "there is a kernel_size in convolution_param, pooling_param");
+  ExpectContains(ErrorOfText("base_lr: 0.1"), "base_lr is a field of SolverParameter");
 }
 
 TEST(ProtoText, ListsTheValuesOfAnEnum) {
@@ -93,12 +73,45 @@ TEST(ProtoText, SkipsUnknownFieldsWhenAsked) {
   EXPECT_THROW(ParseProtoText("frob: 1", "net", &net), Error);
 }
 
+TEST(ProtoText, BoundsTheDepthOfUnknownBlocks) {
+  std::string text;
+  for (int i = 0; i < 1000000; ++i) text += "a{";
+  set_ignore_unknown_fields(true);
+  NetParameter net;
+  EXPECT_THROW(ParseProtoText(text, "net", &net), Error);
+  set_ignore_unknown_fields(false);
+}
+
+TEST(ProtoText, DamagedTextNeverCrashes) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(caffe::Message("seed ", seed));
+  std::mt19937 random(seed);
+  const std::string whole =
+      "name: 'a' # comment\nlayer {\n  name: \"b\\n\" pooling_param { pool: MAX pad: 1 }\n}\n"
+      "layers < type: CONVOLUTION blobs_lr: [1, 2e3] >\n";
+  const std::string characters = "{}<>[]:;,#'\"\\\n a0-";
+  for (int round = 0; round < 5000; ++round) {
+    std::string damaged = whole;
+    for (int changes = 1 + random() % 4; changes > 0; --changes) {
+      damaged[random() % damaged.size()] = characters[random() % characters.size()];
+    }
+    ErrorOfText(damaged);
+  }
+}
+
+TEST(ProtoText, ReadsIntelsNamesOfEngines) {
+  NetParameter net;
+  ParseProtoText("layer { convolution_param { engine: MKLDNN } engine: 'MKL2017' }", "net", &net);
+  EXPECT_EQ(ConvolutionParameter::ONEDNN, net.layer(0).convolution_param().engine());
+}
+
 TEST(ProtoText, SaysWhatIsWrongWithAFile) {
   NetParameter net;
   const auto read = [&](const std::string& name) {
     return ErrorOf([&] { ReadProtoFromTextFileOrDie(name, &net); });
   };
-  ExpectContains(read("/no/such/file.prototxt"), "/no/such/file.prototxt: cannot be opened (No such");
+  ExpectContains(read("/no/such/file.prototxt"),
+                 "/no/such/file.prototxt: cannot be opened (No such");
   ExpectContains(read("/"), "/: is a directory");
   ExpectContains(read(NewFile("")), "the file is empty");
   ExpectContains(read(NewFile(std::string("\n\5lenet\242\6\4\n\2a\0", 14))), "byte 1 is no text");
@@ -119,8 +132,7 @@ TEST(ProtoText, ReadsWhatItWrites) {
   net.set_name("lenet");
   net.add_layer()->set_forward_type(FLOAT16);
   net.mutable_layer(0)->mutable_clip_param()->set_min(1);  // max, which is required, is missing
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   net.mutable_layer(0)->mutable_clip_param()->set_max(2);
   WriteProtoToTextFile(net, name);
   NetParameter read;
@@ -180,8 +192,8 @@ TEST(AtomicFile, LeavesTheOldFileWhenThereIsNoSpace) {
   ExpectContains(message, "free space");
   EXPECT_EQ("old", ReadFile(name));
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(name).parent_path())) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(name).parent_path())) {
     files += entry.exists();
   }
   EXPECT_EQ(1, files) << "a temporary file was left";

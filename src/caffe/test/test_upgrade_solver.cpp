@@ -5,6 +5,7 @@
 #include <string>
 
 #include "caffe/error.hpp"
+#include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
@@ -41,6 +42,7 @@ TEST(UpgradeSolver, NamesSnapshotsAfterTheSolver) {
   solver.set_snapshot_prefix(directory);
   UpgradeSnapshotPrefixProperty("somewhere/lenet_solver.prototxt", &solver);
   EXPECT_EQ(directory + "/lenet_solver", solver.snapshot_prefix());
+  std::filesystem::remove(directory);
 
   solver.set_snapshot_prefix("mine");
   UpgradeSnapshotPrefixProperty("somewhere/lenet_solver.prototxt", &solver);
@@ -48,8 +50,7 @@ TEST(UpgradeSolver, NamesSnapshotsAfterTheSolver) {
 }
 
 TEST(UpgradeSolver, UpgradesWhenRead) {
-  std::string name;
-  MakeTempFilename(&name);
+  const std::string name = NewFileName();
   std::ofstream(name) << "solver_type: ADAM rampup_interval: 5 weights: 'a,b'";
   SolverParameter solver;
   ReadSolverParamsFromTextFileOrDie(name, &solver);

@@ -40,8 +40,7 @@ struct Field {
 class Reader {
  public:
   /// `base` is where offsets in errors count from (the start of the file).
-  Reader(Bytes message, const uint8_t* base)
-      : at_(message.begin), end_(message.end), base_(base) {}
+  Reader(Bytes message, const uint8_t* base) : at_(message.begin), end_(message.end), base_(base) {}
 
   /// The next field; false at the end. Throws Error with the byte offset if the encoding is broken
   /// or reaches beyond the message's end.
