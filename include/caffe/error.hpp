@@ -30,19 +30,19 @@ class Error : public std::runtime_error {
 
 /// The parts written one after another, as operator<< writes them.
 template <typename... Parts>
-std::string Message(const Parts&... parts) {
+std::string Join(const Parts&... parts) {
   std::ostringstream stream;
   (stream << ... << parts);
   return stream.str();
 }
 
-/// Throws Error(Message(parts...)).
+/// Throws Error(Join(parts...)).
 template <typename... Parts>
 [[noreturn]] void Fail(const Parts&... parts) {
-  throw Error(Message(parts...));
+  throw Error(Join(parts...));
 }
 
-/// Throws Error(Message(parts...)) unless `condition` holds. Meant for what comes from outside.
+/// Throws Error(Join(parts...)) unless `condition` holds. Meant for what comes from outside.
 template <typename... Parts>
 void Require(bool condition, const Parts&... parts) {
   if (!condition) Fail(parts...);

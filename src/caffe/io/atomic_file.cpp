@@ -33,7 +33,7 @@ std::string Directory(const std::string& path) {
 /// A name in the same directory that no other writer of this machine uses.
 std::string TemporaryName(const std::string& path) {
   static std::atomic<unsigned> counter{0};
-  return Message(path, ".tmp.", getpid(), ".", counter++);
+  return Join(path, ".tmp.", getpid(), ".", counter++);
 }
 
 /// Makes the rename itself survive a power failure. A file system that cannot is no error.

@@ -166,7 +166,7 @@ class LayerReader {
     for (const Bytes& blob : encoded) {
       blobs.push_back(ParseStoredBlob(
           blob.begin, blob.size(),
-          Message(file_.path(), ": layer '", name_, "', blob ", blobs.size()), file_.data()));
+          Join(file_.path(), ": layer '", name_, "', blob ", blobs.size()), file_.data()));
     }
     return blobs;
   }

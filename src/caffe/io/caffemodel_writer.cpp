@@ -158,7 +158,7 @@ void CaffemodelWriter::WriteLayer(const LayerParameter& param,
       length += encoded.back().size();
     }
   } catch (Error& error) {
-    error.AddContext(Message(file_.path(), ": layer '", param.name(), "', blob ", encoded.size()));
+    error.AddContext(Join(file_.path(), ": layer '", param.name(), "', blob ", encoded.size()));
     throw;
   }
   std::string head;

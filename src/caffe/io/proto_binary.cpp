@@ -44,7 +44,7 @@ void MergeNet(const MappedFile& file, NetParameter* net) {
         Merge(field.whole, net);
       }
     } catch (Error& error) {
-      error.AddContext(Message("byte ", field.whole.begin - file.data(), ", layer number ",
+      error.AddContext(Join("byte ", field.whole.begin - file.data(), ", layer number ",
                                net->layer_size() + net->layers_size()));
       throw;
     }

@@ -101,7 +101,7 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
   for (int i = 0; i < descriptor->field_count(); ++i) {
     names.emplace_back(descriptor->field(i)->name());
   }
-  std::string text = Message("; the nearest fields of ", descriptor->name(), " are ",
+  std::string text = Join("; the nearest fields of ", descriptor->name(), " are ",
                              Nearest(field, std::move(names)));
   const std::vector<std::string> holders = Holders(descriptor, field);
   if (!holders.empty()) text += "; there is a " + field + " in " + Join(holders);
@@ -110,7 +110,7 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
     const bool is_root =
         descriptor->name() == "NetParameter" || descriptor->name() == "SolverParameter";
     if (is_root && root && root != descriptor && root->FindFieldByName(field)) {
-      text += Message("; ", field, " is a field of ", other, ": is this the wrong file?");
+      text += Join("; ", field, " is a field of ", other, ": is this the wrong file?");
     }
   }
   return text;
@@ -161,7 +161,7 @@ std::string FindOpenBlock(const std::string& text) {
   if (open.empty()) return "";
   const size_t begin = text.find_first_not_of(" \t", open.back().second);
   const size_t end = std::min(text.find('{', begin), text.find('\n', begin));
-  return Message(open.back().first, " ('", text.substr(begin, end - begin), "{')");
+  return Join(open.back().first, " ('", text.substr(begin, end - begin), "{')");
 }
 
 /// What would be right, for the parser's `message`.
@@ -234,7 +234,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
 std::string KindOfBinary(const MappedFile& file, size_t offset) {
   const std::string seen = DescribeContents(file.data(), file.size());
   if (!seen.empty()) return "it looks like " + seen;
-  return Message("byte ", offset,
+  return Join("byte ", offset,
                  " is no text; a caffemodel, a solverstate or a mean file goes where weights are "
                  "asked for");
 }
@@ -253,7 +253,7 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   parser.SetRecursionLimit(kDeepest);
   if (parser.ParseFromString(text, message)) return;
   std::string what = collector.message();
-  if (what.empty()) what = Message("this is no text of a ", message->GetDescriptor()->name());
+  if (what.empty()) what = Join("this is no text of a ", message->GetDescriptor()->name());
   if (what.back() == '.') what.pop_back();
   Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
        Remedy(message->GetDescriptor()->file(), what, text));

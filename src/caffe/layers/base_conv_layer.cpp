@@ -14,7 +14,7 @@ vector<int> PerAxis(const char* name, const char* short_name, const Field& value
                     int axes, int otherwise, int least) {
   vector<int> result;
   if (has_h || has_w) {
-    const std::string both = Message(short_name, "_h and ", short_name, "_w");
+    const std::string both = Join(short_name, "_h and ", short_name, "_w");
     Require(axes == 2, "convolution_param: ", both, " are for 2 spatial axes; the input has ", axes);
     Require(values.size() == 0, "convolution_param: give ", name, " or ", both, ", not both");
     Require(has_h && has_w, "convolution_param: give both ", both);

@@ -328,7 +328,7 @@ TEST(CaffemodelDamage, RealModelsTruncatedAtEveryFiftieth) {
 
 TEST(CaffemodelDamage, FlippedBitsNeverCrash) {
   const unsigned seed = std::random_device()();
-  SCOPED_TRACE(Message("seed ", seed));
+  SCOPED_TRACE(Join("seed ", seed));
   std::mt19937 random(seed);
   const std::string name = NewFileName();
   const std::string whole = RichNet().SerializeAsString();
