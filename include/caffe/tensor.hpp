@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "caffe/element_type.hpp"
 #include "caffe/syncedmem.hpp"
@@ -111,6 +112,8 @@ class Tensor {
   /// Brings the storage type's slot up to date and frees the others, except those whose mutable
   /// pointer was handed out.
   void Trim();
+  /// Frees all memory. Until the next write, reading throws Error(`why`).
+  void Release(const std::string& why);
   /// Moves the plain slot of `type` with its contents into memory of the caller's, capacity()
   /// elements, and drops the others. `keep_alive` is held while the memory is used.
   void MoveTo(ElementType type, void* memory, std::shared_ptr<void> keep_alive);
@@ -138,12 +141,14 @@ class Tensor {
   Slot* Newest() const;
   Slot& UpToDate(ElementType type, const Layout& layout);
   void ConvertInto(Slot& target, Slot& source);
+  void DropSlots();
 
   size_t count_;
   size_t capacity_;
   ElementType storage_;
   AffineParameters int8_, uint8_;
   std::atomic<Slot*> slots_{nullptr};  // newest-made first; only grows while threads may read
+  std::string released_;  // why reading is an error; empty when it is not
   std::mutex mutex_;
 };
 

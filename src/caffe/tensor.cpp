@@ -70,12 +70,19 @@ void DispatchBits(size_t element_size, Function&& f) {
 Tensor::Tensor(size_t count, ElementType storage)
     : count_(count), capacity_(count), storage_(storage) {}
 
-Tensor::~Tensor() {
-  for (Slot* slot = slots_.load(); slot;) {
+Tensor::~Tensor() { DropSlots(); }
+
+void Tensor::DropSlots() {
+  for (Slot* slot = slots_.exchange(nullptr); slot;) {
     Slot* next = slot->next;
     delete slot;
     slot = next;
   }
+}
+
+void Tensor::Release(const std::string& why) {
+  DropSlots();
+  released_ = why;
 }
 
 void Tensor::Resize(size_t count) {
@@ -136,6 +143,7 @@ ElementType Tensor::newest_type() const {
 }
 
 Tensor::Slot& Tensor::UpToDate(ElementType type, const Layout& layout) {
+  Require(released_.empty(), released_);
   Slot* slot = Find(type, layout);
   const Slot* newest = Newest();
   if (slot && slot->memory->stamp() == newest->memory->stamp()) return *slot;
@@ -194,6 +202,7 @@ SyncedMemory& Tensor::Write(ElementType type, const Layout& layout) {
 }
 
 SyncedMemory& Tensor::Overwrite(ElementType type, const Layout& layout) {
+  released_.clear();
   Slot* slot = Find(type, layout);
   if (!slot) {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -45,7 +45,7 @@ int EditDistance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-std::string Join(const std::vector<std::string>& names) {
+std::string Listed(const std::vector<std::string>& names) {
   std::string joined;
   for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
   return joined;
@@ -61,7 +61,7 @@ std::string Nearest(const std::string& wanted, std::vector<std::string> names) {
   if (ranked.size() > kSuggestions) ranked.resize(kSuggestions);
   names.clear();
   for (auto& entry : ranked) names.push_back(entry.second);
-  return Join(names);
+  return Listed(names);
 }
 
 /// The parts of a parser's message that stand in quotation marks.
@@ -104,7 +104,7 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
   std::string text = Join("; the nearest fields of ", descriptor->name(), " are ",
                              Nearest(field, std::move(names)));
   const std::vector<std::string> holders = Holders(descriptor, field);
-  if (!holders.empty()) text += "; there is a " + field + " in " + Join(holders);
+  if (!holders.empty()) text += "; there is a " + field + " in " + Listed(holders);
   for (const char* other : {"NetParameter", "SolverParameter"}) {
     const Descriptor* root = schema->FindMessageTypeByName(other);
     const bool is_root =
@@ -129,7 +129,7 @@ std::string SuggestValues(const FileDescriptor* schema, const std::string& value
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.empty()) return "";
   constexpr size_t kShowAll = 8;
-  return names.size() <= kShowAll ? "; it may be " + Join(names)
+  return names.size() <= kShowAll ? "; it may be " + Listed(names)
                                   : "; the nearest values are " + Nearest(value, std::move(names));
 }
 
@@ -218,7 +218,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
  private:
   std::string Place(int line, int column) const {
     return line < 0 ? origin_ + ": "
-                    : caffe::Message(origin_, ":", line + 1, ":", column + 1, ": ");
+                    : Join(origin_, ":", line + 1, ":", column + 1, ": ");
   }
   void Note(int line, int column, const std::string& message) {
     if (!message_.empty()) return;

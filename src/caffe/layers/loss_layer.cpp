@@ -29,7 +29,7 @@ Dtype LossLayer<Dtype>::Normalizer(LossParameter_NormalizationMode mode, int val
     case LossParameter_NormalizationMode_BATCH_SIZE:
       normalizer = outer;
       break;
-    case LossParameter_NormalizationMode_NONE:
+    default:  // NONE
       break;
   }
   return std::max(Dtype(1), normalizer);

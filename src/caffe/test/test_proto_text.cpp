@@ -84,7 +84,7 @@ TEST(ProtoText, BoundsTheDepthOfUnknownBlocks) {
 
 TEST(ProtoText, DamagedTextNeverCrashes) {
   const unsigned seed = std::random_device()();
-  SCOPED_TRACE(caffe::Message("seed ", seed));
+  SCOPED_TRACE(caffe::Join("seed ", seed));
   std::mt19937 random(seed);
   const std::string whole =
       "name: 'a' # comment\nlayer {\n  name: \"b\\n\" pooling_param { pool: MAX pad: 1 }\n}\n"
