@@ -1,0 +1,123 @@
+#ifndef CAFFE_SOLVER_HPP_
+#define CAFFE_SOLVER_HPP_
+
+#include <boost/function.hpp>
+#include <string>
+#include <vector>
+
+#include "caffe/net.hpp"
+#include "caffe/solver_factory.hpp"
+#include "caffe/util/benchmark.hpp"
+
+namespace caffe {
+
+/// What a client (a signal handler, say) may ask a solver to do between two iterations.
+namespace SolverAction {
+enum Enum { NONE = 0, STOP = 1, SNAPSHOT = 2 };
+}
+
+typedef boost::function<SolverAction::Enum()> ActionCallback;
+
+/// Trains a net: computes gradients, lets a subclass apply them, tests, displays and snapshots at
+/// the intervals of its SolverParameter.
+///
+/// A snapshot is two files, <prefix>_iter_<n>.caffemodel and .solverstate (.h5 in HDF5 format),
+/// each written aside and renamed. Beside what BVLC Caffe stores, the state holds the positions
+/// of data layers, random generators and the loss window, so that a resumed run goes on bit for bit
+/// as though it had never stopped.
+template <typename Dtype>
+class Solver {
+ public:
+  explicit Solver(const SolverParameter& param);
+  /// Reads the parameters from a prototxt file.
+  explicit Solver(const string& param_file);
+  virtual ~Solver() {}
+
+  void Init(const SolverParameter& param);
+  void InitTrainNet();
+  void InitTestNets();
+
+  void SetActionFunction(ActionCallback func) { action_request_function_ = func; }
+  SolverAction::Enum GetRequestedAction();
+
+  /// Trains to max_iter, from `resume_file` if given.
+  virtual void Solve(const char* resume_file = NULL);
+  void Solve(const string& resume_file) { Solve(resume_file.c_str()); }
+  /// Does `iters` iterations.
+  void Step(int iters);
+  /// Takes up where a .solverstate was written.
+  void Restore(const char* resume_file);
+  void Snapshot();
+
+  const SolverParameter& param() const { return param_; }
+  shared_ptr<Net<Dtype>> net() { return net_; }
+  const vector<shared_ptr<Net<Dtype>>>& test_nets() { return test_nets_; }
+  int iter() const { return iter_; }
+
+  /// Called around the computation of gradients.
+  class Callback {
+   protected:
+    virtual ~Callback() {}
+    virtual void on_start() = 0;
+    virtual void on_gradients_ready() = 0;
+    template <typename T>
+    friend class Solver;
+  };
+  const vector<Callback*>& callbacks() const { return callbacks_; }
+  void add_callback(Callback* value) { callbacks_.push_back(value); }
+
+  /// Throws Error if snapshots cannot be written where snapshot_prefix says.
+  void CheckSnapshotWritePermissions();
+  virtual inline const char* type() const { return ""; }
+  /// Changes the parameters by the gradients as they stand.
+  virtual void ApplyUpdate() = 0;
+
+ protected:
+  string SnapshotFilename(const string& extension);
+  string SnapshotToBinaryProto();
+  string SnapshotToHDF5();
+  void TestAll();
+  void Test(const int test_net_id = 0);
+  virtual void SnapshotSolverState(const string& model_filename) = 0;
+  virtual void RestoreSolverStateFromHDF5(const string& state_file) = 0;
+  virtual void RestoreSolverStateFromBinaryProto(const string& state_file) = 0;
+  void DisplayOutputBlobs(const int net_id);
+  void UpdateSmoothedLoss(Dtype loss, int start_iter, int average_loss);
+
+  /// All that a bit-identical resume needs beyond BVLC's fields.
+  void SaveTrainingState(TrainingState* state);
+  void RestoreTrainingState(const TrainingState& state);
+  /// The weights that `state_file` names, also if both were moved together.
+  string LearnedNetOf(const string& learned_net, const string& state_file) const;
+
+  /// What losses are multiplied by before the backward pass, and gradients divided by after it.
+  Dtype loss_scale() const { return loss_scale_; }
+
+  SolverParameter param_;
+  int iter_ = 0;
+  int current_step_ = 0;
+  shared_ptr<Net<Dtype>> net_;
+  vector<shared_ptr<Net<Dtype>>> test_nets_;
+  vector<Callback*> callbacks_;
+  vector<Dtype> losses_;
+  Dtype smoothed_loss_ = 0;
+  Dtype loss_scale_ = 1;
+  ActionCallback action_request_function_;
+  bool requested_early_exit_ = false;
+  Timer iteration_timer_;
+  float iterations_last_ = 0;
+
+ private:
+  Dtype ComputeGradients();
+  void SetLossScale(Dtype scale);
+  void Display(const vector<Blob<Dtype>*>& outputs);
+  void WarnOfBadLoss(Dtype loss);
+
+  bool warned_of_bad_loss_ = false;
+
+  DISABLE_COPY_AND_ASSIGN(Solver);
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_SOLVER_HPP_

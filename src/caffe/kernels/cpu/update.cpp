@@ -1,0 +1,93 @@
+#include "caffe/kernels/update.hpp"
+
+#include <cmath>
+
+#include "chunks.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+template <typename Function>
+void ForEach(size_t n, Function&& f) {
+  ParallelFor(n, kLoopGrain, [&f](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void SgdUpdate(size_t n, T rate, T momentum, T* g, T* history) {
+  ForEach(n, [=](size_t i) { g[i] = history[i] = momentum * history[i] + rate * g[i]; });
+}
+
+template <typename T>
+void NesterovUpdate(size_t n, T rate, T momentum, T* g, T* history) {
+  ForEach(n, [=](size_t i) {
+    const T old = history[i];
+    history[i] = momentum * old + rate * g[i];
+    g[i] = (1 + momentum) * history[i] - momentum * old;
+  });
+}
+
+template <typename T>
+void AdaGradUpdate(size_t n, T rate, T delta, T* g, T* history) {
+  ForEach(n, [=](size_t i) {
+    history[i] += g[i] * g[i];
+    g[i] = rate * g[i] / (std::sqrt(history[i]) + delta);
+  });
+}
+
+template <typename T>
+void RmsPropUpdate(size_t n, T rate, T decay, T delta, T* g, T* history) {
+  ForEach(n, [=](size_t i) {
+    history[i] = decay * history[i] + (1 - decay) * g[i] * g[i];
+    g[i] = rate * g[i] / (std::sqrt(history[i]) + delta);
+  });
+}
+
+template <typename T>
+void AdaDeltaUpdate(size_t n, T rate, T momentum, T delta, T* g, T* squares, T* updates) {
+  ForEach(n, [=](size_t i) {
+    squares[i] = momentum * squares[i] + (1 - momentum) * g[i] * g[i];
+    const T update = g[i] * std::sqrt((delta + updates[i]) / (delta + squares[i]));
+    updates[i] = momentum * updates[i] + (1 - momentum) * update * update;
+    g[i] = rate * update;
+  });
+}
+
+template <typename T>
+void AdamUpdate(size_t n, T rate, T beta1, T beta2, T delta, T* g, T* mean, T* squares) {
+  ForEach(n, [=](size_t i) {
+    mean[i] = beta1 * mean[i] + (1 - beta1) * g[i];
+    squares[i] = beta2 * squares[i] + (1 - beta2) * g[i] * g[i];
+    g[i] = rate * mean[i] / (std::sqrt(squares[i]) + delta);
+  });
+}
+
+template <typename T>
+void AddL2Gradient(size_t n, T decay, const T* w, T* g) {
+  ForEach(n, [=](size_t i) { g[i] += decay * w[i]; });
+}
+
+template <typename T>
+void AddL1Gradient(size_t n, T decay, const T* w, T* g) {
+  ForEach(n, [=](size_t i) { g[i] += decay * ((w[i] > 0) - (w[i] < 0)); });
+}
+
+#define CAFFE_UPDATE(T)                                                          \
+  template void SgdUpdate(size_t, T, T, T*, T*);                                 \
+  template void NesterovUpdate(size_t, T, T, T*, T*);                            \
+  template void AdaGradUpdate(size_t, T, T, T*, T*);                             \
+  template void RmsPropUpdate(size_t, T, T, T, T*, T*);                          \
+  template void AdaDeltaUpdate(size_t, T, T, T, T*, T*, T*);                     \
+  template void AdamUpdate(size_t, T, T, T, T, T*, T*, T*);                      \
+  template void AddL2Gradient(size_t, T, const T*, T*);                          \
+  template void AddL1Gradient(size_t, T, const T*, T*)
+CAFFE_UPDATE(float);
+CAFFE_UPDATE(double);
+#undef CAFFE_UPDATE
+
+}  // namespace kernels
+}  // namespace caffe

@@ -1,0 +1,399 @@
+#include "caffe/solver.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "caffe/util/io.hpp"
+#include "caffe/util/progress.hpp"
+#include "caffe/util/upgrade_proto.hpp"
+
+namespace caffe {
+
+template <typename Dtype>
+Solver<Dtype>::Solver(const SolverParameter& param) {
+  Init(param);
+}
+
+template <typename Dtype>
+Solver<Dtype>::Solver(const string& param_file) {
+  SolverParameter param;
+  ReadSolverParamsFromTextFileOrDie(param_file, &param);
+  Init(param);
+}
+
+namespace {
+
+/// What cannot be right whatever the net is.
+void CheckParam(const SolverParameter& param) {
+  Require(param.average_loss() >= 1, "average_loss must be at least 1, got ", param.average_loss());
+  Require(param.iter_size() >= 1, "iter_size must be at least 1, got ", param.iter_size());
+  Require(param.max_iter() >= 0, "max_iter must not be negative, got ", param.max_iter());
+  Require(param.snapshot() >= 0, "snapshot must not be negative, got ", param.snapshot());
+  Require(param.solver_data_type() == FLOAT || param.solver_data_type() == FLOAT16 ||
+              param.solver_data_type() == DOUBLE,
+          "solver_data_type ", Type_Name(param.solver_data_type()),
+          ": valid are FLOAT, FLOAT16 and DOUBLE");
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Solver<Dtype>::Init(const SolverParameter& param) {
+  LOG_IF(INFO, Caffe::root_solver()) << "Initializing solver from parameters: " << std::endl
+                                     << param.DebugString();
+  param_ = param;
+  CheckParam(param_);
+  if (Caffe::root_solver()) CheckSnapshotWritePermissions();
+  if (param_.random_seed() >= 0) Caffe::set_random_seed(param_.random_seed());
+  InitTrainNet();
+  InitTestNets();
+  iter_ = 0;
+  current_step_ = 0;
+  LOG_IF(INFO, Caffe::root_solver()) << "Solver scaffolding done.";
+}
+
+namespace {
+
+/// Every `weights:` field may name several files, separated by commas.
+template <typename Dtype>
+void LoadWeights(Net<Dtype>* net, const SolverParameter& param) {
+  for (const string& list : param.weights()) {
+    std::istringstream stream(list);
+    for (string file; std::getline(stream, file, ',');) {
+      file.erase(0, file.find_first_not_of(' '));
+      file.erase(file.find_last_not_of(' ') + 1);
+      if (file.empty()) continue;
+      LOG(INFO) << "Finetuning from " << file;
+      net->CopyTrainedLayersFrom(file);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Solver<Dtype>::InitTrainNet() {
+  const int given = param_.has_net() + param_.has_net_param() + param_.has_train_net() +
+                    param_.has_train_net_param();
+  Require(given > 0, "a solver needs a net to train: give one of net, train_net, net_param and ",
+          "train_net_param");
+  Require(given == 1, "give only one of net, train_net, net_param and train_net_param");
+  NetParameter net_param;
+  string file;
+  if (param_.has_train_net_param()) {
+    LOG_IF(INFO, Caffe::root_solver()) << "Creating training net specified in train_net_param.";
+    net_param.CopyFrom(param_.train_net_param());
+  } else if (param_.has_net_param()) {
+    LOG_IF(INFO, Caffe::root_solver()) << "Creating training net specified in net_param.";
+    net_param.CopyFrom(param_.net_param());
+  } else {
+    file = param_.has_train_net() ? param_.train_net() : param_.net();
+    LOG_IF(INFO, Caffe::root_solver())
+        << "Creating training net from " << (param_.has_train_net() ? "train_net" : "net")
+        << " file: " << file;
+    ReadNetParamsFromTextFileOrDie(file, &net_param);
+  }
+  // Phase TRAIN; what the net's own state says comes next, what train_state says last.
+  NetState state;
+  state.set_phase(TRAIN);
+  state.MergeFrom(net_param.state());
+  state.MergeFrom(param_.train_state());
+  net_param.mutable_state()->CopyFrom(state);
+  try {
+    net_.reset(new Net<Dtype>(net_param));
+  } catch (Error& error) {
+    if (!file.empty()) error.AddContext(file);
+    throw;
+  }
+  LoadWeights(net_.get(), param_);
+  loss_scale_ = net_->global_grad_scale();
+  Require(loss_scale_ > 0 && std::isfinite(loss_scale_), "global_grad_scale must be positive, got ",
+          loss_scale_);
+}
+
+namespace {
+
+struct TestNet {
+  NetParameter param;
+  string source;  // "test_net file: x", for the log
+  string file;
+};
+
+vector<TestNet> FindTestNets(const SolverParameter& param, int count) {
+  vector<TestNet> nets;
+  for (const NetParameter& net : param.test_net_param()) nets.push_back({net, "test_net_param", ""});
+  for (const string& file : param.test_net()) nets.push_back({{}, "test_net file: " + file, file});
+  // The generic net serves the test_iters that remain.
+  while (static_cast<int>(nets.size()) < count && param.has_net_param()) {
+    nets.push_back({param.net_param(), "net_param", ""});
+  }
+  while (static_cast<int>(nets.size()) < count && param.has_net()) {
+    nets.push_back({{}, "net file: " + param.net(), param.net()});
+  }
+  for (TestNet& net : nets) {
+    if (!net.file.empty()) ReadNetParamsFromTextFileOrDie(net.file, &net.param);
+  }
+  return nets;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Solver<Dtype>::InitTestNets() {
+  const int explicit_nets = param_.test_net_param_size() + param_.test_net_size();
+  const int iters = param_.test_iter_size();
+  const bool generic = param_.has_net() || param_.has_net_param();
+  Require(generic ? iters >= explicit_nets : iters == explicit_nets,
+          "test_iter must be given once for each test net: there are ", iters, " test_iter and ",
+          explicit_nets, " test nets");
+  const vector<TestNet> nets = FindTestNets(param_, iters);
+  const int count = static_cast<int>(nets.size());
+  Require(count == 0 || param_.test_interval() > 0 || !param_.has_test_interval(),
+          "test_interval must be positive, got ", param_.test_interval());
+  Require(count == 0 || param_.test_interval() > 0, "test_interval must be positive where there ",
+          "is a test net");
+  Require(param_.test_state_size() == 0 || param_.test_state_size() == count,
+          "test_state must be given once for each of the ", count, " test nets, or not at all");
+  for (int i = 0; i < iters; ++i) {
+    Require(param_.test_iter(i) > 0, "test_iter must be positive, got ", param_.test_iter(i));
+  }
+  for (int i = 0; i < count; ++i) {
+    NetParameter net_param = nets[i].param;
+    NetState state;
+    state.set_phase(TEST);
+    state.MergeFrom(net_param.state());
+    if (param_.test_state_size()) state.MergeFrom(param_.test_state(i));
+    net_param.mutable_state()->CopyFrom(state);
+    LOG(INFO) << "Creating test net (#" << i << ") specified by " << nets[i].source;
+    try {
+      test_nets_.emplace_back(new Net<Dtype>(net_param));
+    } catch (Error& error) {
+      if (!nets[i].file.empty()) error.AddContext(nets[i].file);
+      throw;
+    }
+    test_nets_.back()->set_debug_info(param_.debug_info());
+  }
+  net_->set_debug_info(param_.debug_info());
+}
+
+template <typename Dtype>
+SolverAction::Enum Solver<Dtype>::GetRequestedAction() {
+  return action_request_function_ ? action_request_function_() : SolverAction::NONE;
+}
+
+// The weight of a loss lies in its top's diff, which the backward pass starts from.
+template <typename Dtype>
+void Solver<Dtype>::SetLossScale(Dtype scale) {
+  for (size_t i = 0; i < net_->layers().size(); ++i) {
+    const vector<Blob<Dtype>*>& tops = net_->top_vecs()[i];
+    for (size_t j = 0; j < tops.size(); ++j) {
+      const Dtype weight = net_->layers()[i]->loss(j);
+      if (weight == 0) continue;
+      std::fill_n(tops[j]->template overwrite_cpu_diff_as<Dtype>(), tops[j]->count(),
+                  weight * scale);
+    }
+  }
+}
+
+// One batch: its loss as it is, its gradients times loss_scale_.
+template <typename Dtype>
+Dtype Solver<Dtype>::ComputeGradients() {
+  if (loss_scale_ == Dtype(1)) return net_->ForwardBackward();
+  Dtype loss = 0;
+  net_->Forward(&loss);
+  SetLossScale(loss_scale_);
+  net_->Backward();
+  SetLossScale(1);
+  return loss;
+}
+
+template <typename Dtype>
+void Solver<Dtype>::WarnOfBadLoss(Dtype loss) {
+  if (warned_of_bad_loss_ || std::isfinite(loss)) return;
+  warned_of_bad_loss_ = true;
+  LOG(WARNING) << "The loss of iteration " << iter_ << " is "
+               << (std::isnan(loss) ? "not a number" : "infinite")
+               << ": training has diverged. Try a smaller base_lr or clip_gradients; debug_info: "
+               << "true shows which layer's values grow.";
+}
+
+template <typename Dtype>
+void Solver<Dtype>::Display(const vector<Blob<Dtype>*>& outputs) {
+  const float lapse = iteration_timer_.Seconds();
+  const float per_second = (iter_ - iterations_last_) / (lapse ? lapse : 1);
+  LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << " (" << per_second << " iter/s, "
+                                     << lapse << "s/" << param_.display()
+                                     << " iters), loss = " << smoothed_loss_;
+  iteration_timer_.Start();
+  iterations_last_ = iter_;
+  int index = 0;
+  for (size_t j = 0; j < outputs.size(); ++j) {
+    const int blob = net_->output_blob_indices()[j];
+    const Dtype weight = net_->blob_loss_weights()[blob];
+    const Dtype* values = outputs[j]->cpu_data();
+    for (int k = 0; k < outputs[j]->count(); ++k) {
+      std::ostringstream loss;
+      if (weight) loss << " (* " << weight << " = " << weight * values[k] << " loss)";
+      LOG_IF(INFO, Caffe::root_solver()) << "    Train net output #" << index++ << ": "
+                                         << net_->blob_names()[blob] << " = " << values[k]
+                                         << loss.str();
+    }
+  }
+}
+
+template <typename Dtype>
+void Solver<Dtype>::Step(int iters) {
+  const int start_iter = iter_;
+  const int stop_iter = iter_ + iters;
+  losses_.resize(std::min<size_t>(losses_.size(), param_.average_loss()));
+  if (iter_ == 0) {
+    losses_.clear();
+    smoothed_loss_ = 0;
+  }
+  iteration_timer_.Start();
+  iterations_last_ = iter_;
+  Progress progress("iteration", stop_iter - start_iter);
+  while (iter_ < stop_iter) {
+    net_->ClearParamDiffs();
+    if (param_.test_interval() && iter_ % param_.test_interval() == 0 &&
+        (iter_ > 0 || param_.test_initialization())) {
+      progress.Clear();
+      if (Caffe::root_solver()) TestAll();
+      if (requested_early_exit_) break;
+    }
+    for (Callback* callback : callbacks_) callback->on_start();
+    const bool display = param_.display() && iter_ % param_.display() == 0;
+    net_->set_debug_info(display && param_.debug_info());
+    Dtype loss = 0;
+    for (int i = 0; i < param_.iter_size(); ++i) loss += ComputeGradients();
+    loss /= param_.iter_size();
+    WarnOfBadLoss(loss);
+    UpdateSmoothedLoss(loss, start_iter, param_.average_loss());
+    if (display) {
+      progress.Clear();
+      Display(net_->output_blobs());
+    }
+    for (Callback* callback : callbacks_) callback->on_gradients_ready();
+    ApplyUpdate();
+    ++iter_;
+
+    const SolverAction::Enum request = GetRequestedAction();
+    const bool due = param_.snapshot() && iter_ % param_.snapshot() == 0 && Caffe::root_solver();
+    if (due || request == SolverAction::SNAPSHOT) {
+      progress.Clear();
+      Snapshot();
+    }
+    if (request == SolverAction::STOP) {
+      requested_early_exit_ = true;
+      break;
+    }
+    progress.Update(iter_ - start_iter);
+  }
+}
+
+template <typename Dtype>
+void Solver<Dtype>::Solve(const char* resume_file) {
+  LOG(INFO) << "Solving " << net_->name();
+  LOG(INFO) << "Learning Rate Policy: " << param_.lr_policy();
+  requested_early_exit_ = false;
+  if (resume_file) {
+    LOG(INFO) << "Restoring previous solver status from " << resume_file;
+    Restore(resume_file);
+  }
+  const int start_iter = iter_;
+  Step(std::max(0, param_.max_iter() - iter_));
+  if (param_.snapshot_after_train() && (!param_.snapshot() || iter_ % param_.snapshot() != 0)) {
+    Snapshot();
+  }
+  if (requested_early_exit_) {
+    LOG(INFO) << "Optimization stopped early.";
+    return;
+  }
+  // The loss and the scores of the trained net: iterations show those before their update.
+  if (param_.display() && iter_ % param_.display() == 0) {
+    Dtype loss = 0;
+    net_->Forward(&loss);
+    UpdateSmoothedLoss(loss, start_iter, param_.average_loss());
+    LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_loss_;
+  }
+  if (param_.test_interval() && iter_ % param_.test_interval() == 0) TestAll();
+  LOG(INFO) << "Optimization Done.";
+}
+
+template <typename Dtype>
+void Solver<Dtype>::TestAll() {
+  for (size_t i = 0; i < test_nets_.size() && !requested_early_exit_; ++i) Test(i);
+}
+
+template <typename Dtype>
+void Solver<Dtype>::Test(const int test_net_id) {
+  LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << ", Testing net (#" << test_net_id
+                                     << ")";
+  Net<Dtype>& net = *test_nets_[test_net_id];
+  net.ShareTrainedLayersWith(net_.get());
+  vector<double> sums;
+  vector<int> output_of;
+  double loss = 0;
+  const int iters = param_.test_iter(test_net_id);
+  Progress progress("test batch", iters);
+  for (int i = 0; i < iters; ++i) {
+    SolverAction::Enum request = GetRequestedAction();
+    while (request != SolverAction::NONE) {
+      if (request == SolverAction::SNAPSHOT) {
+        Snapshot();
+      } else if (request == SolverAction::STOP) {
+        requested_early_exit_ = true;
+      }
+      request = GetRequestedAction();
+    }
+    if (requested_early_exit_) {
+      LOG(INFO) << "Test interrupted.";
+      return;
+    }
+    Dtype iter_loss = 0;
+    const vector<Blob<Dtype>*>& outputs = net.Forward(&iter_loss);
+    loss += iter_loss;
+    size_t index = 0;
+    for (size_t j = 0; j < outputs.size(); ++j) {
+      const Dtype* values = outputs[j]->cpu_data();
+      for (int k = 0; k < outputs[j]->count(); ++k, ++index) {
+        if (index == sums.size()) {
+          sums.push_back(0);
+          output_of.push_back(j);
+        }
+        sums[index] += values[k];
+      }
+    }
+    progress.Update(i + 1);
+  }
+  progress.Clear();
+  if (param_.test_compute_loss()) LOG(INFO) << "Test loss: " << loss / iters;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const int blob = net.output_blob_indices()[output_of[i]];
+    const Dtype weight = net.blob_loss_weights()[blob];
+    const Dtype mean = static_cast<Dtype>(sums[i] / iters);
+    std::ostringstream loss_text;
+    if (weight) loss_text << " (* " << weight << " = " << weight * mean << " loss)";
+    LOG(INFO) << "    Test net output #" << i << ": " << net.blob_names()[blob] << " = " << mean
+              << loss_text.str();
+  }
+}
+
+// The mean of the latest average_loss losses.
+template <typename Dtype>
+void Solver<Dtype>::UpdateSmoothedLoss(Dtype loss, int /*start_iter*/, int average_loss) {
+  if (static_cast<int>(losses_.size()) < average_loss) {
+    losses_.push_back(loss);
+    const int size = static_cast<int>(losses_.size());
+    smoothed_loss_ = (smoothed_loss_ * (size - 1) + loss) / size;
+  } else {
+    const int oldest = iter_ % average_loss;
+    smoothed_loss_ += (loss - losses_[oldest]) / average_loss;
+    losses_[oldest] = loss;
+  }
+}
+
+INSTANTIATE_CLASS(Solver);
+
+}  // namespace caffe

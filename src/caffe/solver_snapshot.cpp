@@ -1,0 +1,156 @@
+// Snapshots of a solver and what a resumed run needs.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "caffe/solver.hpp"
+#include "caffe/util/rng.hpp"
+
+namespace caffe {
+namespace {
+
+string RandomState() {
+  std::ostringstream stream;
+  stream << *caffe_rng();
+  return stream.str();
+}
+
+void SetRandomState(const string& state) {
+  std::istringstream stream(state);
+  stream >> *caffe_rng();
+  Require(!stream.fail(), "the solver state's random generator cannot be read");
+}
+
+bool EndsWith(const string& text, const string& suffix) {
+  return text.size() >= suffix.size() &&
+         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Solver<Dtype>::CheckSnapshotWritePermissions() {
+  if (!param_.snapshot()) return;
+  Require(param_.has_snapshot_prefix(), "snapshot is set but snapshot_prefix is not: say where ",
+          "snapshots go");
+  const string probe = SnapshotFilename(".tempfile");
+  std::ofstream stream(probe.c_str());
+  Require(stream.good(), "cannot write snapshots with snapshot_prefix '", param_.snapshot_prefix(),
+          "': ", std::strerror(errno), "; make sure that the directory exists and is writable");
+  stream.close();
+  std::remove(probe.c_str());
+}
+
+template <typename Dtype>
+string Solver<Dtype>::SnapshotFilename(const string& extension) {
+  return Join(param_.snapshot_prefix(), "_iter_", iter_, extension);
+}
+
+template <typename Dtype>
+void Solver<Dtype>::Snapshot() {
+  CHECK(Caffe::root_solver());
+  const bool hdf5 = param_.snapshot_format() == SolverParameter_SnapshotFormat_HDF5;
+  const string model = hdf5 ? SnapshotToHDF5() : SnapshotToBinaryProto();
+  SnapshotSolverState(model);
+}
+
+template <typename Dtype>
+string Solver<Dtype>::SnapshotToBinaryProto() {
+  const string file = SnapshotFilename(".caffemodel");
+  LOG(INFO) << "Snapshotting to binary proto file " << file;
+  net_->ToBinaryProto(file, param_.snapshot_diff());
+  return file;
+}
+
+template <typename Dtype>
+string Solver<Dtype>::SnapshotToHDF5() {
+  const string file = SnapshotFilename(".caffemodel.h5");
+  LOG(INFO) << "Snapshotting to HDF5 file " << file;
+  net_->ToHDF5(file, param_.snapshot_diff());
+  return file;
+}
+
+template <typename Dtype>
+void Solver<Dtype>::Restore(const char* state_file) {
+  const string file = state_file;
+  try {
+    if (EndsWith(file, ".h5")) {
+      RestoreSolverStateFromHDF5(file);
+    } else {
+      RestoreSolverStateFromBinaryProto(file);
+    }
+  } catch (Error& error) {
+    if (string(error.what()).find(file) == string::npos) error.AddContext(file);
+    throw;
+  }
+}
+
+template <typename Dtype>
+string Solver<Dtype>::LearnedNetOf(const string& learned_net, const string& state_file) const {
+  if (access(learned_net.c_str(), R_OK) == 0) return learned_net;
+  const size_t folder = state_file.rfind('/');
+  const string beside = (folder == string::npos ? "" : state_file.substr(0, folder + 1)) +
+                        learned_net.substr(learned_net.rfind('/') + 1);
+  return access(beside.c_str(), R_OK) == 0 ? beside : learned_net;
+}
+
+template <typename Dtype>
+void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
+  for (Dtype loss : losses_) state->add_loss_window(static_cast<float>(loss));
+  state->set_smoothed_loss(smoothed_loss_);
+  state->set_loss_scale(static_cast<float>(loss_scale_));
+  state->set_rng_state(RandomState());
+  for (size_t i = 0; i <= test_nets_.size(); ++i) {
+    const Net<Dtype>& net = i == 0 ? *net_ : *test_nets_[i - 1];
+    for (size_t j = 0; j < net.layers().size(); ++j) {
+      const string layer_state = net.layers()[j]->SaveState();
+      if (layer_state.empty()) continue;
+      auto* entry = state->add_layer_state();
+      entry->set_layer(net.layer_names()[j]);
+      entry->set_net_id(static_cast<int>(i));
+      entry->set_state(layer_state);
+    }
+  }
+}
+
+template <typename Dtype>
+void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
+  losses_.assign(state.loss_window().begin(), state.loss_window().end());
+  smoothed_loss_ = static_cast<Dtype>(state.smoothed_loss());
+  if (state.has_loss_scale()) loss_scale_ = state.loss_scale();
+  for (const auto& entry : state.layer_state()) {
+    const bool known = entry.net_id() >= 0 &&
+                       entry.net_id() <= static_cast<int>(test_nets_.size());
+    Net<Dtype>* net = !known ? nullptr
+                             : entry.net_id() == 0 ? net_.get()
+                                                   : test_nets_[entry.net_id() - 1].get();
+    if (!net || !net->has_layer(entry.layer())) {
+      LOG(WARNING) << "The solver state holds the position of layer '" << entry.layer()
+                   << "', which this net has not: it is left out";
+      continue;
+    }
+    net->layer_by_name(entry.layer())->RestoreState(entry.state());
+  }
+  // Last: layers that start threads again draw their seeds.
+  if (state.has_rng_state()) SetRandomState(state.rng_state());
+}
+
+#define CAFFE_SOLVER_SNAPSHOT(Dtype)                                                      \
+  template void Solver<Dtype>::CheckSnapshotWritePermissions();                           \
+  template string Solver<Dtype>::SnapshotFilename(const string&);                         \
+  template void Solver<Dtype>::Snapshot();                                                \
+  template string Solver<Dtype>::SnapshotToBinaryProto();                                 \
+  template string Solver<Dtype>::SnapshotToHDF5();                                        \
+  template void Solver<Dtype>::Restore(const char*);                                      \
+  template string Solver<Dtype>::LearnedNetOf(const string&, const string&) const;        \
+  template void Solver<Dtype>::SaveTrainingState(TrainingState*);                         \
+  template void Solver<Dtype>::RestoreTrainingState(const TrainingState&)
+CAFFE_SOLVER_SNAPSHOT(float);
+CAFFE_SOLVER_SNAPSHOT(double);
+#undef CAFFE_SOLVER_SNAPSHOT
+
+}  // namespace caffe

@@ -1,0 +1,319 @@
+// The program `caffe`: trains, tests and times nets from their prototxt files.
+#include <gflags/gflags.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <iomanip>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "caffe/caffe.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/signal_handler.h"
+#include "command_line.hpp"
+
+DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty.");
+DEFINE_string(solver, "", "The solver definition (prototxt): train.");
+DEFINE_string(model, "", "The net definition (prototxt): test, time.");
+DEFINE_string(phase, "", "TRAIN or TEST: the phase that `time` runs the net in (default TRAIN).");
+DEFINE_int32(level, 0, "The net's level: decides on layers with include/exclude rules.");
+DEFINE_string(stage, "", "The net's stages, separated by ',': decide on layers likewise.");
+DEFINE_string(snapshot, "", "The .solverstate to resume training from.");
+DEFINE_string(weights, "",
+              "Trained weights to start from, .caffemodel or .caffemodel.h5, several separated by "
+              "','. Not together with -snapshot.");
+DEFINE_int32(iterations, 50, "How many iterations to run: test, time.");
+DEFINE_string(sigint_effect, "stop", "What SIGINT does while training: snapshot, stop or none.");
+DEFINE_string(sighup_effect, "snapshot", "What SIGHUP does while training: snapshot, stop or none.");
+DEFINE_bool(ignore_unknown_fields, false,
+            "Warn of fields that this Caffe does not know instead of refusing the file.");
+
+namespace {
+
+using caffe::Blob;
+using caffe::Caffe;
+using caffe::Fail;
+using caffe::Layer;
+using caffe::Net;
+using caffe::Require;
+using caffe::Timer;
+using std::string;
+using std::vector;
+
+const char kUsage[] = R"(caffe: trains, tests and times nets from their prototxt files.
+
+usage: caffe <command> <flags>
+
+commands:
+  train           train or finetune a net           -solver FILE [-snapshot FILE | -weights FILE]
+  test            score a net on its data           -model FILE -weights FILE [-iterations N]
+  time            time a net, layer by layer        -model FILE [-iterations N] [-phase TEST]
+  device_query    show what computes here           [-gpu 0]
+
+flags:
+  -solver FILE          the solver definition
+  -model FILE           the net definition
+  -weights FILE[,FILE]  trained weights, .caffemodel or .caffemodel.h5
+  -snapshot FILE        the .solverstate to resume from
+  -iterations N         iterations of test and time (default 50)
+  -phase TRAIN|TEST     the phase that `time` uses (default TRAIN)
+  -level N, -stage A,B  the net's state, for include and exclude rules
+  -gpu 0|0,1|all        the GPUs to use; the CPU when not given
+  -sigint_effect, -sighup_effect  snapshot|stop|none: what these signals do while training
+  -ignore_unknown_fields          warn of unknown fields in prototxt files
+
+example:
+  caffe train -solver models/lenet/solver.prototxt
+  caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate
+  caffe test -model models/lenet/lenet_train_test.prototxt -weights lenet_iter_1000.caffemodel
+)";
+
+vector<string> SplitAtCommas(const string& text) {
+  vector<string> parts;
+  std::istringstream stream(text);
+  for (string part; std::getline(stream, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+vector<string> Stages() { return SplitAtCommas(FLAGS_stage); }
+
+caffe::Phase PhaseOr(caffe::Phase otherwise) {
+  if (FLAGS_phase.empty()) return otherwise;
+  caffe::Phase phase;
+  Require(caffe::Phase_Parse(FLAGS_phase, &phase), "-phase ", FLAGS_phase,
+          ": valid are TRAIN and TEST");
+  return phase;
+}
+
+caffe::SolverAction::Enum ActionOf(const string& flag, const string& value) {
+  if (value == "stop") return caffe::SolverAction::STOP;
+  if (value == "snapshot") return caffe::SolverAction::SNAPSHOT;
+  if (value == "none") return caffe::SolverAction::NONE;
+  Fail(flag, " ", value, ": valid are snapshot, stop and none");
+}
+
+void ChooseDevice() {
+  if (FLAGS_gpu.empty()) {
+    LOG(INFO) << "Use CPU.";
+    Caffe::set_mode(Caffe::CPU);
+    return;
+  }
+  LOG(INFO) << "Use GPU with device ID " << FLAGS_gpu;
+  Caffe::SetDevice(FLAGS_gpu == "all" ? 0 : std::stoi(SplitAtCommas(FLAGS_gpu).at(0)));
+  Caffe::set_mode(Caffe::GPU);
+}
+
+// The command line's level and stages are joined to those of the solver's train_state.
+void MergeNetState(caffe::SolverParameter* param) {
+  caffe::NetState* state = param->mutable_train_state();
+  if (!gflags::GetCommandLineFlagInfoOrDie("level").is_default) state->set_level(FLAGS_level);
+  for (const string& stage : Stages()) state->add_stage(stage);
+}
+
+int Train() {
+  Require(!FLAGS_solver.empty(), "train needs a solver definition: -solver FILE");
+  Require(FLAGS_snapshot.empty() || FLAGS_weights.empty(),
+          "give -snapshot to resume training or -weights to finetune, not both");
+  caffe::SolverParameter param;
+  caffe::ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
+  MergeNetState(&param);
+  if (FLAGS_gpu.empty() && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU &&
+      caffe::Device::available()) {
+    FLAGS_gpu = std::to_string(param.device_id());
+  }
+  ChooseDevice();
+
+  caffe::SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
+                               ActionOf("-sighup_effect", FLAGS_sighup_effect));
+  if (FLAGS_snapshot.empty()) {
+    for (const string& weights : SplitAtCommas(FLAGS_weights)) param.add_weights(weights);
+  }
+  caffe::shared_ptr<caffe::Solver<float>> solver(
+      caffe::SolverRegistry<float>::CreateSolver(param));
+  solver->SetActionFunction(signals.GetActionFunction());
+  if (!FLAGS_snapshot.empty()) {
+    LOG(INFO) << "Resuming from " << FLAGS_snapshot;
+    solver->Restore(FLAGS_snapshot.c_str());
+  }
+  LOG(INFO) << "Starting Optimization";
+  solver->Solve();
+  LOG(INFO) << "Optimization Done.";
+  return 0;
+}
+
+// Sums of every value of every output over the iterations.
+class Scores {
+ public:
+  explicit Scores(const Net<float>& net) : net_(net) {}
+
+  void Add(const vector<Blob<float>*>& outputs, int iteration) {
+    size_t index = 0;
+    for (size_t j = 0; j < outputs.size(); ++j) {
+      const string& name = net_.blob_names()[net_.output_blob_indices()[j]];
+      const float* values = outputs[j]->cpu_data();
+      for (int k = 0; k < outputs[j]->count(); ++k, ++index) {
+        if (index == sums_.size()) {
+          sums_.push_back(0);
+          output_.push_back(j);
+        }
+        sums_[index] += values[k];
+        LOG(INFO) << "Batch " << iteration << ", " << name << " = " << values[k];
+      }
+    }
+  }
+
+  void Print(int iterations) const {
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      const int blob = net_.output_blob_indices()[output_[i]];
+      const float mean = static_cast<float>(sums_[i] / iterations);
+      const float weight = net_.blob_loss_weights()[blob];
+      std::ostringstream loss;
+      if (weight != 0) loss << " (* " << weight << " = " << weight * mean << " loss)";
+      LOG(INFO) << net_.blob_names()[blob] << " = " << mean << loss.str();
+    }
+  }
+
+ private:
+  const Net<float>& net_;
+  vector<double> sums_;
+  vector<size_t> output_;
+};
+
+int Test() {
+  Require(!FLAGS_model.empty(), "test needs a net definition: -model FILE");
+  Require(!FLAGS_weights.empty(), "test needs trained weights: -weights FILE");
+  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  ChooseDevice();
+  const vector<string> stages = Stages();
+  Net<float> net(FLAGS_model, caffe::TEST, FLAGS_level, &stages);
+  for (const string& weights : SplitAtCommas(FLAGS_weights)) net.CopyTrainedLayersFrom(weights);
+  LOG(INFO) << "Running for " << FLAGS_iterations << " iterations.";
+
+  Scores scores(net);
+  double loss = 0;
+  for (int i = 0; i < FLAGS_iterations; ++i) {
+    float iteration_loss = 0;
+    scores.Add(net.Forward(&iteration_loss), i);
+    loss += iteration_loss;
+  }
+  LOG(INFO) << "Loss: " << loss / FLAGS_iterations;
+  scores.Print(FLAGS_iterations);
+  return 0;
+}
+
+// Milliseconds per layer, added up over the iterations.
+struct LayerTimes {
+  vector<double> forward, backward;
+  double forward_total = 0, backward_total = 0;
+};
+
+void RunOnce(Net<float>* net, LayerTimes* times) {
+  const auto& layers = net->layers();
+  Timer timer;
+  Timer pass;
+  pass.Start();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    timer.Start();
+    layers[i]->Forward(net->bottom_vecs()[i], net->top_vecs()[i]);
+    times->forward[i] += timer.MicroSeconds() / 1000.0;
+  }
+  times->forward_total += pass.MicroSeconds() / 1000.0;
+  pass.Start();
+  for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
+    timer.Start();
+    layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i],
+                        net->bottom_vecs()[i]);
+    times->backward[i] += timer.MicroSeconds() / 1000.0;
+  }
+  times->backward_total += pass.MicroSeconds() / 1000.0;
+}
+
+void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
+  const double n = FLAGS_iterations;
+  LOG(INFO) << "Average time per layer: ";
+  for (size_t i = 0; i < net.layers().size(); ++i) {
+    const string& name = net.layers()[i]->layer_param().name();
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tforward: "
+              << times.forward[i] / n << " ms.";
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tbackward: "
+              << times.backward[i] / n << " ms.";
+  }
+  LOG(INFO) << "Average Forward pass: " << times.forward_total / n << " ms.";
+  LOG(INFO) << "Average Backward pass: " << times.backward_total / n << " ms.";
+  LOG(INFO) << "Average Forward-Backward: " << total / n << " ms.";
+  LOG(INFO) << "Total Time: " << total << " ms.";
+}
+
+int Time() {
+  Require(!FLAGS_model.empty(), "time needs a net definition: -model FILE");
+  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  const caffe::Phase phase = PhaseOr(caffe::TRAIN);
+  ChooseDevice();
+  const vector<string> stages = Stages();
+  Net<float> net(FLAGS_model, phase, FLAGS_level, &stages);
+  for (const string& weights : SplitAtCommas(FLAGS_weights)) net.CopyTrainedLayersFrom(weights);
+
+  // A pass before the clock starts: memory is allocated at the first use.
+  LOG(INFO) << "Performing Forward";
+  float initial_loss = 0;
+  net.Forward(&initial_loss);
+  LOG(INFO) << "Initial loss: " << initial_loss;
+  LOG(INFO) << "Performing Backward";
+  net.Backward();
+
+  LOG(INFO) << "*** Benchmark begins ***";
+  LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
+  caffe::kernels::FlushDenormals flush_denormals;
+  LayerTimes times;
+  times.forward.resize(net.layers().size());
+  times.backward.resize(net.layers().size());
+  Timer total;
+  total.Start();
+  for (int i = 0; i < FLAGS_iterations; ++i) {
+    Timer iteration;
+    iteration.Start();
+    RunOnce(&net, &times);
+    LOG(INFO) << "Iteration: " << i + 1 << " forward-backward time: " << iteration.MilliSeconds()
+              << " ms.";
+  }
+  PrintTimes(net, times, total.MicroSeconds() / 1000.0);
+  LOG(INFO) << "*** Benchmark ends ***";
+  return 0;
+}
+
+int DeviceQuery() {
+  LOG(INFO) << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
+  LOG(INFO) << "CPU instruction set:           "
+            << caffe::kernels::Name(caffe::kernels::CpuInstructionSet());
+  LOG(INFO) << "CPU threads:                   " << omp_get_max_threads();
+  if (FLAGS_gpu.empty()) return 0;
+  for (const string& id : SplitAtCommas(FLAGS_gpu == "all" ? "0" : FLAGS_gpu)) {
+    Caffe::SetDevice(std::stoi(id));
+    Caffe::DeviceQuery();
+  }
+  return 0;
+}
+
+int Run(int argc, char** argv) {
+  const std::map<string, std::function<int()>> commands = {
+      {"train", Train}, {"test", Test}, {"time", Time}, {"device_query", DeviceQuery}};
+  vector<string> names;
+  for (const auto& command : commands) names.push_back(command.first);
+  Require(argc == 2, "give one command, train, test, time or device_query; caffe --help shows how");
+  const auto command = commands.find(argv[1]);
+  Require(command != commands.end(), "unknown command '", argv[1], "'",
+          caffe::DidYouMean(argv[1], names), " Valid are train, test, time and device_query");
+  caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
+  return command->second();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Run); }
