@@ -5,9 +5,12 @@
 
 #include "caffe/io/proto_text.hpp"
 #include "caffe/proto/caffe.pb.h"
+#include "caffe/util/image.hpp"
 #include "google/protobuf/message.h"
 
 namespace caffe {
+
+using google::protobuf::Message;
 
 /// Creates a new directory in the system's place for temporary files and gives its path. Throws
 /// Error.

@@ -1,0 +1,82 @@
+#ifndef CAFFE_DATA_LAYERS_HPP_
+#define CAFFE_DATA_LAYERS_HPP_
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "caffe/blob.hpp"
+#include "caffe/data_transformer.hpp"
+#include "caffe/internal_thread.hpp"
+#include "caffe/layer.hpp"
+#include "caffe/util/blocking_queue.hpp"
+
+namespace caffe {
+
+/// What layers that make data have in common: a DataTransformer, and labels if there is a second
+/// top. A subclass implements DataLayerSetUp and shapes the tops there.
+template <typename Dtype>
+class BaseDataLayer : public Layer<Dtype> {
+ public:
+  explicit BaseDataLayer(const LayerParameter& param);
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  virtual void DataLayerSetUp(const vector<Blob<Dtype>*>& /*bottom*/,
+                              const vector<Blob<Dtype>*>& /*top*/) {}
+  void Reshape(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) override {}
+  void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>&,
+                    const vector<Blob<Dtype>*>&) override {}
+  void Backward_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&,
+                    const vector<Blob<Dtype>*>&) override {}
+
+ protected:
+  TransformationParameter transform_param_;
+  shared_ptr<DataTransformer<Dtype>> data_transformer_;
+  bool output_labels_ = false;
+};
+
+/// One batch on its way from the reading thread to the net.
+template <typename Dtype>
+class Batch {
+ public:
+  Blob<Dtype> data_, label_;
+  /// Why there is no batch, if there is none: rethrown where the batch is taken.
+  std::exception_ptr error_;
+  /// The source's position and generator behind this batch; see Layer::SaveState.
+  std::string state_;
+};
+
+/// A layer whose batches a thread of its own makes ready, data_param.prefetch of them ahead. A
+/// subclass implements load_batch, which runs in that thread.
+template <typename Dtype>
+class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThread {
+ public:
+  explicit BasePrefetchingDataLayer(const LayerParameter& param);
+  ~BasePrefetchingDataLayer() override { this->StopInternalThread(); }
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+
+  std::string SaveState() override;
+  void RestoreState(const std::string& state) override;
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void InternalThreadEntry() override;
+  virtual void load_batch(Batch<Dtype>* batch) = 0;
+
+  /// Where the source is now, as text; "" if it cannot be said. Called in the reading thread.
+  virtual std::string SourceState() { return std::string(); }
+  /// Goes back to where SourceState was taken; called while the reading thread stands still.
+  virtual void SetSourceState(const std::string& /*state*/) {}
+
+  vector<shared_ptr<Batch<Dtype>>> prefetch_;
+  BlockingQueue<Batch<Dtype>*> prefetch_free_;
+  BlockingQueue<Batch<Dtype>*> prefetch_full_;
+  Batch<Dtype>* prefetch_current_ = nullptr;
+  Blob<Dtype> transformed_data_;
+
+ private:
+  std::string first_state_;  // before the first batch
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_DATA_LAYERS_HPP_

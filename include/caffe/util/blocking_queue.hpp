@@ -1,0 +1,87 @@
+#ifndef CAFFE_UTIL_BLOCKING_QUEUE_HPP_
+#define CAFFE_UTIL_BLOCKING_QUEUE_HPP_
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <queue>
+#include <string>
+
+#include "caffe/common.hpp"
+#include "caffe/internal_thread.hpp"
+
+namespace caffe {
+
+/// A queue between threads. An internal thread (InternalThread) that waits here leaves with
+/// ThreadInterrupted when it is to stop.
+template <typename T>
+class BlockingQueue {
+ public:
+  BlockingQueue() {}
+
+  void push(const T& t) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    queue_.push(t);
+    filled_.notify_one();
+  }
+
+  bool try_pop(T* t) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return Take(t);
+  }
+
+  /// Waits for an element; logs `log_on_wait` now and then while it does.
+  T pop(const string& log_on_wait = "") {
+    std::unique_lock<std::mutex> lock(mutex_);
+    Wait(&lock, log_on_wait);
+    T t = queue_.front();
+    queue_.pop();
+    return t;
+  }
+
+  bool try_peek(T* t) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (queue_.empty()) return false;
+    *t = queue_.front();
+    return true;
+  }
+
+  T peek() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    Wait(&lock, "");
+    return queue_.front();
+  }
+
+  size_t size() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return queue_.size();
+  }
+
+ private:
+  bool Take(T* t) {
+    if (queue_.empty()) return false;
+    *t = queue_.front();
+    queue_.pop();
+    return true;
+  }
+
+  void Wait(std::unique_lock<std::mutex>* lock, const string& log_on_wait) {
+    while (queue_.empty()) {
+      InterruptionPoint();
+      if (!log_on_wait.empty()) {
+        LOG_EVERY_N(INFO, 1000) << log_on_wait;
+      }
+      filled_.wait_for(*lock, std::chrono::milliseconds(20));
+    }
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable filled_;
+  std::queue<T> queue_;
+
+  DISABLE_COPY_AND_ASSIGN(BlockingQueue);
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_UTIL_BLOCKING_QUEUE_HPP_

@@ -1,0 +1,133 @@
+#include "caffe/util/image.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#ifdef USE_OPENCV
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#endif
+
+namespace caffe {
+
+bool ReadFileToDatum(const string& filename, const int label, Datum* datum) {
+  std::ifstream file(filename.c_str(), std::ios::in | std::ios::binary);
+  if (!file) return false;
+  datum->set_data(string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  datum->set_label(label);
+  datum->set_encoded(true);
+  return !file.bad();
+}
+
+#ifdef USE_OPENCV
+
+namespace {
+
+/// True if the file's name ends in `encoding`, jpg and jpeg being one.
+bool HasEncoding(const string& filename, const string& encoding) {
+  const auto lower = [](string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text == "jpeg" ? string("jpg") : text;
+  };
+  const size_t dot = filename.rfind('.');
+  return dot != string::npos && lower(filename.substr(dot + 1)) == lower(encoding);
+}
+
+cv::Mat DecodeBytes(const Datum& datum, int flags) {
+  Require(datum.encoded(), "the record is not encoded");
+  const std::vector<uint8_t> bytes(datum.data().begin(), datum.data().end());
+  cv::Mat image = bytes.empty() ? cv::Mat() : cv::imdecode(bytes, flags);
+  Require(!image.empty(), "the record's ", bytes.size(), " bytes are no picture that can be decoded");
+  return image;
+}
+
+}  // namespace
+
+cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,
+                         const bool is_color) {
+  const cv::Mat original =
+      cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  if (original.empty()) {
+    LOG(ERROR) << "Could not open or find file " << filename;
+    return original;
+  }
+  if (height <= 0 || width <= 0) return original;
+  cv::Mat resized;
+  cv::resize(original, resized, cv::Size(width, height));
+  return resized;
+}
+
+cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width) {
+  return ReadImageToCVMat(filename, height, width, true);
+}
+cv::Mat ReadImageToCVMat(const string& filename, const bool is_color) {
+  return ReadImageToCVMat(filename, 0, 0, is_color);
+}
+cv::Mat ReadImageToCVMat(const string& filename) { return ReadImageToCVMat(filename, 0, 0, true); }
+
+bool ReadImageToDatum(const string& filename, const int label, const int height, const int width,
+                      const bool is_color, const string& encoding, Datum* datum) {
+  const cv::Mat image = ReadImageToCVMat(filename, height, width, is_color);
+  if (image.empty()) return false;
+  if (encoding.empty()) {
+    CVMatToDatum(image, datum);
+    datum->set_label(label);
+    return true;
+  }
+  const bool as_it_is = height <= 0 && width <= 0 && HasEncoding(filename, encoding) &&
+                        (image.channels() == 3) == is_color;
+  if (as_it_is) return ReadFileToDatum(filename, label, datum);
+  std::vector<uint8_t> bytes;
+  cv::imencode("." + encoding, image, bytes);
+  datum->set_data(string(bytes.begin(), bytes.end()));
+  datum->set_label(label);
+  datum->set_encoded(true);
+  return true;
+}
+
+cv::Mat DecodeDatumToCVMatNative(const Datum& datum) {
+  return DecodeBytes(datum, cv::IMREAD_UNCHANGED);
+}
+
+cv::Mat DecodeDatumToCVMat(const Datum& datum, bool is_color) {
+  return DecodeBytes(datum, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+}
+
+bool DecodeDatumNative(Datum* datum) {
+  if (!datum->encoded()) return false;
+  CVMatToDatum(DecodeDatumToCVMatNative(*datum), datum);
+  return true;
+}
+
+bool DecodeDatum(Datum* datum, bool is_color) {
+  if (!datum->encoded()) return false;
+  CVMatToDatum(DecodeDatumToCVMat(*datum, is_color), datum);
+  return true;
+}
+
+void CVMatToDatum(const cv::Mat& image, Datum* datum) {
+  Require(image.depth() == CV_8U, "pictures have 8 bits per channel");
+  const int channels = image.channels();
+  datum->set_channels(channels);
+  datum->set_height(image.rows);
+  datum->set_width(image.cols);
+  datum->clear_data();
+  datum->clear_float_data();
+  datum->set_encoded(false);
+  string bytes(size_t(channels) * image.rows * image.cols, '\0');
+  for (int h = 0; h < image.rows; ++h) {
+    const uint8_t* row = image.ptr<uint8_t>(h);
+    for (int w = 0; w < image.cols; ++w) {
+      for (int c = 0; c < channels; ++c) {
+        bytes[(size_t(c) * image.rows + h) * image.cols + w] =
+            static_cast<char>(row[w * channels + c]);
+      }
+    }
+  }
+  datum->set_data(bytes);
+}
+
+#endif  // USE_OPENCV
+
+}  // namespace caffe

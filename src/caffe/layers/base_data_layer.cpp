@@ -1,0 +1,101 @@
+#include "caffe/layers/base_data_layer.hpp"
+
+namespace caffe {
+
+template <typename Dtype>
+BaseDataLayer<Dtype>::BaseDataLayer(const LayerParameter& param)
+    : Layer<Dtype>(param), transform_param_(param.transform_param()) {}
+
+template <typename Dtype>
+void BaseDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                      const vector<Blob<Dtype>*>& top) {
+  output_labels_ = top.size() > 1;
+  data_transformer_.reset(new DataTransformer<Dtype>(transform_param_, this->phase_));
+  data_transformer_->InitRand();
+  DataLayerSetUp(bottom, top);
+}
+
+template <typename Dtype>
+BasePrefetchingDataLayer<Dtype>::BasePrefetchingDataLayer(const LayerParameter& param)
+    : BaseDataLayer<Dtype>(param) {
+  const int batches = std::max(1, static_cast<int>(param.data_param().prefetch()));
+  for (int i = 0; i < batches; ++i) {
+    prefetch_.emplace_back(new Batch<Dtype>());
+    prefetch_free_.push(prefetch_.back().get());
+  }
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                                 const vector<Blob<Dtype>*>& top) {
+  BaseDataLayer<Dtype>::LayerSetUp(bottom, top);
+  // Memory is made here rather than in the thread.
+  for (const shared_ptr<Batch<Dtype>>& batch : prefetch_) {
+    batch->data_.mutable_cpu_data();
+    if (this->output_labels_) batch->label_.mutable_cpu_data();
+  }
+  this->data_transformer_->InitRand();
+  first_state_ = SourceState();
+  StartInternalThread();
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
+  while (!must_stop()) {
+    Batch<Dtype>* batch = prefetch_free_.pop();
+    try {
+      batch->error_ = nullptr;
+      load_batch(batch);
+      batch->state_ = SourceState();
+    } catch (const ThreadInterrupted&) {
+      prefetch_free_.push(batch);
+      throw;
+    } catch (...) {
+      batch->error_ = std::current_exception();
+    }
+    const bool failed = batch->error_ != nullptr;
+    prefetch_full_.push(batch);
+    if (failed) return;
+  }
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
+                                                  const vector<Blob<Dtype>*>& top) {
+  if (prefetch_current_) prefetch_free_.push(prefetch_current_);
+  prefetch_current_ = nullptr;
+  Batch<Dtype>* batch = prefetch_full_.pop("Waiting for data");
+  if (batch->error_) {
+    prefetch_full_.push(batch);  // the thread has ended: whoever asks again is told again
+    std::rethrow_exception(batch->error_);
+  }
+  prefetch_current_ = batch;
+  top[0]->ReshapeLike(batch->data_);
+  top[0]->set_cpu_data(batch->data_.mutable_cpu_data());
+  if (this->output_labels_) {
+    top[1]->ReshapeLike(batch->label_);
+    top[1]->set_cpu_data(batch->label_.mutable_cpu_data());
+  }
+}
+
+template <typename Dtype>
+std::string BasePrefetchingDataLayer<Dtype>::SaveState() {
+  return prefetch_current_ ? prefetch_current_->state_ : first_state_;
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
+  StopInternalThread();
+  Batch<Dtype>* batch = nullptr;
+  while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
+  if (prefetch_current_) prefetch_free_.push(prefetch_current_);
+  prefetch_current_ = nullptr;
+  SetSourceState(state);
+  first_state_ = state;
+  StartInternalThread();
+}
+
+INSTANTIATE_CLASS(BaseDataLayer);
+INSTANTIATE_CLASS(BasePrefetchingDataLayer);
+
+}  // namespace caffe

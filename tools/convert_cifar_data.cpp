@@ -1,0 +1,75 @@
+// Writes CIFAR-10's binary files to two databases of Datum records.
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "caffe/proto/caffe.pb.h"
+#include "caffe/util/db.hpp"
+#include "command_line.hpp"
+
+namespace {
+
+using caffe::Require;
+using std::string;
+
+const char kUsage[] = R"(convert_cifar_data: writes CIFAR-10's binary files to two databases.
+
+usage: convert_cifar_data INPUT_FOLDER OUTPUT_FOLDER DB_TYPE
+
+INPUT_FOLDER holds data_batch_1.bin to data_batch_5.bin and test_batch.bin, the binary version of
+http://www.cs.toronto.edu/~kriz/cifar.html. OUTPUT_FOLDER gets cifar10_train_<DB_TYPE> and
+cifar10_test_<DB_TYPE>; DB_TYPE is lmdb or leveldb.
+
+example:
+  convert_cifar_data cifar-10-batches-bin examples/cifar10 lmdb
+)";
+
+constexpr int kSize = 32;
+constexpr int kImageBytes = 3 * kSize * kSize;
+constexpr int kPerFile = 10000;
+
+// The records of one file, keys from `first` on.
+void ConvertFile(const string& path, int first, caffe::db::DB* db) {
+  std::ifstream file(path.c_str(), std::ios::in | std::ios::binary);
+  Require(file.good(), path, ": there is no such file, or it cannot be read");
+  std::unique_ptr<caffe::db::Transaction> transaction(db->NewTransaction());
+  caffe::Datum datum;
+  datum.set_channels(3);
+  datum.set_height(kSize);
+  datum.set_width(kSize);
+  string pixels(kImageBytes, '\0');
+  for (int i = 0; i < kPerFile; ++i) {
+    char label = 0;
+    file.get(label);
+    file.read(&pixels[0], kImageBytes);
+    Require(file.good(), path, ": the file ends in image ", i, " of ", kPerFile);
+    datum.set_label(static_cast<unsigned char>(label));
+    datum.set_data(pixels);
+    char key[16];
+    std::snprintf(key, sizeof(key), "%05d", first + i);
+    transaction->Put(key, datum.SerializeAsString());
+  }
+  transaction->Commit();
+}
+
+int Convert(int argc, char** argv) {
+  Require(argc == 4, "give INPUT_FOLDER, OUTPUT_FOLDER and DB_TYPE; --help shows how");
+  const string input = argv[1], output = argv[2], type = argv[3];
+  std::unique_ptr<caffe::db::DB> train(caffe::db::GetDB(type));
+  train->Open(output + "/cifar10_train_" + type, caffe::db::NEW);
+  LOG(INFO) << "Writing Training data";
+  for (int i = 0; i < 5; ++i) {
+    LOG(INFO) << "Training Batch " << i + 1;
+    ConvertFile(caffe::Join(input, "/data_batch_", i + 1, ".bin"), i * kPerFile, train.get());
+  }
+  LOG(INFO) << "Writing Testing data";
+  std::unique_ptr<caffe::db::DB> test(caffe::db::GetDB(type));
+  test->Open(output + "/cifar10_test_" + type, caffe::db::NEW);
+  ConvertFile(input + "/test_batch.bin", 0, test.get());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Convert); }
