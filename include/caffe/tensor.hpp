@@ -112,8 +112,11 @@ class Tensor {
   /// Brings the storage type's slot up to date and frees the others, except those whose mutable
   /// pointer was handed out.
   void Trim();
-  /// Frees all memory. Until the next write, reading throws Error(`why`).
+  /// Frees all memory, handed out or not. Until the tensor is overwritten or revived, reading it
+  /// throws Error(`why`).
   void Release(const std::string& why);
+  /// Ends that state: the elements are zeros again.
+  void Revive() { released_.clear(); }
   /// Moves the plain slot of `type` with its contents into memory of the caller's, capacity()
   /// elements, and drops the others. `keep_alive` is held while the memory is used.
   void MoveTo(ElementType type, void* memory, std::shared_ptr<void> keep_alive);

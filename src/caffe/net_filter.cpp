@@ -1,4 +1,4 @@
-// Which layers of a file belong to a net: include and exclude rules.
+// Which layers a net's phase, level and stages include.
 #include <algorithm>
 
 #include "caffe/net.hpp"
@@ -6,68 +6,75 @@
 namespace caffe {
 namespace {
 
-template <typename Stages>
-bool Has(const Stages& stages, const string& stage) {
+bool Contains(const google::protobuf::RepeatedPtrField<string>& stages, const string& stage) {
   return std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
+// Layers with include rules are left out unless one is met; others are kept unless an exclude rule
+// is met.
+template <typename Dtype>
+bool Includes(const NetState& state, const LayerParameter& layer) {
+  Require(layer.include_size() == 0 || layer.exclude_size() == 0, "layer '", layer.name(), "' (",
+          layer.type(), "): specify either include rules or exclude rules, not both");
+  for (const NetStateRule& rule : layer.include()) {
+    if (Net<Dtype>::StateMeetsRule(state, rule, layer.name())) return true;
+  }
+  for (const NetStateRule& rule : layer.exclude()) {
+    if (Net<Dtype>::StateMeetsRule(state, rule, layer.name())) return false;
+  }
+  return layer.include_size() == 0;
+}
+
+template <typename... Parts>
+bool Differs(const string& layer_name, const Parts&... parts) {
+  LOG_IF(INFO, Caffe::root_solver())
+      << Join(parts...) << " specified by a rule in layer " << layer_name;
+  return false;
 }
 
 }  // namespace
 
 template <typename Dtype>
+void Net<Dtype>::FilterNet(const NetParameter& param, NetParameter* param_filtered) {
+  NetParameter filtered(param);
+  filtered.clear_layer();
+  for (const LayerParameter& layer : param.layer()) {
+    if (Includes<Dtype>(param.state(), layer)) filtered.add_layer()->CopyFrom(layer);
+  }
+  param_filtered->Swap(&filtered);
+}
+
+template <typename Dtype>
 bool Net<Dtype>::StateMeetsRule(const NetState& state, const NetStateRule& rule,
                                 const string& layer_name) {
-  const auto unmet = [&layer_name](const string& why) {
-    LOG_IF(INFO, Caffe::root_solver()) << "The NetState " << why << " a rule in layer " << layer_name;
-    return false;
-  };
   if (rule.has_phase() && rule.phase() != state.phase()) {
-    return unmet(Join("phase (", state.phase(), ") differed from the phase (", rule.phase(),
-                      ") specified by"));
+    return Differs(layer_name, "The NetState phase (", state.phase(), ") differed from the phase (",
+                   rule.phase(), ")");
   }
   if (rule.has_min_level() && state.level() < rule.min_level()) {
-    return unmet(Join("level (", state.level(), ") is below the min_level (", rule.min_level(),
-                      ") specified by"));
+    return Differs(layer_name, "The NetState level (", state.level(), ") is above the min_level (",
+                   rule.min_level(), ")");
   }
   if (rule.has_max_level() && state.level() > rule.max_level()) {
-    return unmet(Join("level (", state.level(), ") is above the max_level (", rule.max_level(),
-                      ") specified by"));
+    return Differs(layer_name, "The NetState level (", state.level(), ") is above the max_level (",
+                   rule.max_level(), ")");
   }
   for (const string& stage : rule.stage()) {
-    if (!Has(state.stage(), stage)) {
-      return unmet(Join("did not contain stage '", stage, "' specified by"));
+    if (!Contains(state.stage(), stage)) {
+      return Differs(layer_name, "The NetState did not contain stage '", stage, "'");
     }
   }
   for (const string& stage : rule.not_stage()) {
-    if (Has(state.stage(), stage)) {
-      return unmet(Join("contained a not_stage '", stage, "' specified by"));
+    if (Contains(state.stage(), stage)) {
+      return Differs(layer_name, "The NetState contained a not_stage '", stage, "'");
     }
   }
   return true;
 }
 
-template <typename Dtype>
-void Net<Dtype>::FilterNet(const NetParameter& param, NetParameter* param_filtered) {
-  NetParameter filtered(param);
-  filtered.clear_layer();
-  const NetState& state = param.state();
-  for (const LayerParameter& layer : param.layer()) {
-    Require(layer.include_size() == 0 || layer.exclude_size() == 0, "layer '", layer.name(),
-            "': give include rules or exclude rules, not both");
-    const auto meets = [&](const NetStateRule& rule) {
-      return StateMeetsRule(state, rule, layer.name());
-    };
-    const bool included =
-        layer.include_size() == 0
-            ? std::none_of(layer.exclude().begin(), layer.exclude().end(), meets)
-            : std::any_of(layer.include().begin(), layer.include().end(), meets);
-    if (included) filtered.add_layer()->CopyFrom(layer);
-  }
-  param_filtered->Swap(&filtered);
-}
-
-template bool Net<float>::StateMeetsRule(const NetState&, const NetStateRule&, const string&);
-template bool Net<double>::StateMeetsRule(const NetState&, const NetStateRule&, const string&);
 template void Net<float>::FilterNet(const NetParameter&, NetParameter*);
 template void Net<double>::FilterNet(const NetParameter&, NetParameter*);
+template bool Net<float>::StateMeetsRule(const NetState&, const NetStateRule&, const string&);
+template bool Net<double>::StateMeetsRule(const NetState&, const NetStateRule&, const string&);
 
 }  // namespace caffe

@@ -1,85 +1,99 @@
-// Weights in HDF5 files: data/<layer>/<number>, and diff/ likewise; shared ones with their owner.
-#include <cstdio>
-
+// Parameters in HDF5 files: datasets data/LAYER/INDEX and diff/LAYER/INDEX.
 #include "caffe/net.hpp"
 #include "caffe/util/hdf5.hpp"
+#include "net_checks.hpp"
 
 namespace caffe {
 
 #ifdef USE_HDF5
 
+namespace {
+
+/// The groups below `group` that are layers: those that hold datasets, or nothing. A layer's name
+/// may have slashes, which make groups in groups.
+void ListLayers(hid_t group, const string& prefix, vector<string>* names) {
+  const int links = hdf5_get_num_links(group);
+  for (int i = 0; i < links; ++i) {
+    const string link = hdf5_get_name_by_idx(group, i);
+    if (!hdf5_has_group(group, link)) continue;
+    const Hdf5Handle child = Hdf5Handle::OpenGroup(group, link);
+    const int members = hdf5_get_num_links(child.id());
+    bool holds_datasets = members == 0;
+    for (int j = 0; j < members; ++j) {
+      holds_datasets |= !hdf5_has_group(child.id(), hdf5_get_name_by_idx(child.id(), j));
+    }
+    if (holds_datasets) names->push_back(prefix + link);
+    ListLayers(child.id(), prefix + link + "/", names);
+  }
+}
+
+}  // namespace
+
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
-  try {
-    const Hdf5Handle file = Hdf5Handle::OpenFile(trained_filename);
-    const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
-    for (int i = 0; i < hdf5_get_num_links(data.id()); ++i) {
-      const string name = hdf5_get_name_by_idx(data.id(), i);
-      const auto target = layer_names_index_.find(name);
-      if (target == layer_names_index_.end()) {
-        LOG(INFO) << "Ignoring source layer " << name;
-        continue;
-      }
-      auto& blobs = layers_[target->second]->blobs();
-      const Hdf5Handle layer = Hdf5Handle::OpenGroup(data.id(), name);
-      const int stored = hdf5_get_num_links(layer.id());
-      Require(stored <= static_cast<int>(blobs.size()), "Incompatible number of blobs for layer ",
-              name, ": the weights have ", stored, ", the net's layer has ", blobs.size());
-      for (size_t j = 0; j < blobs.size(); ++j) {
-        const string dataset = std::to_string(j);
-        if (!H5Lexists(layer.id(), dataset.c_str(), H5P_DEFAULT)) {
-          Require(param_owners_[param_id_vecs_[target->second][j]] != -1,
-                  "Incompatible number of blobs for layer ", name, ": blob ", j, " is missing");
-          continue;
-        }
-        try {
-          hdf5_load_nd_dataset(layer.id(), dataset.c_str(), 0, kMaxBlobAxes, blobs[j].get());
-        } catch (Error& error) {
-          error.AddContext(Join("layer '", name, "'"));
-          throw;
-        }
-      }
+  const Hdf5Handle file = Hdf5Handle::OpenFile(trained_filename);
+  Require(hdf5_has_group(file.id(), "data"), trained_filename,
+          ": there is no group 'data': this is no HDF5 file of a net's parameters");
+  const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
+  vector<string> names;
+  ListLayers(data.id(), "", &names);
+  set<string> copied;
+  for (const string& name : names) {
+    const auto target = layer_names_index_.find(name);
+    if (target == layer_names_index_.end()) {
+      LOG(INFO) << "Ignoring source layer " << name;
+      continue;
     }
-  } catch (Error& error) {
-    error.AddContext(trained_filename);
-    throw;
+    DLOG(INFO) << "Copying source layer " << name;
+    CopyHdf5Layer(trained_filename, Hdf5Handle::OpenGroup(data.id(), name).id(), target->second);
+    copied.insert(name);
   }
-  SettleParameters();
+  LogLayersWithout(copied);
+  TrimParameters();
+}
+
+// A parameter that belongs to another layer is not stored here.
+template <typename Dtype>
+void Net<Dtype>::CopyHdf5Layer(const string& file, int64_t group, int layer_id) {
+  const vector<shared_ptr<Blob<Dtype>>>& targets = layers_[layer_id]->blobs();
+  const string where =
+      Join(file, ": Incompatible number of blobs for layer ", layer_names_[layer_id]);
+  const int stored = hdf5_get_num_links(group);
+  Require(stored <= static_cast<int>(targets.size()), where, ": the stored layer has ", stored,
+          ", the net's has ", targets.size());
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const string dataset = std::to_string(i);
+    if (H5Lexists(group, dataset.c_str(), H5P_DEFAULT) <= 0) {
+      Require(param_owners_[param_id_vecs_[layer_id][i]] != -1, where, ": blob ", i,
+              " is missing, and no other layer owns it");
+      continue;
+    }
+    hdf5_load_nd_dataset(group, dataset.c_str(), 0, kMaxBlobAxes, targets[i].get());
+  }
 }
 
 template <typename Dtype>
 void Net<Dtype>::ToHDF5(const string& filename, bool write_diff) const {
-  const string aside = filename + ".tmp";
-  try {
-    Hdf5Handle file = Hdf5Handle::CreateFile(aside);
-    {
-      const Hdf5Handle data = Hdf5Handle::CreateGroup(file.id(), "data");
-      std::unique_ptr<Hdf5Handle> diff;
-      if (write_diff) diff.reset(new Hdf5Handle(Hdf5Handle::CreateGroup(file.id(), "diff")));
-      for (size_t i = 0; i < layers_.size(); ++i) {
-        const Hdf5Handle layer_data = Hdf5Handle::CreateGroup(data.id(), layer_names_[i]);
-        std::unique_ptr<Hdf5Handle> layer_diff;
-        if (diff) {
-          layer_diff.reset(new Hdf5Handle(Hdf5Handle::CreateGroup(diff->id(), layer_names_[i])));
-        }
-        for (size_t j = 0; j < layers_[i]->blobs().size(); ++j) {
-          const int id = param_id_vecs_[i][j];
-          if (param_owners_[id] == -1) {
-            hdf5_save_nd_dataset(layer_data.id(), std::to_string(j), *params_[id]);
-          }
-          if (layer_diff) {
-            hdf5_save_nd_dataset(layer_diff->id(), std::to_string(j), *params_[id], true);
-          }
-        }
+  WriteHdf5File(filename, [&](const Hdf5Handle& file) {
+    const Hdf5Handle data = Hdf5Handle::CreateGroup(file.id(), "data");
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const Hdf5Handle group = Hdf5Handle::CreateGroup(data.id(), layer_names_[i]);
+      for (size_t j = 0; j < param_id_vecs_[i].size(); ++j) {
+        const int param = param_id_vecs_[i][j];
+        if (param_owners_[param] != -1) continue;
+        hdf5_save_nd_dataset<Dtype>(group.id(), std::to_string(j), *params_[param]);
       }
     }
-    file.Close();
-    Require(std::rename(aside.c_str(), filename.c_str()) == 0, "the file cannot be put in place");
-  } catch (Error& error) {
-    std::remove(aside.c_str());
-    error.AddContext(filename);
-    throw;
-  }
+    if (!write_diff) return;
+    const Hdf5Handle diff = Hdf5Handle::CreateGroup(file.id(), "diff");
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const Hdf5Handle group = Hdf5Handle::CreateGroup(diff.id(), layer_names_[i]);
+      for (size_t j = 0; j < param_id_vecs_[i].size(); ++j) {
+        hdf5_save_nd_dataset<Dtype>(group.id(), std::to_string(j), *params_[param_id_vecs_[i][j]],
+                                    /*write_diff=*/true);
+      }
+    }
+  });
 }
 
 #else
@@ -96,9 +110,7 @@ void Net<Dtype>::ToHDF5(const string& filename, bool) const {
 
 #endif  // USE_HDF5
 
-template void Net<float>::CopyTrainedLayersFromHDF5(const string&);
-template void Net<double>::CopyTrainedLayersFromHDF5(const string&);
-template void Net<float>::ToHDF5(const string&, bool) const;
-template void Net<double>::ToHDF5(const string&, bool) const;
+template class Net<float>;
+template class Net<double>;
 
 }  // namespace caffe

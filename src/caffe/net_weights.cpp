@@ -1,120 +1,64 @@
-// Trained weights into a net and out of it.
+// Loading, sharing and saving the parameters of a net.
 #include <algorithm>
+#include <fstream>
 
-#include "caffe/io/batch_norm_forms.hpp"
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/net.hpp"
-#include "caffe/util/blob_payload.hpp"
-#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/upgrade_proto.hpp"
+#include "net_checks.hpp"
+#include "weight_source.hpp"
 
 namespace caffe {
 namespace {
 
-string Extents(const vector<int64_t>& shape) {
-  std::ostringstream stream;
-  for (int64_t extent : shape) stream << extent << " ";
-  return stream.str();
+bool IsHdf5(const string& file) {
+  constexpr char kSignature[] = "\x89HDF\r\n\x1a\n";
+  char begin[8] = {};
+  std::ifstream(file, std::ios::binary).read(begin, sizeof(begin));
+  return std::equal(begin, begin + sizeof(begin), kSignature);
 }
 
-/// True if a stored shape is `shape`, or `shape` with ones in front (the old four axes).
-bool ShapeFits(const vector<int64_t>& stored, const vector<int>& shape) {
-  if (stored.size() < shape.size()) return false;
-  const size_t extra = stored.size() - shape.size();
-  if (extra > 0 && stored.size() != 4) return false;
-  return std::all_of(stored.begin(), stored.begin() + extra, [](int64_t e) { return e == 1; }) &&
-         std::equal(shape.begin(), shape.end(), stored.begin() + extra);
-}
+const char kRename[] =
+    ". To learn this layer's parameters from scratch rather than copying from a saved net, rename "
+    "the layer.";
 
-vector<float> Floats(const StoredBlob& blob) {
-  vector<float> values(blob.ShapeCount());
-  blob.ReadInto(values.data(), ElementType::FLOAT);
-  return values;
+template <typename Dtype>
+void LoadBlob(const StoredBlob& source, ElementType type, Blob<Dtype>* blob) {
+  source.RequireComplete();
+  source.ReadInto(blob->data_tensor().overwrite_cpu_data(type), type);
+  if (!source.diff.empty()) {
+    source.ReadDiffInto(blob->mutable_cpu_diff(), kElementType<Dtype>);
+  }
 }
 
 template <typename Dtype>
-void Put(const vector<float>& values, Blob<Dtype>* blob) {
-  Require(static_cast<size_t>(blob->count()) == values.size(), "the stored blob has ",
-          values.size(), " values where the layer has ", blob->count());
+void SetValues(const vector<float>& values, const string& layer, const char* what,
+               Blob<Dtype>* blob) {
+  Require(static_cast<size_t>(blob->count()) == values.size(), "Cannot copy the ", what,
+          " of batch normalization '", layer, "': the stored one has ", values.size(),
+          " elements, the net's has ", blob->count(), kRename);
   std::copy(values.begin(), values.end(), blob->template overwrite_cpu_data_as<Dtype>());
 }
 
-/// The BatchNorm of a stored layer with its scale and bias, which NVCaffe keeps in the layer and
-/// BVLC in a Scale layer behind it.
-BatchNormBlobs StoredBatchNorm(const StoredLayer& layer, const StoredLayer* next) {
-  vector<vector<float>> blobs;
-  for (const StoredBlob& blob : layer.blobs) blobs.push_back(Floats(blob));
-  if (blobs.size() == 5) {
-    return FromNvcaffeBatchNorm({blobs[0], blobs[1], blobs[2], blobs[3], blobs[4]});
-  }
-  vector<float> scale, bias;
-  const bool has_scale = next && next->param.type() == "Scale" && !next->blobs.empty() &&
-                         next->param.bottom_size() > 0 && layer.param.top_size() > 0 &&
-                         next->param.bottom(0) == layer.param.top(0);
-  if (has_scale) {
-    scale = Floats(next->blobs[0]);
-    if (next->blobs.size() > 1) bias = Floats(next->blobs[1]);
-  }
-  return FromBvlcBatchNorm(blobs[0], blobs[1], blobs[2].at(0), scale, bias);
+string Listed(const vector<string>& names) {
+  string list;
+  for (const string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
 }
 
 }  // namespace
 
 template <typename Dtype>
-void Net<Dtype>::ShareTrainedLayersWith(const Net* other) {
-  for (size_t i = 0; i < other->layers().size(); ++i) {
-    const string& name = other->layer_names()[i];
-    const auto target = layer_names_index_.find(name);
-    if (target == layer_names_index_.end()) {
-      LOG(INFO) << "Ignoring source layer " << name;
-      continue;
-    }
-    DLOG(INFO) << "Copying source layer " << name;
-    const auto& source_blobs = other->layers()[i]->blobs();
-    auto& target_blobs = layers_[target->second]->blobs();
-    Require(target_blobs.size() == source_blobs.size(), "Cannot share the parameters of layer '",
-            name, "': it has ", target_blobs.size(), " parameter blob(s) here and ",
-            source_blobs.size(), " in the other net");
-    for (size_t j = 0; j < target_blobs.size(); ++j) {
-      Require(source_blobs[j]->shape() == target_blobs[j]->shape(), "Cannot share param ", j,
-              " weights from layer '", name, "'; shape mismatch.  Source param shape is ",
-              source_blobs[j]->shape_string(), "; target param shape is ",
-              target_blobs[j]->shape_string());
-      target_blobs[j]->ShareData(*source_blobs[j]);
-    }
-  }
-}
-
-template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFrom(const NetParameter& param) {
-  // The message's bytes are read as a file's would be.
-  vector<string> encoded;
-  vector<StoredLayer> layers;
-  for (const LayerParameter& layer : param.layer()) {
-    StoredLayer stored;
-    stored.param.CopyFrom(layer);
-    stored.param.clear_blobs();
-    for (const BlobProto& blob : layer.blobs()) {
-      encoded.push_back(blob.SerializeAsString());
-    }
-    layers.push_back(std::move(stored));
-  }
-  size_t next = 0;
-  for (int i = 0; i < param.layer_size(); ++i) {
-    for (int j = 0; j < param.layer(i).blobs_size(); ++j, ++next) {
-      layers[i].blobs.push_back(ParseStoredBlob(
-          reinterpret_cast<const uint8_t*>(encoded[next].data()), encoded[next].size(),
-          Join("layer '", param.layer(i).name(), "', blob ", j)));
-    }
-  }
-  CopyStoredLayers(layers);
+  if (!NetNeedsUpgrade(param)) return CopyLayers(StoredLayersOf(param));
+  NetParameter upgraded(param);
+  UpgradeNetAsNeeded("", &upgraded);
+  CopyLayers(StoredLayersOf(upgraded));
 }
 
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFrom(const string& trained_filename) {
-  const string suffix = ".h5";
-  if (trained_filename.size() >= suffix.size() &&
-      trained_filename.compare(trained_filename.size() - suffix.size(), suffix.size(), suffix) ==
-          0) {
+  if (IsHdf5(trained_filename)) {
     CopyTrainedLayersFromHDF5(trained_filename);
   } else {
     CopyTrainedLayersFromBinaryProto(trained_filename);
@@ -123,88 +67,173 @@ void Net<Dtype>::CopyTrainedLayersFrom(const string& trained_filename) {
 
 template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFromBinaryProto(const string& trained_filename) {
-  CaffemodelReader reader(trained_filename);
-  if (reader.upgraded()) {
-    LOG(INFO) << "Attempting to upgrade input file specified using deprecated "
-              << "V1LayerParameter: " << trained_filename;
-    LOG(INFO) << "Successfully upgraded file specified using deprecated V1LayerParameter";
+  const CaffemodelReader reader(trained_filename);
+  try {
+    CopyLayers(reader.layers());
+  } catch (Error& error) {
+    if (string(error.what()).find(trained_filename) == string::npos) {
+      error.AddContext(trained_filename);
+    }
+    throw;
   }
-  CopyStoredLayers(reader.layers());
 }
 
 template <typename Dtype>
-void Net<Dtype>::CopyStoredLayers(const vector<StoredLayer>& layers) {
-  vector<string> ignored;
-  bool copied = false;
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const string& name = layers[i].param.name();
+void Net<Dtype>::CopyLayers(const vector<StoredLayer>& sources) {
+  set<string> copied;
+  for (const StoredLayer& source : sources) {
+    const string& name = source.param.name();
     const auto target = layer_names_index_.find(name);
     if (target == layer_names_index_.end()) {
       LOG(INFO) << "Ignoring source layer " << name;
       continue;
     }
     DLOG(INFO) << "Copying source layer " << name;
-    copied = true;
-    CopyStoredLayer(layers[i], i + 1 < layers.size() ? &layers[i + 1] : nullptr, target->second);
+    CopyLayer(sources, source, target->second);
+    copied.insert(name);
   }
-  LOG_IF(WARNING, !copied) << "No layer of the weights has the name of a layer of net '" << name_
-                           << "': nothing was copied";
-  SettleParameters();
+  LogLayersWithout(copied);
+  TrimParameters();
 }
 
 template <typename Dtype>
-void Net<Dtype>::CopyStoredLayer(const StoredLayer& source, const StoredLayer* next, int target) {
-  auto& blobs = layers_[target]->blobs();
-  const string& name = layer_names_[target];
-  const bool batch_norm = string(layers_[target]->type()) == "BatchNorm";
-  const size_t stored = source.blobs.size();
-  if (batch_norm && blobs.size() == 5 && (stored == 3 || stored == 5)) {
-    const auto converted = ToNvcaffeBatchNorm(StoredBatchNorm(source, next));
-    for (size_t j = 0; j < 5; ++j) Put(converted[j], blobs[j].get());
-    return;
+void Net<Dtype>::LogLayersWithout(const set<string>& copied) const {
+  vector<string> without;
+  size_t with_parameters = 0;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (layers_[i]->blobs().empty()) continue;
+    ++with_parameters;
+    if (!copied.count(layer_names_[i])) without.push_back(layer_names_[i]);
   }
-  if (batch_norm && blobs.size() == 3 && stored == 5) {
-    // Scale and bias go to the Scale layer that takes this one's top.
-    const BatchNormBlobs all = StoredBatchNorm(source, nullptr);
-    Put(all.mean, blobs[0].get());
-    Put(all.variance, blobs[1].get());
-    Put(vector<float>{1}, blobs[2].get());
-    for (size_t i = target + 1; i < layers_.size(); ++i) {
-      const bool takes_top = bottom_id_vecs_[i].size() == 1 &&
-                             bottom_id_vecs_[i][0] == top_id_vecs_[target][0];
-      if (string(layers_[i]->type()) != "Scale" || !takes_top) continue;
-      auto& scale_blobs = layers_[i]->blobs();
-      Put(all.scale, scale_blobs.at(0).get());
-      if (scale_blobs.size() > 1) Put(all.bias, scale_blobs[1].get());
-      return;
-    }
-    LOG(WARNING) << "layer '" << name << "': the weights have a scale and bias, which a Scale "
-                 << "layer behind this BatchNorm would take; they are dropped";
-    return;
-  }
-  Require(blobs.size() == stored, "Incompatible number of blobs for layer ", name, ": the weights ",
-          "have ", stored, ", the net's layer has ", blobs.size(),
-          "; rename the layer to leave its weights as they are");
-  for (size_t j = 0; j < stored; ++j) {
-    Require(ShapeFits(source.blobs[j].shape, blobs[j]->shape()), "Cannot copy param ", j,
+  if (without.empty()) return;
+  const bool none = without.size() == with_parameters;
+  LOG_IF(WARNING, none) << "No layer of the net '" << name_ << "' has trained weights there: do "
+                        << "the layers' names agree?";
+  LOG_IF(INFO, !none && Caffe::root_solver())
+      << "Layers without trained weights there keep what they had: " << Listed(without);
+}
+
+// Fillers' values give way to the stored ones in the type that is kept.
+template <typename Dtype>
+ElementType Net<Dtype>::LoadType(int param_id) const {
+  const Blob<Dtype>& blob = *params_[param_id];
+  const bool as_dtype = HasMaster(param_id) || blob.data_tensor().handed_out(kElementType<Dtype>);
+  return as_dtype ? kElementType<Dtype> : blob.data_type();
+}
+
+template <typename Dtype>
+void Net<Dtype>::CopyLayer(const vector<StoredLayer>& sources, const StoredLayer& source,
+                           int layer_id) {
+  if (CopyBatchNorm(sources, source, layer_id)) return;
+  const string& name = source.param.name();
+  const vector<shared_ptr<Blob<Dtype>>>& targets = layers_[layer_id]->blobs();
+  Require(targets.size() == source.blobs.size(), "Incompatible number of blobs for layer ", name,
+          ": the stored layer has ", source.blobs.size(), ", the net's has ", targets.size(),
+          kRename);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    Require(StoredShapeFits(source.blobs[i], targets[i]->shape()), "Cannot copy param ", i,
             " weights from layer '", name, "'; shape mismatch.  Source param shape is ",
-            Extents(source.blobs[j].shape), "(", source.blobs[j].ShapeCount(),
-            "); target param shape is ", blobs[j]->shape_string(),
-            ". To learn this layer's parameters from scratch rather than copying from a saved net, ",
-            "rename the layer.");
-    CopyStoredBlob(source.blobs[j], blobs[j].get());
+            StoredShapeString(source.blobs[i]), "; target param shape is ",
+            targets[i]->shape_string(), kRename);
+    LoadBlob(source.blobs[i], LoadType(param_id_vecs_[layer_id][i]), targets[i].get());
   }
 }
 
-// Straight into the slot that is kept: the master of what is trained, else the storage type.
+// Handles what is stored in another form of batch normalization than the net's layer has.
 template <typename Dtype>
-void Net<Dtype>::CopyStoredBlob(const StoredBlob& source, Blob<Dtype>* target) {
-  const ElementType type = phase_ == TRAIN ? kElementType<Dtype> : target->data_type();
-  source.RequireComplete();
-  source.ReadInto(target->data_tensor().overwrite_cpu_data(type), type);
-  if (!source.diff.empty()) {
-    source.ReadDiffInto(target->diff_tensor().overwrite_cpu_data(kElementType<Dtype>),
-                        kElementType<Dtype>);
+bool Net<Dtype>::CopyBatchNorm(const vector<StoredLayer>& sources, const StoredLayer& source,
+                               int layer_id) {
+  const Layer<Dtype>& layer = *layers_[layer_id];
+  vector<shared_ptr<Blob<Dtype>>>& targets = layers_[layer_id]->blobs();
+  const size_t stored = source.blobs.size();
+  if (layer.layer_param().type() != "BatchNorm" || (targets.size() != 3 && targets.size() != 5) ||
+      (stored != 3 && stored != 5)) {
+    return false;
+  }
+  if (stored == targets.size() && !IsStoredInDigitsOrder(source)) return false;
+
+  const string& name = source.param.name();
+  const StoredLayer* scale = stored == 3 ? StoredScaleAfter(sources, source) : nullptr;
+  if (scale && has_layer(scale->param.name())) scale = nullptr;  // the net has it for itself
+  const BatchNormBlobs blobs = StoredBatchNorm(source, scale);
+  SetValues(blobs.mean, name, "mean", targets[0].get());
+  SetValues(blobs.variance, name, "variance", targets[1].get());
+  SetValues({1.f}, name, "factor", targets[2].get());
+  if (targets.size() == 5) {
+    SetValues(blobs.scale, name, "scale", targets[3].get());
+    SetValues(blobs.bias, name, "bias", targets[4].get());
+  } else {
+    CopyScaleAndBias(sources, blobs, layer_id);
+  }
+  return true;
+}
+
+// The scale and bias of a BatchNorm with five blobs, for a net in which a Scale layer has them.
+template <typename Dtype>
+void Net<Dtype>::CopyScaleAndBias(const vector<StoredLayer>& sources, const BatchNormBlobs& blobs,
+                                  int layer_id) {
+  const auto all = [](const vector<float>& values, float value) {
+    return std::all_of(values.begin(), values.end(), [value](float v) { return v == value; });
+  };
+  const string& name = layer_names_[layer_id];
+  Layer<Dtype>* scale = ScaleAfter(layer_id);
+  if (!scale) {
+    Require(
+        all(blobs.scale, 1) && all(blobs.bias, 0), "the stored layer '", name,
+        "' has a scale and a bias, which the net's BatchNorm has not: give it ",
+        "batch_norm_param { scale_bias: true }, or a Scale layer with bias_term: true after it");
+    return;
+  }
+  const string& scale_name = scale->layer_param().name();
+  for (const StoredLayer& source : sources) {
+    Require(source.param.name() != scale_name || source.blobs.empty(), "the stored layer '", name,
+            "' has a scale and a bias, and so has the stored layer '", scale_name,
+            "': give the net's BatchNorm batch_norm_param { scale_bias: true }");
+  }
+  LOG(INFO) << "The scale and bias of source layer " << name << " go to layer " << scale_name;
+  SetValues(blobs.scale, name, "scale", scale->blobs()[0].get());
+  if (scale->blobs().size() > 1) {
+    SetValues(blobs.bias, name, "bias", scale->blobs()[1].get());
+  } else {
+    Require(all(blobs.bias, 0), "the stored layer '", name, "' has a bias, which layer '",
+            scale_name, "' has not: give it scale_param { bias_term: true }");
+  }
+}
+
+// The Scale layer with parameters of its own that reads what the layer makes, or nullptr.
+template <typename Dtype>
+Layer<Dtype>* Net<Dtype>::ScaleAfter(int layer_id) const {
+  const int top = top_id_vecs_[layer_id].at(0);
+  for (size_t i = layer_id + 1; i < layers_.size(); ++i) {
+    const bool reads = bottom_id_vecs_[i].size() == 1 && bottom_id_vecs_[i][0] == top;
+    if (reads && layers_[i]->layer_param().type() == "Scale" && !layers_[i]->blobs().empty()) {
+      return layers_[i].get();
+    }
+  }
+  return nullptr;
+}
+
+template <typename Dtype>
+void Net<Dtype>::ShareTrainedLayersWith(const Net* other) {
+  for (size_t i = 0; i < other->layers_.size(); ++i) {
+    const string& name = other->layer_names_[i];
+    const auto target = layer_names_index_.find(name);
+    if (target == layer_names_index_.end()) {
+      LOG(INFO) << "Ignoring source layer " << name;
+      continue;
+    }
+    DLOG(INFO) << "Copying source layer " << name;
+    const auto& sources = other->layers_[i]->blobs();
+    const auto& targets = layers_[target->second]->blobs();
+    Require(targets.size() == sources.size(), "Incompatible number of blobs for layer ", name, ": ",
+            sources.size(), " in the other net, ", targets.size(), " here");
+    for (size_t j = 0; j < targets.size(); ++j) {
+      Require(sources[j]->shape() == targets[j]->shape(), "Cannot share param ", j,
+              " weights from layer '", name, "'; shape mismatch.  Source param shape is ",
+              sources[j]->shape_string(), "; target param shape is ", targets[j]->shape_string());
+      targets[j]->ShareData(*sources[j]);
+    }
+    shares_parameters_ = true;
   }
 }
 
@@ -212,43 +241,38 @@ template <typename Dtype>
 void Net<Dtype>::ToProto(NetParameter* param, bool write_diff) const {
   param->Clear();
   param->set_name(name_);
-  for (const shared_ptr<Layer<Dtype>>& layer : layers_) layer->ToProto(param->add_layer(), write_diff);
+  DLOG(INFO) << "Serializing " << layers_.size() << " layers";
+  for (const shared_ptr<Layer<Dtype>>& layer : layers_) {
+    layer->ToProto(param->add_layer(), write_diff);
+  }
 }
 
 template <typename Dtype>
 void Net<Dtype>::ToBinaryProto(const string& filename, bool write_diff, bool raw) const {
-  NetParameter header;
-  header.set_name(name_);
-  CaffemodelWriter writer(filename, header,
+  NetParameter net;
+  net.set_name(name_);
+  CaffemodelWriter writer(filename, net,
                           raw ? CaffemodelWriter::Form::RAW : CaffemodelWriter::Form::BVLC);
-  for (const shared_ptr<Layer<Dtype>>& layer : layers_) {
-    LayerParameter param(layer->layer_param());
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    LayerParameter param = layers_[i]->layer_param();
     param.clear_blobs();
-    vector<BlobSource> sources;
-    for (const shared_ptr<Blob<Dtype>>& blob : layer->blobs()) {
-      // BVLC's form keeps masters as they are; the raw one is in the storage type.
-      const ElementType type = raw ? blob->data_type() : kElementType<Dtype>;
+    vector<BlobSource> blobs;
+    for (size_t j = 0; j < layers_[i]->blobs().size(); ++j) {
+      const Blob<Dtype>& blob = *layers_[i]->blobs()[j];
+      const bool declared = raw && !HasMaster(param_id_vecs_[i][j]);
       BlobSource source;
-      source.shape.assign(blob->shape().begin(), blob->shape().end());
-      source.type = type;
-      source.data = blob->data_tensor().cpu_data(type);
-      source.diff = write_diff ? blob->diff_tensor().cpu_data(type) : nullptr;
-      sources.push_back(source);
+      source.shape.assign(blob.shape().begin(), blob.shape().end());
+      source.type = declared ? blob.data_type() : blob.data_tensor().newest_type();
+      source.data = blob.data_tensor().cpu_data(source.type);
+      if (write_diff) source.diff = blob.diff_tensor().cpu_data(source.type);
+      blobs.push_back(source);
     }
-    writer.WriteLayer(param, sources);
+    writer.WriteLayer(param, blobs);
   }
   writer.Finish();
 }
 
-#define CAFFE_NET_WEIGHTS(Dtype)                                                          \
-  template void Net<Dtype>::ShareTrainedLayersWith(const Net<Dtype>*);                    \
-  template void Net<Dtype>::CopyTrainedLayersFrom(const NetParameter&);                   \
-  template void Net<Dtype>::CopyTrainedLayersFrom(const string&);                         \
-  template void Net<Dtype>::CopyTrainedLayersFromBinaryProto(const string&);              \
-  template void Net<Dtype>::ToProto(NetParameter*, bool) const;                           \
-  template void Net<Dtype>::ToBinaryProto(const string&, bool, bool) const
-CAFFE_NET_WEIGHTS(float);
-CAFFE_NET_WEIGHTS(double);
-#undef CAFFE_NET_WEIGHTS
+template class Net<float>;
+template class Net<double>;
 
 }  // namespace caffe

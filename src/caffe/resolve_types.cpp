@@ -1,85 +1,149 @@
 #include <map>
-#include <optional>
+#include <string>
 
+#include "caffe/error.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/types.hpp"
+#include "caffe/util/insert_splits.hpp"
 
 namespace caffe {
 namespace {
 
-ElementType Checked(Type type, const char* field) {
+ElementType Computable(Type type, const std::string& where, const char* field) {
   switch (type) {
-    case DOUBLE:
-      return ElementType::DOUBLE;
     case FLOAT:
       return ElementType::FLOAT;
+    case DOUBLE:
+      return ElementType::DOUBLE;
     case FLOAT16:
       return ElementType::FLOAT16;
     default:
-      Fail(field, " is ", Type_Name(type), ": layers compute in DOUBLE, FLOAT or FLOAT16");
+      Fail(where, ": ", field, " is ", Type_Name(type),
+           ", which no layer computes in: valid are FLOAT, FLOAT16 and DOUBLE");
   }
 }
 
-using Choice = std::optional<ElementType>;
+/// What the fields of one direction say: storage and math, each possibly unset.
+struct Stated {
+  bool has_storage = false, has_math = false;
+  ElementType storage = ElementType::FLOAT, math = ElementType::FLOAT;
 
-/// The value of a field of `message`, nothing if it is not set.
-#define CAFFE_TYPE_FIELD(message, field) \
-  ((message).has_##field() ? Choice(Checked((message).field(), #field)) : Choice())
-
-struct Choices {
-  Choice forward_type, backward_type, forward_math, backward_math;
+  void SetStorage(ElementType type) {
+    has_storage = true;
+    storage = type;
+  }
+  void SetMath(ElementType type) {
+    has_math = true;
+    math = type;
+  }
+  /// Own math, else own storage, else the defaults' in the same order, else the net's type.
+  ElementType MathOr(const Stated& defaults, ElementType net_type) const {
+    if (has_math) return math;
+    if (has_storage) return storage;
+    if (defaults.has_math) return defaults.math;
+    return defaults.has_storage ? defaults.storage : net_type;
+  }
+  ElementType StorageOr(ElementType otherwise) const { return has_storage ? storage : otherwise; }
 };
 
-Choices OwnChoices(const LayerParameter& layer) {
-  return {CAFFE_TYPE_FIELD(layer, forward_type), CAFFE_TYPE_FIELD(layer, backward_type),
-          CAFFE_TYPE_FIELD(layer, forward_math), CAFFE_TYPE_FIELD(layer, backward_math)};
-}
+struct Directions {
+  Stated forward, backward;
+};
 
-Choices NetChoices(const NetParameter& net) {
-  return {CAFFE_TYPE_FIELD(net, default_forward_type), CAFFE_TYPE_FIELD(net, default_backward_type),
-          CAFFE_TYPE_FIELD(net, default_forward_math), CAFFE_TYPE_FIELD(net, default_backward_math)};
-}
-
-#undef CAFFE_TYPE_FIELD
-
-/// The first choice that was made, else `otherwise`.
-ElementType First(std::initializer_list<Choice> choices, ElementType otherwise) {
-  for (const Choice& choice : choices) {
-    if (choice) return *choice;
+Directions StatedBy(const LayerParameter& layer) {
+  const std::string where = Join("layer '", layer.name(), "' (", layer.type(), ")");
+  Directions stated;
+  if (layer.has_forward_type()) {
+    stated.forward.SetStorage(Computable(layer.forward_type(), where, "forward_type"));
   }
-  return otherwise;
+  if (layer.has_forward_math()) {
+    stated.forward.SetMath(Computable(layer.forward_math(), where, "forward_math"));
+  }
+  if (layer.has_backward_type()) {
+    stated.backward.SetStorage(Computable(layer.backward_type(), where, "backward_type"));
+  }
+  if (layer.has_backward_math()) {
+    stated.backward.SetMath(Computable(layer.backward_math(), where, "backward_math"));
+  }
+  return stated;
 }
 
-bool IsInPlace(const LayerParameter& layer) {
-  return layer.bottom_size() > 0 && layer.top_size() > 0 && layer.bottom(0) == layer.top(0);
+Directions DefaultsOf(const NetParameter& net) {
+  const std::string where = Join("net '", net.name(), "'");
+  Directions stated;
+  if (net.has_default_forward_type()) {
+    stated.forward.SetStorage(
+        Computable(net.default_forward_type(), where, "default_forward_type"));
+  }
+  if (net.has_default_forward_math()) {
+    stated.forward.SetMath(Computable(net.default_forward_math(), where, "default_forward_math"));
+  }
+  if (net.has_default_backward_type()) {
+    stated.backward.SetStorage(
+        Computable(net.default_backward_type(), where, "default_backward_type"));
+  }
+  if (net.has_default_backward_math()) {
+    stated.backward.SetMath(
+        Computable(net.default_backward_math(), where, "default_backward_math"));
+  }
+  return stated;
 }
 
-LayerTypes Resolve(const LayerParameter& layer, const Choices& net, ElementType net_type,
-                   const LayerTypes* producer) {
-  const Choices own = OwnChoices(layer);
+bool MakesData(const LayerParameter& layer) {
   const Operation* operation = OperationTable::Find(layer.type());
-  const bool makes_data = layer.has_transform_param() || (operation && operation->source);
+  return layer.has_transform_param() || (operation && operation->source);
+}
+
+bool HasKernels(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return operation && operation->native;
+}
+
+bool InPlace(const LayerParameter& layer) {
+  return layer.bottom_size() > 0 && layer.top_size() > 0 && layer.top(0) == layer.bottom(0);
+}
+
+LayerTypes TypesOf(const LayerParameter& layer, const Directions& defaults, ElementType net_type) {
+  const Directions own = StatedBy(layer);
+  const ElementType default_backward =
+      MakesData(layer) ? net_type : defaults.backward.StorageOr(net_type);
   LayerTypes types;
-  types.forward_math = First(
-      {own.forward_math, own.forward_type, net.forward_math, net.forward_type}, net_type);
-  types.backward_math = First(
-      {own.backward_math, own.backward_type, net.backward_math, net.backward_type}, net_type);
-  if (producer && layer.type() == "Split" && !own.forward_math) {
-    types.forward_math = producer->forward_math;
-    types.backward_math = producer->backward_math;
-  }
-  const bool follows = producer && (layer.type() == "Split" || IsInPlace(layer));
-  types.forward_type = First({own.forward_type, follows ? Choice(producer->forward_type)
-                                                        : net.forward_type}, net_type);
-  const Choice inherited = follows ? Choice(producer->backward_type)
-                                   : makes_data ? Choice(net_type) : net.backward_type;
-  types.backward_type = First({own.backward_type, inherited}, net_type);
-  if (!operation || !operation->native) {
-    types.forward_type = types.backward_type = net_type;
-  }
+  types.forward_type = own.forward.StorageOr(defaults.forward.StorageOr(net_type));
+  types.backward_type = own.backward.StorageOr(default_backward);
+  types.forward_math = own.forward.MathOr(defaults.forward, net_type);
+  types.backward_math = own.backward.MathOr(defaults.backward, net_type);
   return types;
 }
+
+/// The layers that make the blobs seen so far, by blob name.
+class Producers {
+ public:
+  explicit Producers(const NetParameter& net) : net_(net) {}
+
+  void Add(int layer) {
+    for (int i = 0; i < net_.layer(layer).top_size(); ++i) {
+      newest_[net_.layer(layer).top(i)] = {layer, i};
+    }
+  }
+  /// The maker of the layer's first bottom, -1 if there is none.
+  int Of(const LayerParameter& layer) const {
+    const auto found = layer.bottom_size() ? newest_.find(layer.bottom(0)) : newest_.end();
+    return found == newest_.end() ? -1 : found->second.first;
+  }
+  /// True if InsertSplits made this layer.
+  bool MadeSplit(const LayerParameter& layer) const {
+    if (layer.type() != "Split" || layer.bottom_size() != 1) return false;
+    const auto found = newest_.find(layer.bottom(0));
+    return found != newest_.end() &&
+           layer.name() == SplitLayerName(net_.layer(found->second.first).name(), layer.bottom(0),
+                                          found->second.second);
+  }
+
+ private:
+  const NetParameter& net_;
+  std::map<std::string, std::pair<int, int>> newest_;
+};
 
 }  // namespace
 
@@ -89,33 +153,35 @@ bool LayerTypes::operator==(const LayerTypes& other) const {
 }
 
 LayerTypes OwnTypes(const LayerParameter& layer, ElementType net_type) {
-  const Choices own = OwnChoices(layer);
+  const Directions own = StatedBy(layer);
+  const Stated none;
   LayerTypes types;
-  types.forward_type = First({own.forward_type}, net_type);
-  types.backward_type = First({own.backward_type}, net_type);
-  types.forward_math = First({own.forward_math, own.forward_type}, net_type);
-  types.backward_math = First({own.backward_math, own.backward_type}, net_type);
+  types.forward_type = own.forward.StorageOr(net_type);
+  types.backward_type = own.backward.StorageOr(net_type);
+  types.forward_math = own.forward.MathOr(none, net_type);
+  types.backward_math = own.backward.MathOr(none, net_type);
   return types;
 }
 
 std::vector<LayerTypes> ResolveTypes(const NetParameter& net, ElementType net_type) {
-  const Choices defaults = NetChoices(net);
-  std::vector<LayerTypes> types;
-  std::map<std::string, size_t> producers;  // blob name -> the layer that made it last
-  for (const LayerParameter& layer : net.layer()) {
-    const auto producer = layer.bottom_size() > 0 ? producers.find(layer.bottom(0)) : producers.end();
-    // A copy: `types` grows.
-    std::optional<LayerTypes> producer_types;
-    if (producer != producers.end()) producer_types = types[producer->second];
-    try {
-      types.push_back(Resolve(layer, defaults, net_type, producer_types ? &*producer_types : nullptr));
-    } catch (Error& error) {
-      error.AddContext(Join("layer '", layer.name(), "' (", layer.type(), ")"));
-      throw;
+  const Directions defaults = DefaultsOf(net);
+  std::vector<LayerTypes> all;
+  Producers producers(net);
+  for (int i = 0; i < net.layer_size(); ++i) {
+    const LayerParameter& layer = net.layer(i);
+    LayerTypes types = TypesOf(layer, defaults, net_type);
+    const int producer = producers.Of(layer);
+    if (producer >= 0 && producers.MadeSplit(layer)) {
+      types = all[producer];
+    } else if (producer >= 0 && InPlace(layer)) {
+      if (!layer.has_forward_type()) types.forward_type = all[producer].forward_type;
+      if (!layer.has_backward_type()) types.backward_type = all[producer].backward_type;
     }
-    for (const std::string& top : layer.top()) producers[top] = types.size() - 1;
+    if (!HasKernels(layer)) types = LayerTypes::All(net_type);
+    all.push_back(types);
+    producers.Add(i);
   }
-  return types;
+  return all;
 }
 
 }  // namespace caffe

@@ -236,7 +236,13 @@ void Tensor::set_affine(ElementType type, const AffineParameters& parameters) {
 }
 
 void Tensor::Touch(ElementType type) {
-  if (Slot* slot = Find(type, Layout())) slot->memory->overwrite_cpu_data();
+  Slot* slot = Find(type, Layout());
+  if (!slot) return;
+  if (slot->memory->head() == SyncedMemory::HEAD_AT_GPU) {
+    slot->memory->overwrite_gpu_data();
+  } else {
+    slot->memory->overwrite_cpu_data();
+  }
 }
 
 void Tensor::Trim() {

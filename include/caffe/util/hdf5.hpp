@@ -3,64 +3,75 @@
 
 #ifdef USE_HDF5
 
-#include <hdf5.h>
-
+#include <functional>
 #include <string>
 
 #include "caffe/blob.hpp"
+#include "hdf5.h"
+#include "hdf5_hl.h"
 
 namespace caffe {
 
-// Blobs, numbers and texts in HDF5 files, under the names of Caffe. All throw Error with what HDF5
-// refused.
+// Datasets of HDF5 files as blobs. All functions throw Error naming the dataset when the file does
+// not hold what is asked for, or cannot be written.
 
-/// Reads a dataset of min_dim to max_dim axes into `blob`; its shape has to be the blob's unless
-/// `reshape`. Any numeric type is converted.
+/// Checks that the dataset has min_dim to max_dim axes and a floating-point or integer type, and
+/// gives `blob` its shape (with `reshape`) or requires it.
 template <typename Dtype>
-void hdf5_load_nd_dataset(hid_t file_id, const char* dataset_name, int min_dim, int max_dim,
-                          Blob<Dtype>* blob, bool reshape = false);
-/// Checks the dataset and reshapes `blob`, without reading.
-template <typename Dtype>
-void hdf5_load_nd_dataset_helper(hid_t file_id, const char* dataset_name, int min_dim, int max_dim,
+void hdf5_load_nd_dataset_helper(hid_t file_id, const char* dataset_name_, int min_dim, int max_dim,
                                  Blob<Dtype>* blob, bool reshape);
+
+/// Reads the dataset into the blob's data, converted to Dtype.
 template <typename Dtype>
-void hdf5_save_nd_dataset(hid_t file_id, const std::string& dataset_name, const Blob<Dtype>& blob,
-                          bool write_diff = false);
+void hdf5_load_nd_dataset(hid_t file_id, const char* dataset_name_, int min_dim, int max_dim,
+                          Blob<Dtype>* blob, bool reshape = false);
+
+/// Writes the blob's data (or diff) as a dataset of Dtype with the blob's shape.
+template <typename Dtype>
+void hdf5_save_nd_dataset(const hid_t file_id, const std::string& dataset_name,
+                          const Blob<Dtype>& blob, bool write_diff = false);
 
 int hdf5_load_int(hid_t loc_id, const std::string& dataset_name);
 void hdf5_save_int(hid_t loc_id, const std::string& dataset_name, int i);
-/// Texts may hold any bytes.
+/// Strings may hold any bytes; those with zeros are stored as an array of bytes.
 std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name);
 void hdf5_save_string(hid_t loc_id, const std::string& dataset_name, const std::string& s);
 
+/// The number of members of a group, and the name of one of them, in alphabetical order.
 int hdf5_get_num_links(hid_t loc_id);
 std::string hdf5_get_name_by_idx(hid_t loc_id, int idx);
+/// True if the group `loc_id` has a group of this name.
+bool hdf5_has_group(hid_t loc_id, const std::string& name);
 
-/// An open file or group, closed at the end of its life.
+/// An open HDF5 file or group, closed with this object. HDF5's own messages are silenced while it
+/// opens; failures throw Error.
 class Hdf5Handle {
  public:
-  /// Opens a file for reading. Throws Error if it is missing or no HDF5 file.
   static Hdf5Handle OpenFile(const std::string& file);
-  /// Makes a file, replacing an old one.
   static Hdf5Handle CreateFile(const std::string& file);
   static Hdf5Handle OpenGroup(hid_t parent, const std::string& name);
+  /// Makes groups in between where `name` has slashes.
   static Hdf5Handle CreateGroup(hid_t parent, const std::string& name);
-
-  Hdf5Handle(Hdf5Handle&& other) noexcept;
-  Hdf5Handle(const Hdf5Handle&) = delete;
-  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
   ~Hdf5Handle();
+  Hdf5Handle(Hdf5Handle&& other) noexcept;
+  Hdf5Handle& operator=(Hdf5Handle&&) = delete;
 
   hid_t id() const { return id_; }
-  /// Closes the file or group now; throws Error if what was written did not reach the disk.
+  /// Closes now; throws Error if what was written does not reach the file.
   void Close();
 
  private:
-  Hdf5Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  enum class Kind { FILE, GROUP };
+  Hdf5Handle(hid_t id, Kind kind, std::string name);
 
   hid_t id_;
-  herr_t (*close_)(hid_t);
+  Kind kind_;
+  std::string name_;
 };
+
+/// Creates an HDF5 file aside, lets `write` fill it, syncs and renames it: a failure leaves the old
+/// file.
+void WriteHdf5File(const std::string& file, const std::function<void(const Hdf5Handle&)>& write);
 
 }  // namespace caffe
 

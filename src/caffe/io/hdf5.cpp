@@ -2,205 +2,276 @@
 
 #include "caffe/util/hdf5.hpp"
 
-#include <hdf5_hl.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "caffe/error.hpp"
 
 namespace caffe {
 namespace {
 
-/// HDF5 prints a stack of its own for every error unless told not to; ours says what matters.
-class QuietHdf5 {
+/// Keeps HDF5 from printing its stack of errors: ours say what is wrong.
+class Silence {
  public:
-  QuietHdf5() {
+  Silence() {
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
-  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  ~Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
 
  private:
   H5E_auto2_t function_ = nullptr;
   void* data_ = nullptr;
 };
 
-template <typename Dtype>
-hid_t NativeType();
-template <>
-hid_t NativeType<float>() {
-  return H5T_NATIVE_FLOAT;
+/// The path of the file that `id` is in, for messages.
+std::string FileOf(hid_t id) {
+  char name[4096] = "";
+  const Silence silence;
+  return H5Fget_name(id, name, sizeof(name)) > 0 ? name : "HDF5 file";
 }
-template <>
-hid_t NativeType<double>() {
-  return H5T_NATIVE_DOUBLE;
+
+/// "weights.h5: dataset /data/conv1/0".
+std::string Where(hid_t id, const std::string& dataset) {
+  char group[4096] = "";
+  const Silence silence;
+  const bool named = H5Iget_name(id, group, sizeof(group)) > 0 && std::strcmp(group, "/") != 0;
+  return Join(FileOf(id), ": dataset ", named ? group : "", "/", dataset);
+}
+
+template <typename Dtype>
+herr_t Read(hid_t id, const char* dataset, Dtype* values) {
+  if constexpr (std::is_same<Dtype, float>::value) {
+    return H5LTread_dataset_float(id, dataset, values);
+  } else {
+    return H5LTread_dataset_double(id, dataset, values);
+  }
+}
+
+template <typename Dtype>
+herr_t Make(hid_t id, const char* dataset, const std::vector<hsize_t>& dims, const Dtype* values) {
+  const int axes = static_cast<int>(dims.size());
+  if constexpr (std::is_same<Dtype, float>::value) {
+    return H5LTmake_dataset_float(id, dataset, axes, dims.data(), values);
+  } else {
+    return H5LTmake_dataset_double(id, dataset, axes, dims.data(), values);
+  }
 }
 
 }  // namespace
 
-Hdf5Handle::Hdf5Handle(Hdf5Handle&& other) noexcept : id_(other.id_), close_(other.close_) {
-  other.id_ = -1;
-}
-
-Hdf5Handle::~Hdf5Handle() {
-  QuietHdf5 quiet;
-  if (id_ >= 0) close_(id_);
-}
-
-void Hdf5Handle::Close() {
-  QuietHdf5 quiet;
-  const hid_t id = id_;
-  id_ = -1;
-  Require(id >= 0 && close_(id) >= 0, "an HDF5 file could not be written to its end: is the disk full?");
-}
-
-Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
-  QuietHdf5 quiet;
-  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  Require(id >= 0, file, ": there is no such file, or it is no HDF5 file");
-  return Hdf5Handle(id, H5Fclose);
-}
-
-Hdf5Handle Hdf5Handle::CreateFile(const std::string& file) {
-  QuietHdf5 quiet;
-  const hid_t id = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  Require(id >= 0, file, ": the file cannot be made: does its folder exist, and may you write there?");
-  return Hdf5Handle(id, H5Fclose);
-}
-
-Hdf5Handle Hdf5Handle::OpenGroup(hid_t parent, const std::string& name) {
-  QuietHdf5 quiet;
-  const hid_t id = H5Gopen2(parent, name.c_str(), H5P_DEFAULT);
-  Require(id >= 0, "the HDF5 file has no group '", name, "'");
-  return Hdf5Handle(id, H5Gclose);
-}
-
-Hdf5Handle Hdf5Handle::CreateGroup(hid_t parent, const std::string& name) {
-  QuietHdf5 quiet;
-  const hid_t id = H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  Require(id >= 0, "group '", name, "' cannot be made in the HDF5 file");
-  return Hdf5Handle(id, H5Gclose);
-}
-
 template <typename Dtype>
-void hdf5_load_nd_dataset_helper(hid_t file_id, const char* name, int min_dim, int max_dim,
+void hdf5_load_nd_dataset_helper(hid_t file_id, const char* dataset_name_, int min_dim, int max_dim,
                                  Blob<Dtype>* blob, bool reshape) {
-  QuietHdf5 quiet;
-  Require(H5LTfind_dataset(file_id, name) > 0, "the HDF5 file has no dataset '", name, "'");
+  const Silence silence;
+  const std::string where = Where(file_id, dataset_name_);
+  Require(H5LTfind_dataset(file_id, dataset_name_) > 0, where, " is missing");
   int axes = 0;
-  Require(H5LTget_dataset_ndims(file_id, name, &axes) >= 0, "dataset '", name, "' cannot be read");
-  Require(axes >= min_dim && axes <= max_dim, "dataset '", name, "' has ", axes,
-          " axes; valid are ", min_dim, " to ", max_dim);
-  std::vector<hsize_t> extents(axes);
-  H5T_class_t type_class;
-  Require(H5LTget_dataset_info(file_id, name, extents.data(), &type_class, nullptr) >= 0,
-          "dataset '", name, "' cannot be read");
-  Require(type_class == H5T_FLOAT || type_class == H5T_INTEGER, "dataset '", name,
-          "' does not hold numbers");
+  Require(H5LTget_dataset_ndims(file_id, dataset_name_, &axes) >= 0, where, ": no axes");
+  Require(axes >= min_dim && axes <= max_dim, where, " has ", axes, " axes; ", min_dim, " to ",
+          max_dim, " are needed");
+  std::vector<hsize_t> dims(axes);
+  H5T_class_t type = H5T_NO_CLASS;
+  Require(H5LTget_dataset_info(file_id, dataset_name_, dims.data(), &type, nullptr) >= 0, where,
+          ": cannot be read");
+  Require(type == H5T_FLOAT || type == H5T_INTEGER, where,
+          " holds no numbers (integers or floating point)");
   std::vector<int> shape;
-  for (hsize_t extent : extents) {
-    Require(extent <= hsize_t(1) << 31, "dataset '", name, "' is too large");
+  for (const hsize_t extent : dims) {
+    Require(extent <= INT_MAX, where, ": an axis of ", extent, " elements is too long");
     shape.push_back(static_cast<int>(extent));
   }
-  if (reshape) {
-    blob->Reshape(shape);
-  } else {
-    Require(shape == blob->shape(), "dataset '", name, "' has shape ", ShapeString(shape),
-            " where ", blob->shape_string(), " is needed");
-  }
+  if (reshape) return blob->Reshape(shape);
+  Require(shape == blob->shape(), "Cannot load blob from hdf5; shape mismatch. ", where,
+          ": source shape is ", ShapeString(shape), " target shape is ", blob->shape_string());
 }
 
 template <typename Dtype>
-void hdf5_load_nd_dataset(hid_t file_id, const char* name, int min_dim, int max_dim,
+void hdf5_load_nd_dataset(hid_t file_id, const char* dataset_name_, int min_dim, int max_dim,
                           Blob<Dtype>* blob, bool reshape) {
-  hdf5_load_nd_dataset_helper(file_id, name, min_dim, max_dim, blob, reshape);
-  QuietHdf5 quiet;
-  Require(H5LTread_dataset(file_id, name, NativeType<Dtype>(),
-                           blob->template overwrite_cpu_data_as<Dtype>()) >= 0,
-          "dataset '", name, "' cannot be read");
+  hdf5_load_nd_dataset_helper(file_id, dataset_name_, min_dim, max_dim, blob, reshape);
+  const Silence silence;
+  Require(Read(file_id, dataset_name_, blob->template overwrite_cpu_data_as<Dtype>()) >= 0,
+          Where(file_id, dataset_name_), ": cannot be read; the file may be damaged");
 }
 
 template <typename Dtype>
-void hdf5_save_nd_dataset(hid_t file_id, const std::string& name, const Blob<Dtype>& blob,
-                          bool write_diff) {
-  QuietHdf5 quiet;
-  const std::vector<hsize_t> extents(blob.shape().begin(), blob.shape().end());
-  const Dtype* data = write_diff ? blob.cpu_diff() : blob.cpu_data();
-  Require(H5LTmake_dataset(file_id, name.c_str(), static_cast<int>(extents.size()), extents.data(),
-                           NativeType<Dtype>(), data) >= 0,
-          "dataset '", name, "' cannot be written to the HDF5 file: is the disk full?");
+void hdf5_save_nd_dataset(const hid_t file_id, const std::string& dataset_name,
+                          const Blob<Dtype>& blob, bool write_diff) {
+  const std::vector<hsize_t> dims(blob.shape().begin(), blob.shape().end());
+  const Dtype* values = write_diff ? blob.cpu_diff() : blob.cpu_data();
+  const Silence silence;
+  Require(Make(file_id, dataset_name.c_str(), dims, values) >= 0, Where(file_id, dataset_name),
+          ": cannot be written");
 }
 
-int hdf5_load_int(hid_t loc_id, const std::string& name) {
-  QuietHdf5 quiet;
+template void hdf5_load_nd_dataset_helper(hid_t, const char*, int, int, Blob<float>*, bool);
+template void hdf5_load_nd_dataset_helper(hid_t, const char*, int, int, Blob<double>*, bool);
+template void hdf5_load_nd_dataset(hid_t, const char*, int, int, Blob<float>*, bool);
+template void hdf5_load_nd_dataset(hid_t, const char*, int, int, Blob<double>*, bool);
+template void hdf5_save_nd_dataset(const hid_t, const std::string&, const Blob<float>&, bool);
+template void hdf5_save_nd_dataset(const hid_t, const std::string&, const Blob<double>&, bool);
+
+int hdf5_load_int(hid_t loc_id, const std::string& dataset_name) {
+  const Silence silence;
   int value = 0;
-  Require(H5LTread_dataset_int(loc_id, name.c_str(), &value) >= 0,
-          "the HDF5 file has no number '", name, "'");
+  Require(H5LTfind_dataset(loc_id, dataset_name.c_str()) > 0 &&
+              H5LTread_dataset_int(loc_id, dataset_name.c_str(), &value) >= 0,
+          Where(loc_id, dataset_name), " is missing, or no integer");
   return value;
 }
 
-void hdf5_save_int(hid_t loc_id, const std::string& name, int i) {
-  QuietHdf5 quiet;
+void hdf5_save_int(hid_t loc_id, const std::string& dataset_name, int i) {
+  const Silence silence;
   const hsize_t one = 1;
-  Require(H5LTmake_dataset_int(loc_id, name.c_str(), 1, &one, &i) >= 0, "number '", name,
-          "' cannot be written to the HDF5 file: is the disk full?");
+  Require(H5LTmake_dataset_int(loc_id, dataset_name.c_str(), 1, &one, &i) >= 0,
+          Where(loc_id, dataset_name), ": cannot be written");
 }
 
-// BVLC's files hold HDF5 strings, which end at the first zero byte; ours of arbitrary bytes
-// are arrays of bytes.
-std::string hdf5_load_string(hid_t loc_id, const std::string& name) {
-  QuietHdf5 quiet;
+std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name) {
+  const Silence silence;
+  const char* name = dataset_name.c_str();
+  const std::string where = Where(loc_id, dataset_name);
+  int axes = 0;
   size_t size = 0;
-  H5T_class_t type_class;
-  hsize_t extents[H5S_MAX_RANK];
-  Require(H5LTfind_dataset(loc_id, name.c_str()) > 0 &&
-              H5LTget_dataset_info(loc_id, name.c_str(), extents, &type_class, &size) >= 0,
-          "the HDF5 file has no text '", name, "'");
-  if (type_class == H5T_STRING) {
-    std::string text(size, '\0');
-    Require(H5LTread_dataset_string(loc_id, name.c_str(), &text[0]) >= 0, "text '", name,
-            "' cannot be read");
-    text.resize(text.find('\0') == std::string::npos ? size : text.find('\0'));
-    return text;
+  H5T_class_t type = H5T_NO_CLASS;
+  hsize_t extents[H5S_MAX_RANK] = {};
+  Require(H5LTfind_dataset(loc_id, name) > 0 && H5LTget_dataset_ndims(loc_id, name, &axes) >= 0 &&
+              H5LTget_dataset_info(loc_id, name, extents, &type, &size) >= 0,
+          where, " is missing");
+  if (type == H5T_STRING) {
+    std::vector<char> text(size + 1);
+    Require(H5LTread_dataset_string(loc_id, name, text.data()) >= 0, where, ": cannot be read");
+    return std::string(text.data());
   }
+  Require(type == H5T_INTEGER && axes == 1, where, " is no string");
   std::string bytes(extents[0], '\0');
-  Require(H5LTread_dataset(loc_id, name.c_str(), H5T_NATIVE_UCHAR, &bytes[0]) >= 0, "text '", name,
-          "' cannot be read");
+  Require(H5LTread_dataset(loc_id, name, H5T_NATIVE_UCHAR, &bytes[0]) >= 0, where,
+          ": cannot be read");
   return bytes;
 }
 
-void hdf5_save_string(hid_t loc_id, const std::string& name, const std::string& s) {
-  QuietHdf5 quiet;
-  const bool plain = s.find('\0') == std::string::npos;
+void hdf5_save_string(hid_t loc_id, const std::string& dataset_name, const std::string& s) {
+  const Silence silence;
   const hsize_t size = s.size();
-  const herr_t status =
-      plain ? H5LTmake_dataset_string(loc_id, name.c_str(), s.c_str())
-            : H5LTmake_dataset(loc_id, name.c_str(), 1, &size, H5T_NATIVE_UCHAR, s.data());
-  Require(status >= 0, "text '", name, "' cannot be written to the HDF5 file: is the disk full?");
+  const bool is_text = s.find('\0') == std::string::npos;
+  const herr_t status = is_text ? H5LTmake_dataset_string(loc_id, dataset_name.c_str(), s.c_str())
+                                : H5LTmake_dataset(loc_id, dataset_name.c_str(), 1, &size,
+                                                   H5T_NATIVE_UCHAR, s.data());
+  Require(status >= 0, Where(loc_id, dataset_name), ": cannot be written");
 }
 
 int hdf5_get_num_links(hid_t loc_id) {
+  const Silence silence;
   H5G_info_t info;
-  Require(H5Gget_info(loc_id, &info) >= 0, "an HDF5 group cannot be listed");
+  Require(H5Gget_info(loc_id, &info) >= 0, FileOf(loc_id), ": a group cannot be read");
   return static_cast<int>(info.nlinks);
 }
 
 std::string hdf5_get_name_by_idx(hid_t loc_id, int idx) {
-  const ssize_t size = H5Lget_name_by_idx(loc_id, ".", H5_INDEX_NAME, H5_ITER_NATIVE, idx, nullptr,
-                                          0, H5P_DEFAULT);
-  Require(size >= 0, "an HDF5 group has no member number ", idx);
-  std::string name(size + 1, '\0');
-  H5Lget_name_by_idx(loc_id, ".", H5_INDEX_NAME, H5_ITER_NATIVE, idx, &name[0], size + 1,
-                     H5P_DEFAULT);
-  name.resize(size);
-  return name;
+  const Silence silence;
+  const ssize_t size =
+      H5Lget_name_by_idx(loc_id, ".", H5_INDEX_NAME, H5_ITER_NATIVE, idx, nullptr, 0, H5P_DEFAULT);
+  Require(size >= 0, FileOf(loc_id), ": a group has no member number ", idx);
+  std::vector<char> name(size + 1);
+  Require(H5Lget_name_by_idx(loc_id, ".", H5_INDEX_NAME, H5_ITER_NATIVE, idx, name.data(), size + 1,
+                             H5P_DEFAULT) >= 0,
+          FileOf(loc_id), ": the name of member number ", idx, " of a group cannot be read");
+  return std::string(name.data());
 }
 
-#define CAFFE_HDF5(Dtype)                                                                     \
-  template void hdf5_load_nd_dataset(hid_t, const char*, int, int, Blob<Dtype>*, bool);       \
-  template void hdf5_load_nd_dataset_helper(hid_t, const char*, int, int, Blob<Dtype>*, bool); \
-  template void hdf5_save_nd_dataset(hid_t, const std::string&, const Blob<Dtype>&, bool)
-CAFFE_HDF5(float);
-CAFFE_HDF5(double);
-#undef CAFFE_HDF5
+bool hdf5_has_group(hid_t loc_id, const std::string& name) {
+  const Silence silence;
+  if (H5Lexists(loc_id, name.c_str(), H5P_DEFAULT) <= 0) return false;
+  const hid_t object = H5Oopen(loc_id, name.c_str(), H5P_DEFAULT);
+  if (object < 0) return false;
+  const bool is_group = H5Iget_type(object) == H5I_GROUP;
+  H5Oclose(object);
+  return is_group;
+}
+
+Hdf5Handle::Hdf5Handle(hid_t id, Kind kind, std::string name)
+    : id_(id), kind_(kind), name_(std::move(name)) {}
+
+Hdf5Handle::Hdf5Handle(Hdf5Handle&& other) noexcept
+    : id_(std::exchange(other.id_, -1)), kind_(other.kind_), name_(std::move(other.name_)) {}
+
+Hdf5Handle::~Hdf5Handle() {
+  if (id_ < 0) return;
+  const Silence silence;
+  kind_ == Kind::FILE ? H5Fclose(id_) : H5Gclose(id_);
+}
+
+void Hdf5Handle::Close() {
+  const Silence silence;
+  const hid_t id = std::exchange(id_, -1);
+  const herr_t status = kind_ == Kind::FILE ? H5Fclose(id) : H5Gclose(id);
+  Require(status >= 0, name_, ": cannot be written completely; is the disk full?");
+}
+
+Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
+  const Silence silence;
+  Require(access(file.c_str(), R_OK) == 0, file, ": ", std::strerror(errno));
+  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  Require(id >= 0, file, ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
+  return Hdf5Handle(id, Kind::FILE, file);
+}
+
+Hdf5Handle Hdf5Handle::CreateFile(const std::string& file) {
+  const Silence silence;
+  errno = 0;
+  const hid_t id = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  Require(id >= 0, file, ": cannot be created", errno ? ": " : "",
+          errno ? std::strerror(errno) : "");
+  return Hdf5Handle(id, Kind::FILE, file);
+}
+
+Hdf5Handle Hdf5Handle::OpenGroup(hid_t parent, const std::string& name) {
+  const Silence silence;
+  const hid_t id = H5Gopen2(parent, name.c_str(), H5P_DEFAULT);
+  Require(id >= 0, FileOf(parent), ": there is no group '", name, "'");
+  return Hdf5Handle(id, Kind::GROUP, name);
+}
+
+Hdf5Handle Hdf5Handle::CreateGroup(hid_t parent, const std::string& name) {
+  const Silence silence;
+  const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+  H5Pset_create_intermediate_group(links, 1);
+  const hid_t id = H5Gcreate2(parent, name.c_str(), links, H5P_DEFAULT, H5P_DEFAULT);
+  H5Pclose(links);
+  Require(id >= 0, FileOf(parent), ": group '", name, "' cannot be created");
+  return Hdf5Handle(id, Kind::GROUP, name);
+}
+
+void WriteHdf5File(const std::string& file, const std::function<void(const Hdf5Handle&)>& write) {
+  const std::string aside = Join(file, ".tmp", getpid());
+  try {
+    Hdf5Handle handle = Hdf5Handle::CreateFile(aside);
+    write(handle);
+    handle.Close();
+    const int descriptor = open(aside.c_str(), O_RDWR);
+    const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
+    const int reason = errno;
+    if (descriptor >= 0) close(descriptor);
+    Require(synced, aside, ": ", std::strerror(reason));
+    Require(std::rename(aside.c_str(), file.c_str()) == 0, file, ": ", std::strerror(errno));
+  } catch (...) {
+    std::remove(aside.c_str());
+    throw;
+  }
+}
 
 }  // namespace caffe
 

@@ -1,0 +1,148 @@
+// Where a net's parameters and activations lie.
+#include <algorithm>
+#include <cstring>
+
+#include "caffe/allocator.hpp"
+#include "caffe/net.hpp"
+
+namespace caffe {
+namespace {
+
+/// Zeroed host memory, freed with its last user.
+std::shared_ptr<void> AllocateShared(size_t bytes) {
+  Allocator* owner = nullptr;
+  void* memory = AllocateHost(bytes, &owner);
+  std::memset(memory, 0, bytes);
+  return std::shared_ptr<void>(memory,
+                               [bytes, owner](void* block) { FreeHost(block, bytes, owner); });
+}
+
+template <typename Dtype>
+Tensor& TensorOf(const Blob<Dtype>& blob, bool diff) {
+  return diff ? blob.diff_tensor() : blob.data_tensor();
+}
+
+}  // namespace
+
+// Parameters that are trained keep their values in Dtype, whatever type the kernels read.
+template <typename Dtype>
+bool Net<Dtype>::HasMaster(int param_id) const {
+  return shares_parameters_ || (phase_ == TRAIN && params_lr_[learnable_param_ids_[param_id]] > 0);
+}
+
+// Fillers wrote Dtype; from now on nobody holds those pointers.
+template <typename Dtype>
+void Net<Dtype>::PlaceParameters() {
+  for (const shared_ptr<Blob<Dtype>>& param : params_) param->data_tensor().ForgetPointers();
+  TrimParameters();
+  if (phase_ != TRAIN) return;
+
+  constexpr size_t kAligned = Allocator::kAlignment / sizeof(Dtype);
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const bool trained_as_dtype = HasMaster(i) || params_[i]->data_type() == kElementType<Dtype>;
+    if (param_owners_[i] >= 0 || !trained_as_dtype || params_[i]->count() == 0) continue;
+    arena_params_.push_back(learnable_param_ids_[i]);
+    arena_offsets_.push_back(arena_count_);
+    arena_count_ += (params_[i]->data_tensor().capacity() + kAligned - 1) / kAligned * kAligned;
+  }
+  if (arena_params_.empty()) return;
+  for (const bool diff : {false, true}) {
+    const std::shared_ptr<void> arena = AllocateShared(arena_count_ * sizeof(Dtype));
+    for (size_t i = 0; i < arena_params_.size(); ++i) {
+      Dtype* place = static_cast<Dtype*>(arena.get()) + arena_offsets_[i];
+      TensorOf(*learnable_params_[arena_params_[i]], diff)
+          .MoveTo(kElementType<Dtype>, place, arena);
+    }
+    (diff ? diff_arena_ : data_arena_) = arena;
+  }
+}
+
+template <typename Dtype>
+void Net<Dtype>::TrimParameters() {
+  for (size_t i = 0; i < params_.size(); ++i) {
+    Tensor& data = params_[i]->data_tensor();
+    if (param_owners_[i] < 0 && !HasMaster(i) && data.count() > 0) data.Trim();
+  }
+}
+
+template <typename Dtype>
+typename Net<Dtype>::Arena Net<Dtype>::ArenaOf(const std::weak_ptr<void>& memory,
+                                               bool diffs) const {
+  const std::shared_ptr<void> arena = memory.lock();
+  if (!arena) return Arena();
+  Arena found;
+  found.data = static_cast<Dtype*>(arena.get());
+  found.count = arena_count_;
+  found.params = arena_params_;
+  found.offsets = arena_offsets_;
+  for (size_t i = 0; i < arena_params_.size(); ++i) {
+    Tensor& tensor = TensorOf(*learnable_params_[arena_params_[i]], diffs);
+    if (tensor.cpu_data(kElementType<Dtype>) != found.data + found.offsets[i]) return Arena();
+  }
+  return found;
+}
+
+template <typename Dtype>
+typename Net<Dtype>::Arena Net<Dtype>::parameter_arena() const {
+  return ArenaOf(data_arena_, /*diffs=*/false);
+}
+
+template <typename Dtype>
+typename Net<Dtype>::Arena Net<Dtype>::gradient_arena() const {
+  return ArenaOf(diff_arena_, /*diffs=*/true);
+}
+
+template <typename Dtype>
+void Net<Dtype>::set_share_activations(bool share) {
+  Require(!share || phase_ == TEST,
+          "share_activations is for the TEST phase: the backward pass reads the blobs again");
+  share_activations_ = share;
+}
+
+// What a layer without bottoms makes it may not make again in the next pass; inputs and outputs
+// are the caller's.
+template <typename Dtype>
+void Net<Dtype>::FindLastReaders() {
+  vector<int> last(blobs_.size(), -1);
+  vector<bool> kept(blobs_.size(), false);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    for (const int id : bottom_id_vecs_[i]) last[id] = i;
+    for (const int id : top_id_vecs_[i]) {
+      last[id] = i;
+      if (bottom_id_vecs_[i].empty()) kept[id] = true;
+    }
+  }
+  for (const int id : net_output_blob_indices_) kept[id] = true;
+  last_read_by_.assign(layers_.size(), vector<int>());
+  last_reader_.assign(blobs_.size(), layers_.size());
+  for (size_t id = 0; id < blobs_.size(); ++id) {
+    if (kept[id]) continue;
+    last_read_by_[last[id]].push_back(id);
+    last_reader_[id] = last[id];
+  }
+}
+
+// Several blobs may be one tensor (Split, Flatten): it goes with the last of them.
+template <typename Dtype>
+void Net<Dtype>::ReleaseAfter(int layer_id) {
+  for (const int id : last_read_by_[layer_id]) {
+    Tensor& tensor = blobs_[id]->data_tensor();
+    const auto is_it = [&](const shared_ptr<Blob<Dtype>>& blob) {
+      return &blob->data_tensor() == &tensor;
+    };
+    bool needed = std::any_of(params_.begin(), params_.end(), is_it);
+    for (size_t other = 0; other < blobs_.size() && !needed; ++other) {
+      needed = last_reader_[other] > layer_id && is_it(blobs_[other]);
+    }
+    if (!needed) {
+      tensor.Release(Join("blob '", blob_names_[id], "' was freed after layer '",
+                          layer_names_[layer_id],
+                          "', the last that reads it: set_share_activations(false) keeps it"));
+    }
+  }
+}
+
+template class Net<float>;
+template class Net<double>;
+
+}  // namespace caffe
