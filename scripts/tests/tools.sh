@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Tools answer --help with a usage, and bad input with one line and status 1.
+set -euo pipefail
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+for tool in "$build"/tools/*; do
+  [ -x "$tool" ] && [ -f "$tool" ] || continue
+  "$tool" --help > help.txt
+  grep -q usage help.txt || { echo "$tool --help shows no usage"; exit 1; }
+done
+
+# refuses COMMAND... : status 1, and the last line of stderr names what WANTED says.
+refuses() {
+  local wanted=$1 status=0
+  shift
+  GLOG_minloglevel=3 "$@" > out.txt 2> err.txt || status=$?
+  [ $status = 1 ] || { echo "status $status of: $*"; cat err.txt; exit 1; }
+  tail -n 1 err.txt | grep -q "$wanted" || { echo "no '$wanted' from: $*"; cat err.txt; exit 1; }
+}
+
+caffe=$build/tools/caffe
+refuses "give one command" "$caffe"
+refuses "did you mean 'train'" "$caffe" trian
+refuses "solver" "$caffe" train
+refuses "no_such.prototxt" "$caffe" train -solver no_such.prototxt
+refuses "weights" "$caffe" test -model x.prototxt
+refuses "iterations must be positive" "$caffe" time -model x.prototxt -iterations 0
+: > empty.prototxt
+refuses "empty.prototxt" "$caffe" time -model empty.prototxt
+head -c 1000 /dev/urandom > random.prototxt
+refuses "random.prototxt" "$caffe" time -model random.prototxt
+cat > net.prototxt <<'TEXT'
+name: "net"
+layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 } } }
+layer { name: "relu" type: "RelU" bottom: "x" top: "y" }
+TEXT
+refuses "layer 'relu'.*unknown layer type.*ReLU" "$caffe" time -model net.prototxt
+sed -i 's/RelU/ReLU/' net.prototxt
+"$caffe" time -model net.prototxt -iterations 2 2> time.txt
+grep -q 'Average Forward pass:' time.txt
+grep -q '\*\*\* Benchmark ends \*\*\*' time.txt
+head -c 100 /dev/urandom > bad.caffemodel
+refuses "bad.caffemodel" "$caffe" test -model net.prototxt -weights bad.caffemodel
+refuses "no LMDB\|cannot be opened" "$caffe" time -model /dev/stdin <<'TEXT'
+layer { name: "d" type: "Data" top: "x" data_param { source: "nowhere" batch_size: 1 backend: LMDB } }
+TEXT
+refuses "begins with" "$build/tools/convert_mnist_data" net.prototxt net.prototxt out_lmdb
