@@ -1,22 +1,47 @@
-file(GLOB proto_file ${PROJECT_SOURCE_DIR}/src/caffe/proto/caffe.proto)
+# libcaffe: the schema's generated code, the sources, and the names that dependents link.
+set(proto_file ${PROJECT_SOURCE_DIR}/src/caffe/proto/caffe.proto)
 set(proto_dir ${PROJECT_BINARY_DIR}/include/caffe/proto)
 file(MAKE_DIRECTORY ${proto_dir})
 add_custom_command(
   OUTPUT ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
-  COMMAND ${Protobuf_PROTOC_EXECUTABLE} --proto_path=${PROJECT_SOURCE_DIR}/src/caffe/proto
+  COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/src/caffe/proto
           --cpp_out=${proto_dir} ${proto_file}
-  DEPENDS ${proto_file})
+  DEPENDS ${proto_file}
+  COMMENT "Generating caffe.pb.h")
+set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS "-w")
 
 file(GLOB sources CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/solvers/*.cpp ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp)
+  ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/solvers/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp)
 add_library(caffe ${sources} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
-target_include_directories(caffe PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include
-  ${Protobuf_INCLUDE_DIRS} ${Boost_INCLUDE_DIRS} ${OPENBLAS_INCLUDE_DIR})
-target_link_libraries(caffe PUBLIC protobuf::libprotobuf ${GLOG_LIBRARY} ${GFLAGS_LIBRARY}
-  ${OPENBLAS_LIBRARY} ${LMDB_LIBRARY} ${LEVELDB_LIBRARY} ${OpenCV_LIBS} OpenMP::OpenMP_CXX Threads::Threads)
-target_compile_definitions(caffe PUBLIC CPU_ONLY USE_OPENCV USE_LMDB USE_LEVELDB USE_HDF5)
-target_include_directories(caffe PUBLIC ${OpenCV_INCLUDE_DIRS} ${HDF5_INCLUDE_DIRS})
-target_link_libraries(caffe PUBLIC ${HDF5_C_LIBRARIES} ${HDF5_HL_LIBRARIES})
-target_compile_options(caffe PRIVATE -Wall -Wextra -Wno-sign-compare)
+add_library(Caffe::caffe ALIAS caffe)
+set_target_properties(caffe PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+target_compile_features(caffe PUBLIC cxx_std_17)
+target_compile_definitions(caffe PUBLIC ${caffe_definitions})
+target_include_directories(caffe PUBLIC
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:include>)
+target_include_directories(caffe SYSTEM PUBLIC ${caffe_include_dirs})
+target_link_libraries(caffe PUBLIC ${caffe_libraries})
+
+# Layers and solvers register themselves when the program starts: of a static library every object
+# has to be linked, used or not.
+if(BUILD_SHARED_LIBS)
+  set(caffe_whole caffe)
+else()
+  set(caffe_whole -Wl,--whole-archive $<TARGET_FILE:caffe> -Wl,--no-whole-archive caffe)
+endif()
+
+set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
+if(CAFFE_WERROR)
+  list(APPEND caffe_warnings -Werror)
+endif()
+target_compile_options(caffe PRIVATE ${caffe_warnings})

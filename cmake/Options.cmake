@@ -1,4 +1,4 @@
-# What can be chosen at configure time. AUTO means: use it when it is found.
+# What can be chosen at configure time; every option has a working default.
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -11,16 +11,26 @@ endif()
 option(BUILD_SHARED_LIBS "Build libcaffe as a shared library" ON)
 option(BUILD_TESTING "Build the tests" ON)
 option(BUILD_TOOLS "Build the command line tools" ON)
-option(TEST_FP16 "Add FLOAT16 storage to the typed tests" ON)
+option(TEST_FP16 "Add FLOAT16 storage to the tests that run over types" ON)
 option(CAFFE_WERROR "Treat compiler warnings as errors" OFF)
+set(SANITIZE "" CACHE STRING "Sanitizers, separated by commas: address, undefined, thread")
+set(BLAS "AUTO" CACHE STRING "The CBLAS: AUTO prefers OpenBLAS; Open, or a vendor of CMake's FindBLAS")
+
+# Optional parts: AUTO uses what is found, ON insists on it, OFF leaves it out.
 foreach(part CUDA ONEDNN OPENCV HDF5 LEVELDB LMDB)
   set(USE_${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE USE_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
-set(BLAS "AUTO" CACHE STRING "CBLAS to use: AUTO, OpenBLAS, MKL, ATLAS or Generic")
-set(SANITIZE "" CACHE STRING "Sanitizers to build with: address, undefined, thread or a list")
+if(USE_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "USE_CUDA=ON: this version computes on the CPU only. Leave USE_CUDA out.")
+endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+if(SANITIZE)
+  add_compile_options(-fsanitize=${SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=${SANITIZE})
 endif()

@@ -1,0 +1,31 @@
+#ifndef CAFFE_KERNELS_LRN_HPP_
+#define CAFFE_KERNELS_LRN_HPP_
+
+#include <cstddef>
+
+#include "caffe/element_type.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// Local response normalisation of (num, channels, height, width); the formulas: lrn_layer.hpp.
+struct LrnShape {
+  int num = 0, channels = 0, height = 0, width = 0;
+  int size = 5;                 ///< extent of the window, odd
+  bool within_channel = false;
+  double alpha = 1, beta = 0.75, k = 1;
+};
+
+/// y = x / s^beta.
+template <typename T>
+void LrnForward(const LrnShape& shape, const T* x, T* y);
+
+/// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
+/// computed anew.
+template <typename T, typename D>
+void LrnBackward(const LrnShape& shape, const T* x, const D* dy, D* dx);
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_LRN_HPP_

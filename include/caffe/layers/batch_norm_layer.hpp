@@ -1,0 +1,53 @@
+#ifndef CAFFE_BATCHNORM_LAYER_HPP_
+#define CAFFE_BATCHNORM_LAYER_HPP_
+
+#include <vector>
+
+#include "caffe/layer.hpp"
+
+namespace caffe {
+
+/// Batch normalisation (Ioffe and Szegedy 2015): y = (x - mean) / sqrt(variance + eps) per channel
+/// (axis 1). Mean and variance are those of the batch, or, with use_global_stats (in the TEST phase
+/// unless said otherwise), running ones. May be in place.
+///
+/// Parameters, none of them learned by gradient: the sums of means and of variances, each times
+/// moving_average_fraction per batch, and the sum of weights that both are divided by. With
+/// scale_bias (NVCaffe) two more, learned: y is then multiplied by blob 3 and blob 4 is added, and
+/// the statistics are averages proper, blob 2 being 1. Statistics are kept in the net's own type.
+template <typename Dtype>
+class BatchNormLayer : public Layer<Dtype> {
+ public:
+  explicit BatchNormLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  const char* type() const override { return "BatchNorm"; }
+  int ExactNumBottomBlobs() const override { return 1; }
+  int ExactNumTopBlobs() const override { return 1; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+
+  bool use_global_stats_ = false;
+  bool scale_bias_ = false;
+  Dtype moving_average_fraction_ = 0;
+  Dtype eps_ = 0;
+  int channels_ = 0;
+
+ private:
+  /// Means and variances of the channels of x.
+  template <typename T>
+  void BatchStatistics(const T* x, vector<double>* mean, vector<double>* variance) const;
+  void GlobalStatistics(vector<double>* mean, vector<double>* variance) const;
+  void UpdateGlobalStatistics(const vector<double>& mean, const vector<double>& variance);
+
+  int num_ = 0, spatial_ = 0;
+  vector<double> inverse_std_;  // of the latest pass
+  Blob<Dtype> normalized_;      // (x - mean) / std of the latest pass, for the gradient
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_BATCHNORM_LAYER_HPP_

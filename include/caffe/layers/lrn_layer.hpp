@@ -1,0 +1,36 @@
+#ifndef CAFFE_LRN_LAYER_HPP_
+#define CAFFE_LRN_LAYER_HPP_
+
+#include <vector>
+
+#include "caffe/layer.hpp"
+
+namespace caffe {
+
+/// Local response normalisation (Krizhevsky, Sutskever and Hinton 2012): y = x / s^beta, where s = k
+/// + alpha / n * the sum of squares over local_size channels around the element
+/// (ACROSS_CHANNELS), n being local_size; or s = 1 + alpha * the mean of squares over a local_size x
+/// local_size window of the same channel (WITHIN_CHANNEL), windows counting their padding.
+template <typename Dtype>
+class LRNLayer : public Layer<Dtype> {
+ public:
+  explicit LRNLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  const char* type() const override { return "LRN"; }
+  int ExactNumBottomBlobs() const override { return 1; }
+  int ExactNumTopBlobs() const override { return 1; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+
+  int size_ = 5, pre_pad_ = 2;
+  Dtype alpha_ = 1, beta_ = 0.75, k_ = 1;
+  int num_ = 0, channels_ = 0, height_ = 0, width_ = 0;
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_LRN_LAYER_HPP_

@@ -1,0 +1,87 @@
+#include "caffe/layers/lrn_layer.hpp"
+
+#include "caffe/kernels/lrn.hpp"
+#include "caffe/layers/neuron_layer.hpp"
+
+namespace caffe {
+namespace {
+
+const bool registered = OperationTable::Add(Operation("LRN")
+                                                .Shapes(SameShapes)
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
+
+bool WithinChannel(const LRNParameter& param) {
+  return param.norm_region() == LRNParameter_NormRegion_WITHIN_CHANNEL;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void LRNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
+  const LRNParameter& param = this->layer_param_.lrn_param();
+  size_ = param.local_size();
+  Require(size_ > 0 && size_ % 2 == 1, "lrn_param: local_size must be odd and positive, got ",
+          size_);
+  pre_pad_ = (size_ - 1) / 2;
+  alpha_ = param.alpha();
+  beta_ = param.beta();
+  // Within a channel the constant is 1, whatever the file says: as in Caffe.
+  k_ = WithinChannel(param) ? Dtype(1) : Dtype(param.k());
+}
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                              const vector<Blob<Dtype>*>& top) {
+  Require(bottom[0]->num_axes() == 4, "LRN takes a bottom of 4 axes (N, C, H, W), not ",
+          bottom[0]->shape_string());
+  num_ = bottom[0]->num();
+  channels_ = bottom[0]->channels();
+  height_ = bottom[0]->height();
+  width_ = bottom[0]->width();
+  top[0]->ReshapeLike(*bottom[0]);
+}
+
+namespace {
+
+kernels::LrnShape ShapeOf(int num, int channels, int height, int width, int size, bool within,
+                          double alpha, double beta, double k) {
+  return {num, channels, height, width, size, within, alpha, beta, k};
+}
+
+}  // namespace
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                  const vector<Blob<Dtype>*>& top) {
+  const kernels::LrnShape shape =
+      ShapeOf(num_, channels_, height_, width_, size_,
+              WithinChannel(this->layer_param_.lrn_param()), alpha_, beta_, k_);
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    kernels::LrnForward(shape, bottom[0]->template cpu_data_as<T>(),
+                        top[0]->template overwrite_cpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                   const vector<bool>& propagate_down,
+                                   const vector<Blob<Dtype>*>& bottom) {
+  if (!propagate_down[0]) return;
+  const kernels::LrnShape shape =
+      ShapeOf(num_, channels_, height_, width_, size_,
+              WithinChannel(this->layer_param_.lrn_param()), alpha_, beta_, k_);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    kernels::LrnBackward(shape, bottom[0]->template cpu_data_as<T>(), dy,
+                         bottom[0]->template overwrite_cpu_diff_as<D>());
+  });
+}
+
+INSTANTIATE_CLASS(LRNLayer);
+REGISTER_LAYER_CLASS(LRN);
+
+}  // namespace caffe

@@ -1,0 +1,158 @@
+#include "caffe/layers/scale_layer.hpp"
+
+#include <numeric>
+
+#include "caffe/filler.hpp"
+#include "caffe/kernels/elementwise.hpp"
+
+namespace caffe {
+namespace {
+
+std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+  return {bottoms.at(0)};
+}
+
+const bool registered = OperationTable::Add(Operation("Scale")
+                                                .Shapes(TopShapes)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native()
+                                                .Quantizable());
+
+/// Where a scale of `scale_axes` axes begins on the bottom.
+int FirstAxis(const Shape& bottom, int axis, size_t scale_axes) {
+  if (scale_axes == 0) return 0;
+  const int axes = static_cast<int>(bottom.size());
+  Require(axis >= -axes && axis < axes, "scale_param: axis ", axis,
+          " is out of range for a bottom of shape ", ShapeString(bottom));
+  const int first = axis < 0 ? axis + axes : axis;
+  Require(bottom.size() >= first + scale_axes, "scale_param: a scale of ", scale_axes,
+          " axes from axis ", first, " on does not fit a bottom of shape ", ShapeString(bottom));
+  return first;
+}
+
+int Product(const Shape& shape, size_t begin, size_t end) {
+  return std::accumulate(shape.begin() + begin, shape.begin() + end, 1, std::multiplies<int>());
+}
+
+}  // namespace
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                   const vector<Blob<Dtype>*>&) {
+  const ScaleParameter& param = this->layer_param_.scale_param();
+  const bool own_scale = bottom.size() == 1;
+  const Shape& shape = bottom[0]->shape();
+  Shape scale_shape;
+  if (own_scale) {
+    const int axes = param.num_axes();
+    Require(axes >= -1, "scale_param: num_axes must be -1 or more, got ", axes);
+    if (axes != 0) {
+      const int first = FirstAxis(shape, param.axis(), axes == -1 ? 1 : axes);
+      scale_shape.assign(shape.begin() + first,
+                         axes == -1 ? shape.end() : shape.begin() + first + axes);
+    }
+  } else {
+    scale_shape = bottom[1]->shape();
+  }
+  const size_t needed = own_scale + param.bias_term();
+  if (this->blobs_.empty()) {
+    if (own_scale) {
+      this->blobs_.emplace_back(new Blob<Dtype>(scale_shape));
+      FillerParameter filler = param.filler();
+      if (!param.has_filler()) {
+        filler.set_type("constant");
+        filler.set_value(1);
+      }
+      FillBlob(filler, this->blobs_[0].get());
+    }
+    if (param.bias_term()) {
+      this->blobs_.emplace_back(new Blob<Dtype>(scale_shape));
+      FillBlob(param.bias_filler(), this->blobs_.back().get());
+    }
+  }
+  Require(this->blobs_.size() == needed, "scale_param: the layer has ", needed,
+          " parameter blob(s), ", this->blobs_.size(), " are given");
+  bias_param_id_ = param.bias_term() ? static_cast<int>(needed) - 1 : -1;
+  this->param_propagate_down_.resize(this->blobs_.size(), true);
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                const vector<Blob<Dtype>*>& top) {
+  const Shape& shape = bottom[0]->shape();
+  const Shape& scale = Scale(bottom).shape();
+  axis_ = FirstAxis(shape, this->layer_param_.scale_param().axis(), scale.size());
+  Require(std::equal(scale.begin(), scale.end(), shape.begin() + axis_), "a scale of shape ",
+          ShapeString(scale), " does not fit axis ", axis_, " of a bottom of shape ",
+          ShapeString(shape));
+  outer_dim_ = Product(shape, 0, axis_);
+  scale_dim_ = Product(scale, 0, scale.size());
+  inner_dim_ = Product(shape, axis_ + scale.size(), shape.size());
+  if (bottom[0] != top[0]) top[0]->ReshapeLike(*bottom[0]);
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                    const vector<Blob<Dtype>*>& top) {
+  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
+    temp_.ReshapeLike(*bottom[0]);
+    temp_.CopyFrom(*bottom[0]);
+  }
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using F = AccumulatorType<T>;
+    const F* scale = Scale(bottom).template cpu_data_as<F>();
+    const F* bias =
+        bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<F>();
+    const T* x = bottom[0]->template cpu_data_as<T>();
+    kernels::ChannelAffine(outer_dim_, scale_dim_, inner_dim_, scale, bias, x,
+                           top[0]->template overwrite_cpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                     const vector<bool>& propagate_down,
+                                     const vector<Blob<Dtype>*>& bottom) {
+  const bool own_scale = bottom.size() == 1;
+  const bool scale_wanted = own_scale ? bool(this->param_propagate_down_[0]) : propagate_down[1];
+  const bool bias_wanted = bias_param_id_ >= 0 && this->param_propagate_down_[bias_param_id_];
+  const Blob<Dtype>& input = bottom[0] == top[0] ? temp_ : *bottom[0];
+  Require(!scale_wanted || input.count() == top[0]->count(),
+          "Scale in place keeps what its gradient needs in the TRAIN phase only");
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    using G = AccumulatorType<D>;
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    vector<double> sums(bias_wanted ? scale_dim_ : 0), dots(scale_wanted ? scale_dim_ : 0);
+    if (bias_wanted || scale_wanted) {
+      const T* x = scale_wanted ? input.template cpu_data_as<T>() : nullptr;
+      kernels::ChannelSums(outer_dim_, scale_dim_, inner_dim_, dy, x,
+                           bias_wanted ? sums.data() : nullptr,
+                           scale_wanted ? dots.data() : nullptr);
+    }
+    if (bias_wanted) {
+      G* d_bias = this->blobs_[bias_param_id_]->template mutable_cpu_diff_as<G>();
+      for (int i = 0; i < scale_dim_; ++i) d_bias[i] += static_cast<G>(sums[i]);
+    }
+    if (scale_wanted && own_scale) {
+      G* d_scale = this->blobs_[0]->template mutable_cpu_diff_as<G>();
+      for (int i = 0; i < scale_dim_; ++i) d_scale[i] += static_cast<G>(dots[i]);
+    } else if (scale_wanted) {
+      D* d_scale = bottom[1]->template overwrite_cpu_diff_as<D>();
+      for (int i = 0; i < scale_dim_; ++i) d_scale[i] = static_cast<D>(dots[i]);
+    }
+    if (propagate_down[0]) {
+      const G* scale = Scale(bottom).template cpu_data_as<G>();
+      kernels::ChannelAffine<D>(outer_dim_, scale_dim_, inner_dim_, scale, nullptr, dy,
+                                bottom[0]->template overwrite_cpu_diff_as<D>());
+    }
+  });
+}
+
+INSTANTIATE_CLASS(ScaleLayer);
+REGISTER_LAYER_CLASS(Scale);
+
+}  // namespace caffe
