@@ -2,6 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#ifdef USE_OPENCV
+#include <opencv2/imgcodecs.hpp>
+#endif
 
 #include "caffe/net.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -114,6 +119,45 @@ TEST_P(TrainedNet, SurvivesEveryWayOfSaving) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainedNet, testing::ValuesIn(kModels));
+
+#ifdef USE_OPENCV
+/// A file of the archive that DIGITS made, unpacked.
+class DigitsModel {
+ public:
+  DigitsModel() : directory_(std::filesystem::path(NewFileName()).parent_path().string()) {
+    const string command =
+        "tar xzf '" + Models("nvidia_digits_lenet/model.tar.gz") + "' -C '" + directory_ + "'";
+    Require(std::system(command.c_str()) == 0, command, ": failed");
+  }
+  string File(const string& name) const { return directory_ + "/" + name; }
+
+ private:
+  string directory_;
+};
+
+// Pictures of the digits 0 to 5, black on white, less the mean picture's mean.
+TEST(DigitsLeNet, RecognisesSixPictures) {
+  if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
+  if (!LayerRegistry<float>::Registry().count("Power")) GTEST_SKIP() << "no Power layer";
+  const DigitsModel model;
+  Net<float> net(model.File("deploy.prototxt"), TEST);
+  net.CopyTrainedLayersFrom(model.File("snapshot_iter_28140.caffemodel"));
+  BlobProto mean_proto;
+  ReadProtoFromBinaryFileOrDie(model.File("mean.binaryproto"), &mean_proto);
+  Blob<float> mean;
+  mean.FromProto(mean_proto);
+  const float mean_pixel = mean.asum_data() / mean.count();
+  const char* names[] = {"zero", "one", "two", "three", "four", "five"};
+  for (int digit = 0; digit < 6; ++digit) {
+    const cv::Mat picture =
+        cv::imread(Models(string("nvidia_digits_lenet/images/") + names[digit] + ".png"), 0);
+    ASSERT_EQ(picture.total(), 784u);
+    float* input = net.input_blobs()[0]->mutable_cpu_data();
+    for (int i = 0; i < 784; ++i) input[i] = picture.at<uchar>(i / 28, i % 28) - mean_pixel;
+    EXPECT_GT(net.Forward()[0]->cpu_data()[digit], 0.999f) << names[digit];
+  }
+}
+#endif
 
 #ifdef USE_HDF5
 TEST(TrainedNetHdf5, LoadsBvlcCaffesSnapshot) {
