@@ -207,6 +207,7 @@ class Net {
   // Setting up (net_init.cpp). Names of blobs that may still be read, and where the newest blob of
   // a name is.
   struct Connections;
+  void Build(const NetParameter& unfiltered);
   void AddLayers(NetParameter* param);
   void AddLayer(const LayerParameter& layer, const LayerTypes& types, Connections* connections);
   int AppendBottom(const LayerParameter& layer, int bottom_id, Connections* connections);

@@ -13,12 +13,15 @@ std::ostream& operator<<(std::ostream& stream, const LayerTypes& types) {
   return stream << Name(types.forward_type) << "/" << Name(types.backward_type);
 }
 
-/// The description without weights, which nobody wants in a log.
-string DescriptionOf(const NetParameter& net) {
-  NetParameter bare;
-  bare.CopyFrom(net);
-  for (LayerParameter& layer : *bare.mutable_layer()) layer.clear_blobs();
-  return bare.DebugString();
+/// The description without weights, which nobody wants in a log. `net` is the same afterwards.
+string DescriptionOf(NetParameter* net) {
+  vector<google::protobuf::RepeatedPtrField<BlobProto>> weights(net->layer_size());
+  for (int i = 0; i < net->layer_size(); ++i)
+    net->mutable_layer(i)->mutable_blobs()->Swap(&weights[i]);
+  const string description = net->DebugString();
+  for (int i = 0; i < net->layer_size(); ++i)
+    net->mutable_layer(i)->mutable_blobs()->Swap(&weights[i]);
+  return description;
 }
 
 bool IsLossTop(const LayerParameter& layer, int top) {
@@ -37,13 +40,21 @@ struct Net<Dtype>::Connections {
 
 template <typename Dtype>
 void Net<Dtype>::Init(const NetParameter& in_param) {
-  NetParameter unfiltered(in_param);
-  if (NetNeedsUpgrade(unfiltered)) UpgradeNetAsNeeded("", &unfiltered);
+  if (NetNeedsUpgrade(in_param)) {
+    NetParameter upgraded(in_param);
+    UpgradeNetAsNeeded("", &upgraded);
+    return Build(upgraded);
+  }
+  Build(in_param);
+}
+
+template <typename Dtype>
+void Net<Dtype>::Build(const NetParameter& unfiltered) {
   phase_ = unfiltered.state().phase();
   NetParameter filtered, param;
   FilterNet(unfiltered, &filtered);
   LOG_IF(INFO, Caffe::root_solver()) << "Initializing net from parameters: " << std::endl
-                                     << DescriptionOf(filtered);
+                                     << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);
   InsertSplits(filtered, &param);
   name_ = param.name();

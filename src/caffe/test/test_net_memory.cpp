@@ -1,0 +1,316 @@
+// Where parameters and activations lie, and in which types.
+#include <gtest/gtest.h>
+
+#include "caffe/allocator.hpp"
+#include "caffe/net.hpp"
+#include "net_fixture.hpp"
+#include "test_files.hpp"
+
+namespace caffe {
+namespace {
+
+constexpr size_t kElements = 1 << 16;
+
+/// A chain of layers over one row of kElements numbers; every third works in place.
+string Chain(int layers) {
+  string text = Join(
+      "layer { name: 'data' type: 'Input' top: 'x0' input_param { shape { dim: 1 dim: ", kElements,
+      " } } } ");
+  for (int i = 0; i < layers; ++i) {
+    text +=
+        Join("layer { name: 'relu", i, "' type: 'ReLU' bottom: 'x", i, "' top: 'x", i + 1, "' } ");
+    if (i % 3 == 0) {
+      text += Join("layer { name: 'inplace", i, "' type: 'ReLU' bottom: 'x", i + 1, "' top: 'x",
+                   i + 1, "' } ");
+    }
+  }
+  return text;
+}
+
+NetOptions Sharing() {
+  NetOptions options;
+  options.share_activations = true;
+  return options;
+}
+
+/// The largest number of bytes that a forward pass of `net` has at once beyond those before it.
+template <typename Dtype>
+size_t PeakOfForward(Net<Dtype>* net) {
+  net->input_blobs()[0]->mutable_cpu_data();
+  const size_t before = Allocator::bytes_in_use();
+  Allocator::ResetPeak();
+  net->Forward();
+  return Allocator::peak_bytes() - before;
+}
+
+TEST(ShareActivations, HoldsWhatLivesAtOnce) {
+  const auto apart = MakeNet(Chain(10));
+  EXPECT_EQ(PeakOfForward(apart.get()), 10 * kElements * sizeof(float));
+  const auto shared = MakeNet(Chain(10), TEST, Sharing());
+  EXPECT_EQ(PeakOfForward(shared.get()), 2 * kElements * sizeof(float));
+}
+
+TEST(ShareActivations, GivesTheSameResults) {
+  const string kBranches = R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }
+      layer { name: "a" type: "ReLU" bottom: "data" top: "a" }
+      layer { name: "flat" type: "Flatten" bottom: "a" top: "flat" }
+      layer { name: "b" type: "ReLU" bottom: "a" top: "b" }
+      layer { name: "sum" type: "Eltwise" bottom: "flat" bottom: "b" top: "sum" }
+      layer { name: "late" type: "Eltwise" bottom: "a" bottom: "sum" top: "late" })";
+  const auto net = MakeNet(kBranches, TEST, Sharing());
+  for (int pass = 1; pass < 4; ++pass) {
+    Fill(net->input_blobs()[0], {1. * pass, -2, 3, -4});
+    EXPECT_EQ(Values(*net->Forward()[0]), (std::vector<double>{3. * pass, 0, 9, 0}));
+  }
+}
+
+TEST(ShareActivations, ReadingAFreedBlobNamesIt) {
+  const auto net = MakeNet(Chain(3), TEST, Sharing());
+  net->Forward();
+  const string message = ErrorOf([&] { net->blob_by_name("x1")->cpu_data(); });
+  ExpectContains(message, "blob 'x1' was freed after layer 'relu1'");
+  ExpectContains(message, "set_share_activations(false)");
+  ExpectContains(ErrorOf([&] { net->ForwardFrom(3); }), "blob 'x1' was freed");
+  EXPECT_EQ(ErrorOf([&] { net->blob_by_name("x0")->cpu_data(); }), "");
+  EXPECT_EQ(ErrorOf([&] { net->blob_by_name("x3")->cpu_data(); }), "");
+}
+
+TEST(ShareActivations, CanBeSwitchedOff) {
+  const auto net = MakeNet(Chain(3), TEST, Sharing());
+  net->Forward();
+  net->set_share_activations(false);
+  net->Forward();
+  EXPECT_EQ(ErrorOf([&] { net->blob_by_name("x1")->cpu_data(); }), "");
+}
+
+TEST(ShareActivations, IsForTheTestPhase) {
+  ExpectContains(ErrorOf([] { MakeNet(Chain(1), TRAIN, Sharing()); }),
+                 "share_activations is for the TEST phase");
+}
+
+// A layer written for Caffe takes its top with mutable_cpu_data.
+template <typename Dtype>
+class OldFashionedLayer : public Layer<Dtype> {
+ public:
+  explicit OldFashionedLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override {
+    top[0]->ReshapeLike(*bottom[0]);
+  }
+  const char* type() const override { return "OldFashioned"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override {
+    const Dtype* x = bottom[0]->cpu_data();
+    Dtype* y = top[0]->mutable_cpu_data();
+    for (int i = 0; i < bottom[0]->count(); ++i) y[i] = x[i] + 1;
+  }
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>&,
+                    const vector<Blob<Dtype>*>& bottom) override {
+    std::copy(top[0]->cpu_diff(), top[0]->cpu_diff() + top[0]->count(),
+              bottom[0]->mutable_cpu_diff());
+  }
+};
+REGISTER_LAYER_CLASS(OldFashioned);
+
+TEST(ShareActivations, WorksWithLayersWrittenForCaffe) {
+  const auto net = MakeNet(R"(
+      layer { name: "data" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+      layer { name: "a" type: "OldFashioned" bottom: "x" top: "y" }
+      layer { name: "b" type: "OldFashioned" bottom: "y" top: "y" }
+      layer { name: "c" type: "OldFashioned" bottom: "y" top: "z" })",
+                           TEST, Sharing());
+  Fill(net->input_blobs()[0], {1, 2});
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(Values(*net->Forward()[0]), (std::vector<double>{4, 5}));
+  }
+}
+
+// --- types --------------------------------------------------------------------------------------
+
+const char kHalf[] = R"(
+    default_forward_type: FLOAT16 default_backward_type: FLOAT16
+    layer { name: "data" type: "Input" top: "data" top: "label"
+            input_param { shape { dim: 3 dim: 2 } shape { dim: 3 } } }
+    layer { name: "ip1" type: "InnerProduct" bottom: "data" top: "ip1" param { lr_mult: %1 }
+            inner_product_param { num_output: 4 weight_filler { type: "gaussian" std: 1 } } }
+    layer { name: "relu" type: "ReLU" bottom: "ip1" top: "ip1" %2 }
+    layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2"
+            inner_product_param { num_output: 2 weight_filler { type: "gaussian" std: 1 } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" })";
+
+string Half(const string& lr_mult = "1", const string& relu = "") {
+  string text = kHalf;
+  text.replace(text.find("%1"), 2, lr_mult);
+  text.replace(text.find("%2"), 2, relu);
+  return text;
+}
+
+void FillInputs(Net<float>* net) {
+  Fill(net->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
+  Fill(net->input_blobs()[1], {0, 1, 1});
+}
+
+TEST(NetTypes, DeclaresActivationsAndKeepsLossesAndLabelsFloat) {
+  const auto net = MakeNet(Half(), TRAIN);
+  EXPECT_EQ(net->blob_by_name("ip1")->data_type(), ElementType::FLOAT16);
+  EXPECT_EQ(net->blob_by_name("ip1")->diff_type(), ElementType::FLOAT16);
+  EXPECT_EQ(net->blob_by_name("loss")->data_type(), ElementType::FLOAT);
+  EXPECT_EQ(net->blob_by_name("loss")->diff_type(), ElementType::FLOAT);
+  FillInputs(net.get());
+  net->blob_by_name("label")->mutable_cpu_data()[0] = 1;
+  net->ForwardBackward();
+  EXPECT_FALSE(net->blob_by_name("ip1")->data_tensor().has_slot(ElementType::FLOAT));
+  EXPECT_FALSE(net->blob_by_name("ip1")->diff_tensor().has_slot(ElementType::FLOAT));
+  EXPECT_FALSE(net->blob_by_name("label")->data_tensor().has_slot(ElementType::FLOAT16));
+}
+
+TEST(NetTypes, TrainingNearsFloat) {
+  NetParameter param = ParseNet(Half());
+  param.mutable_state()->set_phase(TRAIN);
+  Caffe::set_random_seed(7);
+  Net<float> half(param);
+  param.clear_default_forward_type();
+  param.clear_default_backward_type();
+  Caffe::set_random_seed(7);
+  Net<float> full(param);
+  for (Net<float>* net : {&half, &full}) {
+    FillInputs(net);
+    net->ForwardBackward();
+  }
+  for (size_t i = 0; i < full.learnable_params().size(); ++i) {
+    const std::vector<double> expected = Gradients(*full.learnable_params()[i]);
+    const std::vector<double> actual = Gradients(*half.learnable_params()[i]);
+    for (size_t j = 0; j < expected.size(); ++j) EXPECT_NEAR(actual[j], expected[j], 5e-3);
+  }
+}
+
+// The master takes a step that float16 could not hold.
+TEST(NetTypes, TrainedParametersKeepAFloatMaster) {
+  const auto net = MakeNet(Half(), TRAIN);
+  Blob<float>& weights = *net->learnable_params()[0];
+  EXPECT_EQ(weights.data_type(), ElementType::FLOAT16);
+  Fill(&weights, std::vector<double>(weights.count(), 1));
+  FillInputs(net.get());
+  net->Forward();
+  net->ClearParamDiffs();
+  for (int i = 0; i < weights.count(); ++i) weights.mutable_cpu_diff()[i] = -1e-5f;
+  net->Update();
+  net->Forward();
+  EXPECT_FLOAT_EQ(weights.cpu_data()[0], 1.00001f);
+  const string file = NewFileName();
+  net->ToBinaryProto(file, /*write_diff=*/false, /*raw=*/true);
+  const auto resumed = MakeNet(Half(), TRAIN);
+  resumed->CopyTrainedLayersFrom(file);
+  EXPECT_EQ(Values(*resumed->learnable_params()[0]), Values(weights));
+}
+
+TEST(NetTypes, FrozenAndTestParametersHaveNoMaster) {
+  const auto frozen = MakeNet(Half("0"), TRAIN);
+  EXPECT_FALSE(frozen->params()[0]->data_tensor().has_slot(ElementType::FLOAT));
+  EXPECT_TRUE(frozen->params()[1]->data_tensor().has_slot(ElementType::FLOAT));
+  const auto tester = MakeNet(Half(), TEST);
+  for (const auto& param : tester->params()) {
+    EXPECT_FALSE(param->data_tensor().has_slot(ElementType::FLOAT));
+    EXPECT_EQ(param->data_tensor().allocated_bytes(), 2u * param->count());
+  }
+}
+
+TEST(NetTypes, LoadingDropsTheFillersValues) {
+  const auto net = MakeNet(Half(), TEST);
+  NetParameter message;
+  MakeNet(Half(), TRAIN)->ToProto(&message);
+  net->CopyTrainedLayersFrom(message);
+  for (const auto& param : net->params()) {
+    EXPECT_EQ(param->data_tensor().allocated_bytes(), 2u * param->count());
+  }
+}
+
+// A TEST net that shares a TRAIN net's parameters must not drop their masters.
+TEST(NetTypes, SharedMastersStay) {
+  const auto trained = MakeNet(Half(), TRAIN);
+  const auto tester = MakeNet(Half(), TEST);
+  tester->ShareTrainedLayersWith(trained.get());
+  Blob<float>& weights = *trained->learnable_params()[0];
+  NetParameter message;
+  trained->ToProto(&message);
+  message.mutable_layer(1)->mutable_blobs(0)->set_data(0, 1.00001f);
+  tester->CopyTrainedLayersFrom(message);
+  EXPECT_EQ(weights.cpu_data()[0], 1.00001f);
+}
+
+TEST(NetTypes, AnInPlaceLayerOfAnotherTypeGetsATensorOfItsOwn) {
+  const auto net = MakeNet(Half("1", "forward_type: FLOAT backward_type: FLOAT"), TRAIN);
+  EXPECT_EQ(net->blob_by_name("ip1")->data_type(), ElementType::FLOAT);
+  ASSERT_TRUE(net->has_blob("ip1_before_relu"));
+  EXPECT_EQ(net->blob_by_name("ip1_before_relu")->data_type(), ElementType::FLOAT16);
+  FillInputs(net.get());
+  net->ForwardBackward();
+  EXPECT_GT(net->learnable_params()[0]->asum_diff(), 0);
+  NetParameter message;
+  net->ToProto(&message);
+  EXPECT_EQ(message.layer(2).bottom(0), "ip1");
+  EXPECT_EQ(message.layer(2).top(0), "ip1");
+}
+
+TEST(NetTypes, ALayerThatKnowsOnlyFloatWorksInAFloat16Net) {
+  const auto net = MakeNet(R"(
+      default_forward_type: FLOAT16 default_backward_type: FLOAT16 force_backward: true
+      layer { name: "data" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+      layer { name: "relu" type: "ReLU" bottom: "x" top: "y" }
+      layer { name: "a" type: "OldFashioned" bottom: "y" top: "y" }
+      layer { name: "b" type: "ReLU" bottom: "y" top: "z" loss_weight: 2 })",
+                           TRAIN);
+  Fill(net->input_blobs()[0], {1, -2});
+  float loss = 0;
+  net->Forward(&loss);
+  EXPECT_EQ(loss, 6);
+  net->Backward();
+  EXPECT_EQ(Gradients(*net->input_blobs()[0]), (std::vector<double>{2, 0}));
+}
+
+// --- arenas -------------------------------------------------------------------------------------
+
+template <typename Dtype>
+void ExpectInArena(const Net<Dtype>& net, const typename Net<Dtype>::Arena& arena, bool diff) {
+  ASSERT_EQ(arena.params.size(), net.learnable_params().size());
+  for (size_t i = 0; i < arena.params.size(); ++i) {
+    const Blob<Dtype>& blob = *net.learnable_params()[arena.params[i]];
+    EXPECT_EQ(diff ? blob.cpu_diff() : blob.cpu_data(), arena.data + arena.offsets[i]);
+    EXPECT_EQ(arena.offsets[i] * sizeof(Dtype) % Allocator::kAlignment, 0u);
+    EXPECT_LE(arena.offsets[i] + blob.count(), arena.count);
+  }
+}
+
+TEST(ParameterArena, HoldsParametersAndGradientsOfTheTrainPhase) {
+  const auto net = MakeNet(Half(), TRAIN);
+  ExpectInArena(*net, net->parameter_arena(), false);
+  ExpectInArena(*net, net->gradient_arena(), true);
+  EXPECT_EQ(net->parameter_arena().offsets, net->gradient_arena().offsets);
+  EXPECT_EQ(MakeNet(Half(), TEST)->parameter_arena().data, nullptr);
+}
+
+TEST(ParameterArena, SurvivesLoadingAndClearing) {
+  const auto net = MakeNet(Half(), TRAIN);
+  NetParameter message;
+  MakeNet(Half(), TRAIN)->ToProto(&message);
+  net->CopyTrainedLayersFrom(message);
+  FillInputs(net.get());
+  net->ForwardBackward();
+  net->ClearParamDiffs();
+  ExpectInArena(*net, net->parameter_arena(), false);
+  ExpectInArena(*net, net->gradient_arena(), true);
+  const Net<float>::Arena gradients = net->gradient_arena();
+  for (size_t i = 0; i < gradients.count; ++i) ASSERT_EQ(gradients.data[i], 0);
+}
+
+TEST(ParameterArena, IsEmptyWhenParametersLieInAnotherNet) {
+  const auto owner = MakeNet(Half(), TRAIN);
+  const auto net = MakeNet(Half(), TRAIN);
+  net->ShareTrainedLayersWith(owner.get());
+  EXPECT_EQ(net->parameter_arena().data, nullptr);
+  EXPECT_NE(owner->parameter_arena().data, nullptr);
+}
+
+}  // namespace
+}  // namespace caffe
