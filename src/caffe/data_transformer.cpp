@@ -58,20 +58,14 @@ int DataTransformer<Dtype>::Rand(int n) {
 
 template <typename Dtype>
 string DataTransformer<Dtype>::RandomState() const {
-  if (!rng_) return string();
-  std::ostringstream stream;
-  stream << *static_cast<rng_t*>(rng_->generator());
-  return stream.str();
+  return rng_ ? RandomStateOf(*static_cast<rng_t*>(rng_->generator())) : string();
 }
 
 template <typename Dtype>
 void DataTransformer<Dtype>::SetRandomState(const string& state) {
   Require(state.empty() == !rng_, "the stored state does not fit transform_param: one draws random ",
           "numbers, the other does not");
-  if (state.empty()) return;
-  std::istringstream stream(state);
-  stream >> *static_cast<rng_t*>(rng_->generator());
-  Require(!stream.fail(), "the stored random generator cannot be read");
+  if (rng_) SetRandomStateOf(state, static_cast<rng_t*>(rng_->generator()));
 }
 
 template <typename Dtype>

@@ -13,18 +13,6 @@
 namespace caffe {
 namespace {
 
-string RandomState() {
-  std::ostringstream stream;
-  stream << *caffe_rng();
-  return stream.str();
-}
-
-void SetRandomState(const string& state) {
-  std::istringstream stream(state);
-  stream >> *caffe_rng();
-  Require(!stream.fail(), "the solver state's random generator cannot be read");
-}
-
 bool EndsWith(const string& text, const string& suffix) {
   return text.size() >= suffix.size() &&
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
@@ -103,7 +91,7 @@ void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   for (Dtype loss : losses_) state->add_loss_window(static_cast<float>(loss));
   state->set_smoothed_loss(smoothed_loss_);
   state->set_loss_scale(static_cast<float>(loss_scale_));
-  state->set_rng_state(RandomState());
+  state->set_rng_state(RandomStateOf(*caffe_rng()));
   for (size_t i = 0; i <= test_nets_.size(); ++i) {
     const Net<Dtype>& net = i == 0 ? *net_ : *test_nets_[i - 1];
     for (size_t j = 0; j < net.layers().size(); ++j) {
@@ -136,7 +124,7 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
     net->layer_by_name(entry.layer())->RestoreState(entry.state());
   }
   // Last: layers that start threads again draw their seeds.
-  if (state.has_rng_state()) SetRandomState(state.rng_state());
+  if (state.has_rng_state()) SetRandomStateOf(state.rng_state(), caffe_rng());
 }
 
 #define CAFFE_SOLVER_SNAPSHOT(Dtype)                                                      \

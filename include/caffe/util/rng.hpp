@@ -15,6 +15,18 @@ typedef boost::mt19937 rng_t;
 /// The calling thread's generator.
 inline rng_t* caffe_rng() { return static_cast<rng_t*>(Caffe::rng_stream().generator()); }
 
+/// A generator's state as text, and back. Throws Error if it is no such text.
+inline string RandomStateOf(const rng_t& generator) {
+  std::ostringstream stream;
+  stream << generator << ' ';  // Boost reads white space behind the last number
+  return stream.str();
+}
+inline void SetRandomStateOf(const string& state, rng_t* generator) {
+  std::istringstream stream(state);
+  stream >> *generator;
+  Require(!stream.fail(), "the stored random generator cannot be read");
+}
+
 /// Puts [begin, end) in random order (Fisher and Yates, from the end), with Caffe's draws.
 template <typename RandomAccessIterator, typename RandomGenerator>
 void shuffle(RandomAccessIterator begin, RandomAccessIterator end, RandomGenerator* generator) {
