@@ -125,6 +125,16 @@ int Blob<Dtype>::offset(const std::vector<int>& indices) const {
   return offset;
 }
 
+namespace {
+
+/// What was written in another type is seen through a pointer to Dtype that somebody holds.
+template <typename Dtype>
+void ShowToHolders(Tensor* tensor) {
+  if (tensor->handed_out(kElementType<Dtype>)) tensor->cpu_data(kElementType<Dtype>);
+}
+
+}  // namespace
+
 template <typename Dtype>
 void Blob<Dtype>::set_cpu_data(Dtype* data) {
   const size_t bytes = count_ * sizeof(Dtype);
@@ -134,6 +144,7 @@ void Blob<Dtype>::set_cpu_data(Dtype* data) {
     capacity_ = count_;
   }
   data_->Overwrite(kElementType<Dtype>, Layout()).set_cpu_data(data);
+  data_->memory(kElementType<Dtype>);  // handed out: the caller holds the pointer
 }
 
 template <typename Dtype>
@@ -151,8 +162,7 @@ template <typename Dtype>
 const int* Blob<Dtype>::gpu_shape() const {
   if (!shape_data_) {
     shape_data_.reset(new SyncedMemory(shape_.size() * sizeof(int)));
-    std::copy(shape_.begin(), shape_.end(),
-              static_cast<int*>(shape_data_->overwrite_cpu_data()));
+    std::copy(shape_.begin(), shape_.end(), static_cast<int*>(shape_data_->overwrite_cpu_data()));
   }
   return static_cast<const int*>(shape_data_->gpu_data());
 }
@@ -171,13 +181,15 @@ void CopyTensor(const Tensor& source, size_t count, Tensor* to) {
 template <typename Dtype>
 void Blob<Dtype>::CopyFrom(const Blob& source, bool copy_diff, bool reshape) {
   if (source.count() != count_ || source.shape() != shape_) {
-    Require(reshape, "cannot copy a blob of shape ", source.shape_string(),
-            " into one of shape ", shape_string(), " without reshaping");
+    Require(reshape, "cannot copy a blob of shape ", source.shape_string(), " into one of shape ",
+            shape_string(), " without reshaping");
     ReshapeLike(source);
   }
   Tensor* to = copy_diff ? diff_.get() : data_.get();
   Tensor& from = copy_diff ? *source.diff_ : *source.data_;
-  if (to != &from) CopyTensor(from, count_, to);
+  if (to == &from) return;
+  CopyTensor(from, count_, to);
+  ShowToHolders<Dtype>(to);
 }
 
 template <typename Dtype>
@@ -202,8 +214,8 @@ Dtype Reduce(Tensor& tensor, size_t count, Function&& f) {
   if (count == 0) return 0;
   double result = 0;
   const ElementType type = tensor.newest_type();
-  const bool computable = type == ElementType::FLOAT || type == ElementType::DOUBLE ||
-                          type == ElementType::FLOAT16;
+  const bool computable =
+      type == ElementType::FLOAT || type == ElementType::DOUBLE || type == ElementType::FLOAT16;
   Dispatch(computable ? type : kElementType<float>, [&](auto tag) {
     using T = decltype(tag);
     result = f(count, static_cast<const T*>(tensor.cpu_data(kElementType<T>)));
@@ -282,10 +294,11 @@ void Blob<Dtype>::FromProto(const BlobProto& proto, bool reshape) {
   if (reshape) {
     Reshape(payload::Extents(proto));
   } else {
-    Require(ShapeEquals(proto), "the stored blob has shape ",
-            ShapeString(payload::Extents(proto)), " where ", shape_string(), " is needed");
+    Require(ShapeEquals(proto), "the stored blob has shape ", ShapeString(payload::Extents(proto)),
+            " where ", shape_string(), " is needed");
   }
   payload::Read(proto, /*diff=*/false, data_.get());
+  ShowToHolders<Dtype>(data_.get());
   payload::Read(proto, /*diff=*/true, diff_.get());
 }
 

@@ -118,10 +118,9 @@ class Connector {
     const Operation* operation = OperationTable::Find(layer.type());
     Require(!operation || (operation->in_place && top == 0), Describe(layer),
             " cannot work in place: give its top another name than its bottom '", blob, "'");
-    for (const string& reader : readers_[blob]) {
-      Require(reader == layer.name(), Describe(layer), " would overwrite blob '", blob,
-              "', which layer '", reader, "' reads too: give its top a name of its own");
-    }
+    const vector<string>& readers = readers_[blob];  // this layer itself is the last
+    Require(readers.size() == 1, Describe(layer), " would overwrite blob '", blob,
+            "', which layer '", readers.front(), "' reads too: give its top a name of its own");
   }
 
   const NetParameter& net_;

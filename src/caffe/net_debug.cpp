@@ -6,12 +6,12 @@ namespace {
 
 template <typename Dtype>
 Dtype MeanData(const Blob<Dtype>& blob) {
-  return blob.asum_data() / blob.count();
+  return blob.count() == 0 ? Dtype(0) : blob.asum_data() / blob.count();
 }
 
 template <typename Dtype>
 Dtype MeanDiff(const Blob<Dtype>& blob) {
-  return blob.asum_diff() / blob.count();
+  return blob.count() == 0 ? Dtype(0) : blob.asum_diff() / blob.count();
 }
 
 }  // namespace

@@ -161,6 +161,8 @@ void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerT
       << layer.name() << " -> " << name << (in_place ? " (in-place)" : "")
       << (overwrites && !in_place ? " (a tensor of its own: its type differs)" : "");
   if (!in_place) {
+    Require(overwrites || anonymous || !connections->newest_id.count(name), "Top blob '", name,
+            "' produced by multiple sources: rename it");
     if (overwrites) blob_names_[id] = name + "_before_" + layer.name();
     id = AddBlob(name);
     const Operation* operation = OperationTable::Find(layer.type());

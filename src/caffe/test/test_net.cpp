@@ -196,6 +196,33 @@ TYPED_TEST(NetTest, SeesWritesThroughOldPointers) {
   }
 }
 
+// The pointer was taken before something else wrote the input in another type.
+TYPED_TEST(NetTest, SeesCopiesInOtherTypes) {
+  const auto net = this->Make(R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 } } }
+      layer { name: "relu" type: "ReLU" bottom: "data" top: "relu" })");
+  TypeParam* input = net->input_blobs()[0]->mutable_cpu_data();
+  input[0] = 1;
+  Blob<TypeParam> half(vector<int>{1, 2});
+  half.template overwrite_cpu_data_as<float16>()[0] = 3;
+  half.template overwrite_cpu_data_as<float16>()[1] = 4;
+  EXPECT_EQ(Values(*net->Forward({&half})[0]), (std::vector<double>{3, 4}));
+  EXPECT_EQ(input[1], 4);
+}
+
+TYPED_TEST(NetTest, SeesWritesToMemoryOfTheCallers) {
+  NetParameter param = ParseNet(R"(
+      default_forward_type: FLOAT16
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 } } }
+      layer { name: "relu" type: "ReLU" bottom: "data" top: "relu" })");
+  Net<TypeParam> net(param);
+  TypeParam input[] = {1, 2};
+  net.input_blobs()[0]->set_cpu_data(input);
+  net.Forward();
+  input[0] = 5;
+  EXPECT_EQ(Values(*net.Forward()[0]), (std::vector<double>{5, 2}));
+}
+
 TYPED_TEST(NetTest, ReshapesWithItsInputs) {
   const auto net = this->MakeClassifier(TEST);
   net->input_blobs()[0]->Reshape({5, 2});

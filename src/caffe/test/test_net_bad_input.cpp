@@ -83,6 +83,23 @@ TEST(NetBadInput, RefusesToOverwriteWhatAnotherLayerReads) {
                  "layer 'r' (ReLU) would overwrite blob 'data', which layer 's' reads too");
 }
 
+TEST(NetBadInput, RefusesToOverwriteWhatTheLayerReadsTwice) {
+  ExpectContains(Refusal("layer { name: 'mine' type: 'SomebodysOwn' bottom: 'data' bottom: 'data' "
+                         "        top: 'data' }"),
+                 "layer 'mine' (SomebodysOwn) would overwrite blob 'data'");
+}
+
+TEST(NetBadInput, RefusesImpossibleShapes) {
+  const auto input = [](const string& dims) {
+    return ErrorOf([&] {
+      MakeNet("layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " + dims + " } } }");
+    });
+  };
+  ExpectContains(input("dim: 2 dim: -3"), "layer 'in' (Input)");
+  ExpectContains(input("dim: 100000 dim: 100000"), "layer 'in' (Input)");
+  ExpectContains(input("dim: 1000000000000"), "layer 'in' (Input)");
+}
+
 TEST(NetBadInput, RefusesAnEmptyNet) {
   ExpectContains(ErrorOf([] { MakeNet("name: 'nothing'"); }), "the net 'nothing' has no layers");
   ExpectContains(ErrorOf([] { MakeNet("layer { name: 'a' include { phase: TRAIN } }"); }),

@@ -1,6 +1,8 @@
 // Where parameters and activations lie, and in which types.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "caffe/allocator.hpp"
 #include "caffe/net.hpp"
 #include "net_fixture.hpp"
@@ -267,6 +269,26 @@ TEST(NetTypes, ALayerThatKnowsOnlyFloatWorksInAFloat16Net) {
   EXPECT_EQ(loss, 6);
   net->Backward();
   EXPECT_EQ(Gradients(*net->input_blobs()[0]), (std::vector<double>{2, 0}));
+}
+
+// Parameters are read only: the conversion to float16 happens once, whoever comes first.
+TEST(NetTypes, NetsThatShareParametersRunAtOnce) {
+  const auto trained = MakeNet(Half(), TRAIN);
+  std::vector<std::unique_ptr<Net<float>>> nets;
+  for (int i = 0; i < 4; ++i) {
+    nets.push_back(MakeNet(Half(), TEST));
+    nets.back()->ShareTrainedLayersWith(trained.get());
+    FillInputs(nets.back().get());
+  }
+  std::vector<float> losses(nets.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < nets.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int pass = 0; pass < 20; ++pass) nets[i]->Forward(&losses[i]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const float loss : losses) EXPECT_EQ(loss, losses[0]);
 }
 
 // --- arenas -------------------------------------------------------------------------------------
