@@ -5,6 +5,7 @@
 
 #include <lmdb.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,9 +15,10 @@
 namespace caffe {
 namespace db {
 
+/// Reads one snapshot of the database: what is written later is seen by later cursors only.
 class LMDBCursor : public Cursor {
  public:
-  LMDBCursor(MDB_txn* txn, MDB_cursor* cursor, const string& source);
+  LMDBCursor(std::shared_ptr<MDB_env> env, const string& source);
   ~LMDBCursor() override;
   void SeekToFirst() override { Seek(MDB_FIRST); }
   void Next() override { Seek(MDB_NEXT); }
@@ -30,42 +32,42 @@ class LMDBCursor : public Cursor {
  private:
   void Seek(MDB_cursor_op op);
 
-  MDB_txn* txn_;
-  MDB_cursor* cursor_;
+  std::shared_ptr<MDB_env> env_;
+  MDB_txn* txn_ = nullptr;
+  MDB_cursor* cursor_ = nullptr;
   MDB_val key_ = {}, value_ = {};
   bool valid_ = false;
   const string source_;
 };
 
-class LMDB;
-
+/// Collects records and writes them in one LMDB transaction, growing the map where it is full.
 class LMDBTransaction : public Transaction {
  public:
-  explicit LMDBTransaction(LMDB* db) : db_(db) {}
+  LMDBTransaction(std::shared_ptr<MDB_env> env, const string& source)
+      : env_(std::move(env)), source_(source) {}
   void Put(const string& key, const string& value) override { records_.emplace_back(key, value); }
   void Commit() override;
 
  private:
-  LMDB* db_;
+  /// Writes all records; false, and nothing is written, if the map has to grow first.
+  bool TryPut();
+
+  std::shared_ptr<MDB_env> env_;
   vector<std::pair<string, string>> records_;
+  const string source_;
 };
 
-/// A directory with data.mdb. It grows as it is written, and is read where nothing can be written.
+/// A folder with data.mdb. It grows as it is written, and can be read where nothing can be
+/// written. Within a process all readers of one folder share its map.
 class LMDB : public DB {
  public:
-  ~LMDB() override { Close(); }
   void Open(const string& source, Mode mode) override;
-  void Close() override;
-  LMDBCursor* NewCursor() override;
-  LMDBTransaction* NewTransaction() override { return new LMDBTransaction(this); }
+  void Close() override { env_.reset(); }
+  LMDBCursor* NewCursor() override { return new LMDBCursor(env_, source_); }
+  LMDBTransaction* NewTransaction() override { return new LMDBTransaction(env_, source_); }
 
  private:
-  friend class LMDBTransaction;
-  /// Puts all records in one transaction; false if the map has to grow first.
-  bool TryPut(const vector<std::pair<string, string>>& records);
-
-  MDB_env* env_ = nullptr;
-  MDB_dbi dbi_ = 0;
+  std::shared_ptr<MDB_env> env_;
   string source_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "caffe/util/db_leveldb.hpp"
 #include "caffe/util/db_lmdb.hpp"
+#include "shared_databases.hpp"
 
 namespace caffe {
 namespace db {
@@ -26,6 +27,21 @@ DB* GetDB(const string& backend) {
 #endif
   }
   Fail("unknown database backend '", backend, "': valid are lmdb and leveldb");
+}
+
+string OtherKindHint(const string& source, const string& wanted) {
+  const std::filesystem::path path(source);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return " (there is no such folder)";
+  if (!std::filesystem::is_directory(path, ignored)) {
+    return " (it is a file; a database is the folder around its files)";
+  }
+  const bool lmdb = std::filesystem::exists(path / "data.mdb", ignored);
+  const bool leveldb = std::filesystem::exists(path / "CURRENT", ignored);
+  if (wanted == "leveldb" && lmdb) return " (it is an LMDB: say backend LMDB)";
+  if (wanted == "lmdb" && leveldb) return " (it is a LevelDB: say backend LEVELDB)";
+  if (!lmdb && !leveldb) return " (there is no database in this folder)";
+  return "";
 }
 
 }  // namespace db

@@ -2,17 +2,13 @@
 
 #include "caffe/util/db_leveldb.hpp"
 
+#include "shared_databases.hpp"
+
 namespace caffe {
 namespace db {
+namespace {
 
-void LevelDBTransaction::Commit() {
-  const leveldb::Status status = db_->Write(leveldb::WriteOptions(), &batch_);
-  Require(status.ok(), source_, ": LevelDB cannot write records: ", status.ToString());
-  batch_.Clear();
-}
-
-void LevelDB::Open(const string& source, Mode mode) {
-  source_ = source;
+std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   leveldb::Options options;
   options.block_size = 65536;
   options.write_buffer_size = 268435456;
@@ -22,8 +18,41 @@ void LevelDB::Open(const string& source, Mode mode) {
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, source, &db);
   Require(status.ok(), source, ": this LevelDB cannot be opened: ", status.ToString(),
-          mode == NEW ? " (remove an old one first)" : "");
-  db_.reset(db);
+          mode == NEW ? " (remove an old one first)" : OtherKindHint(source, "leveldb"));
+  return std::shared_ptr<leveldb::DB>(db);
+}
+
+}  // namespace
+
+LevelDBCursor::LevelDBCursor(std::shared_ptr<leveldb::DB> db, const string& source)
+    : db_(std::move(db)), source_(source) {
+  CHECK(db_) << "the database is not open";
+  iterator_.reset(db_->NewIterator(leveldb::ReadOptions()));
+  SeekToFirst();
+}
+
+bool LevelDBCursor::valid() {
+  if (iterator_->Valid()) return true;
+  Require(iterator_->status().ok(), source_,
+          ": LevelDB cannot read a record: ", iterator_->status().ToString());
+  return false;
+}
+
+void LevelDBTransaction::Commit() {
+  const leveldb::Status status = db_->Write(leveldb::WriteOptions(), &batch_);
+  Require(status.ok(), source_, ": LevelDB cannot write records: ", status.ToString());
+  batch_.Clear();
+}
+
+void LevelDB::Open(const string& source, Mode mode) {
+  Close();
+  source_ = source;
+  if (mode == READ) {
+    static SharedDatabases<leveldb::DB> readers;
+    db_ = readers.Open(source, [](const string& path) { return OpenLevelDB(path, READ); });
+  } else {
+    db_ = OpenLevelDB(source, mode);
+  }
 }
 
 }  // namespace db

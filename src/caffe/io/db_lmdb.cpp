@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "shared_databases.hpp"
+
 namespace caffe {
 namespace db {
 namespace {
@@ -17,10 +19,66 @@ void Check(int status, const string& source, const char* doing) {
   Require(status == MDB_SUCCESS, source, ": LMDB cannot ", doing, ": ", mdb_strerror(status));
 }
 
+std::shared_ptr<MDB_env> NewEnvironment(const string& source) {
+  MDB_env* env = nullptr;
+  Check(mdb_env_create(&env), source, "start");
+  return std::shared_ptr<MDB_env>(env, mdb_env_close);
+}
+
+[[noreturn]] void FailToOpen(int status, const string& source) {
+  Fail(source, ": this LMDB cannot be opened: ", mdb_strerror(status),
+       OtherKindHint(source, "lmdb"));
+}
+
+// The file is mapped, and reading a mapped page that the file has not kills the process.
+void RequireWholeFile(MDB_env* env, const string& source) {
+  MDB_envinfo info;
+  MDB_stat stat;
+  mdb_filehandle_t file;
+  struct stat file_stat;
+  Check(mdb_env_info(env, &info), source, "tell its size");
+  Check(mdb_env_stat(env, &stat), source, "tell its size");
+  Check(mdb_env_get_fd(env, &file), source, "tell its size");
+  Require(fstat(file, &file_stat) == 0, source, ": ", std::strerror(errno));
+  const size_t needed = (info.me_last_pgno + 1) * stat.ms_psize;
+  const size_t found = static_cast<size_t>(file_stat.st_size);
+  Require(found >= needed, source, "/data.mdb is truncated: it has ", found, " bytes and needs ",
+          needed, "; copy or make it again");
+}
+
+std::shared_ptr<MDB_env> OpenToRead(const string& source) {
+  constexpr unsigned kFlags = MDB_RDONLY | MDB_NOTLS;
+  std::shared_ptr<MDB_env> env = NewEnvironment(source);
+  int status = mdb_env_open(env.get(), source.c_str(), kFlags, 0664);
+  if (status == EACCES || status == EROFS || status == EPERM) {
+    // The lock file cannot be made in a folder that is only for reading; nobody writes there.
+    env = NewEnvironment(source);
+    status = mdb_env_open(env.get(), source.c_str(), kFlags | MDB_NOLOCK, 0664);
+  }
+  if (status != MDB_SUCCESS) FailToOpen(status, source);
+  RequireWholeFile(env.get(), source);
+  return env;
+}
+
+std::shared_ptr<MDB_env> OpenToWrite(const string& source) {
+  std::shared_ptr<MDB_env> env = NewEnvironment(source);
+  Check(mdb_env_set_mapsize(env.get(), kFirstMapSize), source, "set its size");
+  const int status = mdb_env_open(env.get(), source.c_str(), 0, 0664);
+  if (status != MDB_SUCCESS) FailToOpen(status, source);
+  return env;
+}
+
 }  // namespace
 
-LMDBCursor::LMDBCursor(MDB_txn* txn, MDB_cursor* cursor, const string& source)
-    : txn_(txn), cursor_(cursor), source_(source) {
+LMDBCursor::LMDBCursor(std::shared_ptr<MDB_env> env, const string& source)
+    : env_(std::move(env)), source_(source) {
+  CHECK(env_) << "the database is not open";
+  Check(mdb_txn_begin(env_.get(), nullptr, MDB_RDONLY, &txn_), source_, "begin to read");
+  MDB_dbi records = 0;
+  int status = mdb_dbi_open(txn_, nullptr, 0, &records);
+  if (status == MDB_SUCCESS) status = mdb_cursor_open(txn_, records, &cursor_);
+  if (status != MDB_SUCCESS) mdb_txn_abort(txn_);
+  Check(status, source_, "make a cursor");
   SeekToFirst();
 }
 
@@ -31,24 +89,27 @@ LMDBCursor::~LMDBCursor() {
 
 void LMDBCursor::Seek(MDB_cursor_op op) {
   const int status = mdb_cursor_get(cursor_, &key_, &value_, op);
-  valid_ = status != MDB_NOTFOUND;
-  if (valid_) Check(status, source_, "read a record");
+  valid_ = status == MDB_SUCCESS;
+  if (status != MDB_NOTFOUND) Check(status, source_, "read a record");
 }
 
 void LMDBCursor::SeekTo(const string& key) {
+  if (key.empty()) return SeekToFirst();  // LMDB has no empty keys
   key_.mv_data = const_cast<char*>(key.data());
   key_.mv_size = key.size();
   Seek(MDB_SET_RANGE);
 }
 
-bool LMDB::TryPut(const vector<std::pair<string, string>>& records) {
+bool LMDBTransaction::TryPut() {
   MDB_txn* txn = nullptr;
-  Check(mdb_txn_begin(env_, nullptr, 0, &txn), source_, "begin a transaction");
-  int status = mdb_dbi_open(txn, nullptr, 0, &dbi_);
-  for (size_t i = 0; i < records.size() && status == MDB_SUCCESS; ++i) {
-    MDB_val key = {records[i].first.size(), const_cast<char*>(records[i].first.data())};
-    MDB_val value = {records[i].second.size(), const_cast<char*>(records[i].second.data())};
-    status = mdb_put(txn, dbi_, &key, &value, 0);
+  Check(mdb_txn_begin(env_.get(), nullptr, 0, &txn), source_, "begin a transaction");
+  MDB_dbi dbi = 0;
+  int status = mdb_dbi_open(txn, nullptr, 0, &dbi);
+  size_t i = 0;
+  for (; i < records_.size() && status == MDB_SUCCESS; ++i) {
+    MDB_val key = {records_[i].first.size(), const_cast<char*>(records_[i].first.data())};
+    MDB_val value = {records_[i].second.size(), const_cast<char*>(records_[i].second.data())};
+    status = mdb_put(txn, dbi, &key, &value, 0);
   }
   if (status == MDB_SUCCESS) {
     status = mdb_txn_commit(txn);
@@ -56,49 +117,36 @@ bool LMDB::TryPut(const vector<std::pair<string, string>>& records) {
     mdb_txn_abort(txn);
   }
   if (status == MDB_MAP_FULL) return false;
+  Require(status != MDB_BAD_VALSIZE, source_, ": the key '", records_[i - 1].first,
+          "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env_.get()),
+          " bytes");
   Check(status, source_, "write records");
   return true;
 }
 
 void LMDBTransaction::Commit() {
-  while (!db_->TryPut(records_)) {
+  while (!TryPut()) {
     MDB_envinfo info;
-    mdb_env_info(db_->env_, &info);
-    Check(mdb_env_set_mapsize(db_->env_, info.me_mapsize * 2), db_->source_, "grow");
+    Check(mdb_env_info(env_.get(), &info), source_, "tell its size");
+    Check(mdb_env_set_mapsize(env_.get(), info.me_mapsize * 2), source_, "grow");
   }
   records_.clear();
 }
 
 void LMDB::Open(const string& source, Mode mode) {
+  Close();
   source_ = source;
   if (mode == NEW) {
-    Require(mkdir(source.c_str(), 0744) == 0, source, ": the database cannot be made: ",
-            std::strerror(errno), errno == EEXIST ? " (remove it first)" : "");
+    Require(mkdir(source.c_str(), 0755) == 0, source,
+            ": the database cannot be made: ", std::strerror(errno),
+            errno == EEXIST ? " (remove it first)" : "");
   }
-  Check(mdb_env_create(&env_), source, "start");
-  Check(mdb_env_set_mapsize(env_, kFirstMapSize), source, "set its size");
-  const unsigned reading = MDB_RDONLY | MDB_NOTLS;
-  int status = mdb_env_open(env_, source.c_str(), mode == READ ? reading : 0, 0664);
-  if (mode == READ && (status == EACCES || status == EROFS)) {
-    // The lock file cannot be made in a folder that is only for reading; nobody writes there.
-    status = mdb_env_open(env_, source.c_str(), reading | MDB_NOLOCK, 0664);
+  if (mode == READ) {
+    static SharedDatabases<MDB_env> readers;
+    env_ = readers.Open(source, OpenToRead);
+  } else {
+    env_ = OpenToWrite(source);
   }
-  Require(status == MDB_SUCCESS, source, ": this LMDB cannot be opened: ", mdb_strerror(status),
-          status == ENOENT ? " (the source is a folder with a data.mdb)" : "");
-}
-
-void LMDB::Close() {
-  if (env_) mdb_env_close(env_);
-  env_ = nullptr;
-}
-
-LMDBCursor* LMDB::NewCursor() {
-  MDB_txn* txn = nullptr;
-  MDB_cursor* cursor = nullptr;
-  Check(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn), source_, "begin to read");
-  Check(mdb_dbi_open(txn, nullptr, 0, &dbi_), source_, "open its records");
-  Check(mdb_cursor_open(txn, dbi_, &cursor), source_, "make a cursor");
-  return new LMDBCursor(txn, cursor, source_);
 }
 
 }  // namespace db
