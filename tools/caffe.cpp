@@ -29,7 +29,8 @@ DEFINE_string(weights, "",
               "','. Not together with -snapshot.");
 DEFINE_int32(iterations, 50, "How many iterations to run: test, time.");
 DEFINE_string(sigint_effect, "stop", "What SIGINT does while training: snapshot, stop or none.");
-DEFINE_string(sighup_effect, "snapshot", "What SIGHUP does while training: snapshot, stop or none.");
+DEFINE_string(sighup_effect, "snapshot",
+              "What SIGHUP does while training: snapshot, stop or none.");
 DEFINE_bool(ignore_unknown_fields, false,
             "Warn of fields that this Caffe does not know instead of refusing the file.");
 
@@ -135,8 +136,7 @@ int Train() {
   if (FLAGS_snapshot.empty()) {
     for (const string& weights : SplitAtCommas(FLAGS_weights)) param.add_weights(weights);
   }
-  caffe::shared_ptr<caffe::Solver<float>> solver(
-      caffe::SolverRegistry<float>::CreateSolver(param));
+  caffe::shared_ptr<caffe::Solver<float>> solver(caffe::SolverRegistry<float>::CreateSolver(param));
   solver->SetActionFunction(signals.GetActionFunction());
   if (!FLAGS_snapshot.empty()) {
     LOG(INFO) << "Resuming from " << FLAGS_snapshot;
@@ -228,8 +228,7 @@ void RunOnce(Net<float>* net, LayerTimes* times) {
   pass.Start();
   for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
     timer.Start();
-    layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i],
-                        net->bottom_vecs()[i]);
+    layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i], net->bottom_vecs()[i]);
     times->backward[i] += timer.MicroSeconds() / 1000.0;
   }
   times->backward_total += pass.MicroSeconds() / 1000.0;
@@ -240,10 +239,10 @@ void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
   LOG(INFO) << "Average time per layer: ";
   for (size_t i = 0; i < net.layers().size(); ++i) {
     const string& name = net.layers()[i]->layer_param().name();
-    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tforward: "
-              << times.forward[i] / n << " ms.";
-    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tbackward: "
-              << times.backward[i] / n << " ms.";
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tforward: " << times.forward[i] / n
+              << " ms.";
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << name
+              << "\tbackward: " << times.backward[i] / n << " ms.";
   }
   LOG(INFO) << "Average Forward pass: " << times.forward_total / n << " ms.";
   LOG(INFO) << "Average Backward pass: " << times.backward_total / n << " ms.";

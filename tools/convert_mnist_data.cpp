@@ -36,8 +36,8 @@ class IdxFile {
   IdxFile(const string& path, uint32_t magic) : path_(path), file_(gzopen(path.c_str(), "rb")) {
     Require(file_ != nullptr, path, ": there is no such file, or it cannot be read");
     const uint32_t found = Number();
-    Require(found == magic, path, ": the file begins with ", found, " where an idx file of this kind ",
-            "begins with ", magic);
+    Require(found == magic, path, ": the file begins with ", found,
+            " where an idx file of this kind ", "begins with ", magic);
   }
   ~IdxFile() {
     if (file_) gzclose(file_);

@@ -27,9 +27,9 @@
   classname(const classname&);             \
   classname& operator=(const classname&)
 
-#define INSTANTIATE_CLASS(classname)                   \
-  char gInstantiationGuard##classname;                 \
-  template class classname<float>;                     \
+#define INSTANTIATE_CLASS(classname)   \
+  char gInstantiationGuard##classname; \
+  template class classname<float>;     \
   template class classname<double>
 
 #define NOT_IMPLEMENTED LOG(FATAL) << "Not Implemented Yet"
@@ -39,30 +39,29 @@
 #define NO_GPU \
   ::caffe::Fail("this libcaffe was built without CUDA: use CPU mode, or build with USE_CUDA=ON")
 
-#define STUB_GPU(classname)                                                                 \
-  template <typename Dtype>                                                                 \
-  void classname<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>&,                           \
-                                     const vector<Blob<Dtype>*>&) {                         \
-    NO_GPU;                                                                                 \
-  }                                                                                         \
-  template <typename Dtype>                                                                 \
-  void classname<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&,     \
-                                      const vector<Blob<Dtype>*>&) {                        \
-    NO_GPU;                                                                                 \
+#define STUB_GPU(classname)                                                                      \
+  template <typename Dtype>                                                                      \
+  void classname<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) { \
+    NO_GPU;                                                                                      \
+  }                                                                                              \
+  template <typename Dtype>                                                                      \
+  void classname<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&,          \
+                                      const vector<Blob<Dtype>*>&) {                             \
+    NO_GPU;                                                                                      \
   }
 
-#define STUB_GPU_FORWARD(classname, funcname)                                               \
-  template <typename Dtype>                                                                 \
-  void classname<Dtype>::funcname##_gpu(const vector<Blob<Dtype>*>&,                        \
-                                        const vector<Blob<Dtype>*>&) {                      \
-    NO_GPU;                                                                                 \
+#define STUB_GPU_FORWARD(classname, funcname)                          \
+  template <typename Dtype>                                            \
+  void classname<Dtype>::funcname##_gpu(const vector<Blob<Dtype>*>&,   \
+                                        const vector<Blob<Dtype>*>&) { \
+    NO_GPU;                                                            \
   }
 
-#define STUB_GPU_BACKWARD(classname, funcname)                                              \
-  template <typename Dtype>                                                                 \
-  void classname<Dtype>::funcname##_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&,   \
-                                        const vector<Blob<Dtype>*>&) {                      \
-    NO_GPU;                                                                                 \
+#define STUB_GPU_BACKWARD(classname, funcname)                                            \
+  template <typename Dtype>                                                               \
+  void classname<Dtype>::funcname##_gpu(const vector<Blob<Dtype>*>&, const vector<bool>&, \
+                                        const vector<Blob<Dtype>*>&) {                    \
+    NO_GPU;                                                                               \
   }
 #endif
 

@@ -182,7 +182,8 @@ Filler<Dtype>* GetFiller(const FillerParameter& param) {
   if (type == "xavier") return new XavierFiller<Dtype>(param);
   if (type == "msra") return new MSRAFiller<Dtype>(param);
   if (type == "bilinear") return new BilinearFiller<Dtype>(param);
-  Fail("unknown filler type '", param.type(), "': valid are constant, gaussian, positive_unitball, ",
+  Fail("unknown filler type '", param.type(),
+       "': valid are constant, gaussian, positive_unitball, ",
        "uniform, xavier, msra and bilinear");
 }
 

@@ -45,7 +45,8 @@ uint16_t Narrow(Bits bits, int from_mantissa_bits, int from_bias) {
 
   if (from_exponent == 2 * from_bias + 1) {
     if (mantissa == 0) return sign | kInfinity;
-    return sign | kInfinity | (1 << (kMantissaBits - 1)) | static_cast<uint16_t>(mantissa >> dropped);
+    return sign | kInfinity | (1 << (kMantissaBits - 1)) |
+           static_cast<uint16_t>(mantissa >> dropped);
   }
   const int exponent = from_exponent - from_bias + kBias;
   if (exponent > 2 * kBias) return sign | kInfinity;
@@ -189,29 +190,28 @@ struct bfloat16 {
 };
 
 // Arithmetic in float, rounded once.
-#define CAFFE_HALF_OPERATORS(Half)                                                       \
-  inline Half operator-(Half x) { return Half::FromBits(x.bits ^ 0x8000); }              \
-  inline Half operator+(Half x, Half y) { return Half(float(x) + float(y)); }            \
-  inline Half operator-(Half x, Half y) { return Half(float(x) - float(y)); }            \
-  inline Half operator*(Half x, Half y) { return Half(float(x) * float(y)); }            \
-  inline Half operator/(Half x, Half y) { return Half(float(x) / float(y)); }            \
-  inline Half& operator+=(Half& x, Half y) { return x = x + y; }                         \
-  inline Half& operator-=(Half& x, Half y) { return x = x - y; }                         \
-  inline Half& operator*=(Half& x, Half y) { return x = x * y; }                         \
-  inline Half& operator/=(Half& x, Half y) { return x = x / y; }                         \
-  inline bool operator==(Half x, Half y) { return float(x) == float(y); }                \
-  inline bool operator!=(Half x, Half y) { return float(x) != float(y); }                \
-  inline bool operator<(Half x, Half y) { return float(x) < float(y); }                  \
-  inline bool operator>(Half x, Half y) { return float(x) > float(y); }                  \
-  inline bool operator<=(Half x, Half y) { return float(x) <= float(y); }                \
-  inline bool operator>=(Half x, Half y) { return float(x) >= float(y); }                \
-  inline bool isnan(Half x) { return float(x) != float(x); }                             \
-  inline bool isinf(Half x) { return x == Half(1e39) || x == Half(-1e39); }              \
-  inline bool isfinite(Half x) { return !isnan(x) && !isinf(x); }                        \
-  template <typename Char, typename Traits>                                              \
-  std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& stream, \
-                                               Half x) {                                 \
-    return stream << float(x);                                                           \
+#define CAFFE_HALF_OPERATORS(Half)                                                                 \
+  inline Half operator-(Half x) { return Half::FromBits(x.bits ^ 0x8000); }                        \
+  inline Half operator+(Half x, Half y) { return Half(float(x) + float(y)); }                      \
+  inline Half operator-(Half x, Half y) { return Half(float(x) - float(y)); }                      \
+  inline Half operator*(Half x, Half y) { return Half(float(x) * float(y)); }                      \
+  inline Half operator/(Half x, Half y) { return Half(float(x) / float(y)); }                      \
+  inline Half& operator+=(Half& x, Half y) { return x = x + y; }                                   \
+  inline Half& operator-=(Half& x, Half y) { return x = x - y; }                                   \
+  inline Half& operator*=(Half& x, Half y) { return x = x * y; }                                   \
+  inline Half& operator/=(Half& x, Half y) { return x = x / y; }                                   \
+  inline bool operator==(Half x, Half y) { return float(x) == float(y); }                          \
+  inline bool operator!=(Half x, Half y) { return float(x) != float(y); }                          \
+  inline bool operator<(Half x, Half y) { return float(x) < float(y); }                            \
+  inline bool operator>(Half x, Half y) { return float(x) > float(y); }                            \
+  inline bool operator<=(Half x, Half y) { return float(x) <= float(y); }                          \
+  inline bool operator>=(Half x, Half y) { return float(x) >= float(y); }                          \
+  inline bool isnan(Half x) { return float(x) != float(x); }                                       \
+  inline bool isinf(Half x) { return x == Half(1e39) || x == Half(-1e39); }                        \
+  inline bool isfinite(Half x) { return !isnan(x) && !isinf(x); }                                  \
+  template <typename Char, typename Traits>                                                        \
+  std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& stream, Half x) { \
+    return stream << float(x);                                                                     \
   }
 CAFFE_HALF_OPERATORS(float16)
 CAFFE_HALF_OPERATORS(bfloat16)
@@ -255,11 +255,10 @@ class caffe_half_limits {
 };
 
 template <>
-class numeric_limits<caffe::float16>
-    : public caffe_half_limits<caffe::float16, 10, -14, 0x7bff> {};
+class numeric_limits<caffe::float16> : public caffe_half_limits<caffe::float16, 10, -14, 0x7bff> {};
 template <>
-class numeric_limits<caffe::bfloat16>
-    : public caffe_half_limits<caffe::bfloat16, 7, -126, 0x7f7f> {};
+class numeric_limits<caffe::bfloat16> : public caffe_half_limits<caffe::bfloat16, 7, -126, 0x7f7f> {
+};
 
 }  // namespace std
 

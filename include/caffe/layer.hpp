@@ -105,8 +105,7 @@ class Layer {
   vector<bool> param_propagate_down_;
   vector<Dtype> loss_;
 
-  virtual void Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                           const vector<Blob<Dtype>*>& top) = 0;
+  virtual void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) = 0;
   virtual void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
     Forward_cpu(bottom, top);
   }
@@ -118,8 +117,7 @@ class Layer {
   }
 
   /// Throws Error if the numbers of blobs do not fit the Exact/Min/Max functions.
-  virtual void CheckBlobCounts(const vector<Blob<Dtype>*>& bottom,
-                               const vector<Blob<Dtype>*>& top);
+  virtual void CheckBlobCounts(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   /// Writes each loss weight over its top's diff, where Backward finds it.
   void SetLossWeights(const vector<Blob<Dtype>*>& top);
 

@@ -44,8 +44,8 @@ class LayerRegisterer {
   }
 };
 
-#define REGISTER_LAYER_CREATOR(type, creator)                                \
-  static LayerRegisterer<float> g_creator_f_##type(#type, creator<float>);   \
+#define REGISTER_LAYER_CREATOR(type, creator)                              \
+  static LayerRegisterer<float> g_creator_f_##type(#type, creator<float>); \
   static LayerRegisterer<double> g_creator_d_##type(#type, creator<double>)
 
 #define REGISTER_LAYER_CLASS(type)                                              \

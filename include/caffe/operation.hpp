@@ -31,34 +31,73 @@ struct Operation {
   /// What the backward pass reads beside the tops' diffs.
   enum Reads : unsigned { kNothing = 0, kBottomData = 1, kTopData = 2 };
 
-  Operation& Shapes(TopShapes function) { top_shapes = std::move(function); return *this; }
-  Operation& InPlace() { in_place = true; return *this; }
-  Operation& BackwardReads(unsigned what) { backward_reads = what; return *this; }
+  Operation& Shapes(TopShapes function) {
+    top_shapes = std::move(function);
+    return *this;
+  }
+  Operation& InPlace() {
+    in_place = true;
+    return *this;
+  }
+  Operation& BackwardReads(unsigned what) {
+    backward_reads = what;
+    return *this;
+  }
   /// Has kernels that read and write FLOAT, DOUBLE and FLOAT16 as they are.
-  Operation& Native() { native = true; return *this; }
-  Operation& FloatBottoms(std::vector<int> which) { float_bottoms = std::move(which); return *this; }
-  Operation& FloatTops(std::vector<int> which) { float_tops = std::move(which); return *this; }
-  Operation& FloatParameters() { float_parameters = true; return *this; }
-  Operation& Homogeneous() { homogeneous = true; return *this; }
-  Operation& TestIdentity() { test_identity = true; return *this; }
-  Operation& Quantizable() { quantizable = true; return *this; }
-  Operation& TypeAgnostic() { type_agnostic = true; return *this; }
-  Operation& Source() { source = true; return *this; }
-  Operation& Loss() { loss = true; return *this; }
+  Operation& Native() {
+    native = true;
+    return *this;
+  }
+  Operation& FloatBottoms(std::vector<int> which) {
+    float_bottoms = std::move(which);
+    return *this;
+  }
+  Operation& FloatTops(std::vector<int> which) {
+    float_tops = std::move(which);
+    return *this;
+  }
+  Operation& FloatParameters() {
+    float_parameters = true;
+    return *this;
+  }
+  Operation& Homogeneous() {
+    homogeneous = true;
+    return *this;
+  }
+  Operation& TestIdentity() {
+    test_identity = true;
+    return *this;
+  }
+  Operation& Quantizable() {
+    quantizable = true;
+    return *this;
+  }
+  Operation& TypeAgnostic() {
+    type_agnostic = true;
+    return *this;
+  }
+  Operation& Source() {
+    source = true;
+    return *this;
+  }
+  Operation& Loss() {
+    loss = true;
+    return *this;
+  }
 
   std::string type;
-  TopShapes top_shapes;                   ///< empty: only a layer can tell
-  bool in_place = false;                  ///< top 0 may be bottom 0
+  TopShapes top_shapes;   ///< empty: only a layer can tell
+  bool in_place = false;  ///< top 0 may be bottom 0
   unsigned backward_reads = kBottomData | kTopData;
   bool native = false;
-  std::vector<int> float_bottoms;         ///< read as the net's Dtype always; -1: all
-  std::vector<int> float_tops;            ///< written as the net's Dtype always; -1: all
-  bool float_parameters = false;          ///< parameters are stored FLOAT (statistics)
-  bool homogeneous = false;               ///< f(p x) = p f(x) for p > 0
-  bool test_identity = false;             ///< top 0 equals bottom 0 in the TEST phase
-  bool quantizable = false;               ///< has an INT8 form
-  bool type_agnostic = false;             ///< moves elements without arithmetic
-  bool source = false;                    ///< makes data (no bottoms, no gradients)
+  std::vector<int> float_bottoms;  ///< read as the net's Dtype always; -1: all
+  std::vector<int> float_tops;     ///< written as the net's Dtype always; -1: all
+  bool float_parameters = false;   ///< parameters are stored FLOAT (statistics)
+  bool homogeneous = false;        ///< f(p x) = p f(x) for p > 0
+  bool test_identity = false;      ///< top 0 equals bottom 0 in the TEST phase
+  bool quantizable = false;        ///< has an INT8 form
+  bool type_agnostic = false;      ///< moves elements without arithmetic
+  bool source = false;             ///< makes data (no bottoms, no gradients)
   bool loss = false;
 
   /// True if top (bottom) number `index` is kept in the net's Dtype whatever the layer's type.

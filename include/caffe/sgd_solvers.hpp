@@ -54,7 +54,8 @@ class SGDSolver : public Solver<Dtype> {
   vector<double> cosines_;  // larc_turbo: smoothed cosine between gradient and history
 };
 
-/// Nesterov's accelerated gradient: h = momentum h + rate g, w -= (1 + momentum) h - momentum h_old.
+/// Nesterov's accelerated gradient: h = momentum h + rate g, w -= (1 + momentum) h - momentum
+/// h_old.
 template <typename Dtype>
 class NesterovSolver : public SGDSolver<Dtype> {
  public:

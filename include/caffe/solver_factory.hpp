@@ -42,11 +42,11 @@ class SolverRegisterer {
   static SolverRegisterer<float> g_creator_f_##type(#type, creator<float>); \
   static SolverRegisterer<double> g_creator_d_##type(#type, creator<double>)
 
-#define REGISTER_SOLVER_CLASS(type)                                      \
-  template <typename Dtype>                                              \
-  Solver<Dtype>* Creator_##type##Solver(const SolverParameter& param) {  \
-    return new type##Solver<Dtype>(param);                               \
-  }                                                                      \
+#define REGISTER_SOLVER_CLASS(type)                                     \
+  template <typename Dtype>                                             \
+  Solver<Dtype>* Creator_##type##Solver(const SolverParameter& param) { \
+    return new type##Solver<Dtype>(param);                              \
+  }                                                                     \
   REGISTER_SOLVER_CREATOR(type, Creator_##type##Solver)
 
 }  // namespace caffe

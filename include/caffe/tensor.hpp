@@ -151,7 +151,7 @@ class Tensor {
   ElementType storage_;
   AffineParameters int8_, uint8_;
   std::atomic<Slot*> slots_{nullptr};  // newest-made first; only grows while threads may read
-  std::string released_;  // why reading is an error; empty when it is not
+  std::string released_;               // why reading is an error; empty when it is not
   std::mutex mutex_;
 };
 

@@ -54,9 +54,7 @@ void Change(Value Context::Settings::*member, Value value) {
 
 void Caffe::set_mode(Brew mode) { Change(&Context::Settings::mode, mode); }
 
-void Caffe::set_random_seed(const unsigned int seed) {
-  Context::Current().set_random_seed(seed);
-}
+void Caffe::set_random_seed(const unsigned int seed) { Context::Current().set_random_seed(seed); }
 
 void Caffe::SetDevice(const int device_id) {
   Device::Get();
@@ -71,9 +69,7 @@ void Caffe::DeviceQuery() {
 
 bool Caffe::CheckDevice(const int device_id) { return Device::available() && device_id == 0; }
 
-int Caffe::FindDevice(const int start_id) {
-  return Device::available() && start_id <= 0 ? 0 : -1;
-}
+int Caffe::FindDevice(const int start_id) { return Device::available() && start_id <= 0 ? 0 : -1; }
 
 int Caffe::solver_count() { return Context::Current().settings().solver_count; }
 void Caffe::set_solver_count(int count) { Change(&Context::Settings::solver_count, count); }

@@ -63,7 +63,8 @@ string DataTransformer<Dtype>::RandomState() const {
 
 template <typename Dtype>
 void DataTransformer<Dtype>::SetRandomState(const string& state) {
-  Require(state.empty() == !rng_, "the stored state does not fit transform_param: one draws random ",
+  Require(state.empty() == !rng_,
+          "the stored state does not fit transform_param: one draws random ",
           "numbers, the other does not");
   if (rng_) SetRandomStateOf(state, static_cast<rng_t*>(rng_->generator()));
 }
@@ -101,9 +102,8 @@ void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
   const vector<int> shape = CroppedShape(channels, height, width);
   Require(top.channels() == shape[1] && top.height() == shape[2] && top.width() == shape[3] &&
               top.num() >= 1,
-          "a picture of ", channels, " x ", height, " x ", width,
-          " does not fit a blob of shape ", top.shape_string(),
-          ": all pictures of a source have one shape, or are cropped to one");
+          "a picture of ", channels, " x ", height, " x ", width, " does not fit a blob of shape ",
+          top.shape_string(), ": all pictures of a source have one shape, or are cropped to one");
   if (param_.has_mean_file()) {
     Require(data_mean_.channels() == channels && data_mean_.height() == height &&
                 data_mean_.width() == width,
@@ -146,12 +146,14 @@ bool NeedsDecoding(const Datum& datum) { return datum.encoded(); }
 cv::Mat Decode(const Datum& datum, const TransformationParameter& param) {
   Require(!(param.force_color() && param.force_gray()),
           "transform_param: force_color and force_gray exclude each other");
-  if (param.force_color() || param.force_gray()) return DecodeDatumToCVMat(datum, param.force_color());
+  if (param.force_color() || param.force_gray())
+    return DecodeDatumToCVMat(datum, param.force_color());
   return DecodeDatumToCVMatNative(datum);
 }
 #else
 bool NeedsDecoding(const Datum& datum) {
-  Require(!datum.encoded(), "the record is a compressed picture and this libcaffe was built without ",
+  Require(!datum.encoded(),
+          "the record is a compressed picture and this libcaffe was built without ",
           "OpenCV: build with USE_OPENCV=ON");
   return false;
 }
@@ -180,14 +182,16 @@ void DataTransformer<Dtype>::Transform(const Datum& datum, Blob<Dtype>* blob) {
   Dtype* top = blob->mutable_cpu_data();
   if (bytes) {
     const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
-    Write(channels, height, width, cut,
-          [=](int c, int h, int w) { return Dtype(data[(size_t(c) * height + h) * width + w]); },
-          top);
+    Write(
+        channels, height, width, cut,
+        [=](int c, int h, int w) { return Dtype(data[(size_t(c) * height + h) * width + w]); },
+        top);
   } else {
     const float* data = datum.float_data().data();
-    Write(channels, height, width, cut,
-          [=](int c, int h, int w) { return Dtype(data[(size_t(c) * height + h) * width + w]); },
-          top);
+    Write(
+        channels, height, width, cut,
+        [=](int c, int h, int w) { return Dtype(data[(size_t(c) * height + h) * width + w]); },
+        top);
   }
 }
 
@@ -226,9 +230,10 @@ void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
   const Cut cut = DrawCut(height, width);
   for (int n = 0; n < input->num(); ++n) {
     const Dtype* item = data + input->offset(n);
-    Write(input->channels(), height, width, cut,
-          [=](int c, int h, int w) { return item[(size_t(c) * height + h) * width + w]; },
-          blob->mutable_cpu_data() + blob->offset(n));
+    Write(
+        input->channels(), height, width, cut,
+        [=](int c, int h, int w) { return item[(size_t(c) * height + h) * width + w]; },
+        blob->mutable_cpu_data() + blob->offset(n));
   }
 }
 
@@ -258,11 +263,12 @@ void DataTransformer<Dtype>::Transform(const cv::Mat& image, Blob<Dtype>* blob) 
   const int channels = image.channels(), height = image.rows, width = image.cols;
   CheckSizes(channels, height, width, *blob);
   const Cut cut = DrawCut(height, width);
-  Write(channels, height, width, cut,
-        [&image, channels](int c, int h, int w) {
-          return Dtype(image.ptr<uint8_t>(h)[w * channels + c]);
-        },
-        blob->mutable_cpu_data());
+  Write(
+      channels, height, width, cut,
+      [&image, channels](int c, int h, int w) {
+        return Dtype(image.ptr<uint8_t>(h)[w * channels + c]);
+      },
+      blob->mutable_cpu_data());
 }
 
 template <typename Dtype>

@@ -102,8 +102,8 @@ template <typename Dtype>
 void Layer<Dtype>::SetLossWeights(const vector<Blob<Dtype>*>& top) {
   const int count = layer_param_.loss_weight_size();
   if (count == 0) return;
-  Require(static_cast<int>(top.size()) == count, "loss_weight is given ", count,
-          " time(s) for ", top.size(), " top blob(s): give it once per top, or not at all");
+  Require(static_cast<int>(top.size()) == count, "loss_weight is given ", count, " time(s) for ",
+          top.size(), " top blob(s): give it once per top, or not at all");
   for (int i = 0; i < count; ++i) {
     const Dtype weight = layer_param_.loss_weight(i);
     if (weight == Dtype(0)) continue;

@@ -122,7 +122,8 @@ struct TestNet {
 
 vector<TestNet> FindTestNets(const SolverParameter& param, int count) {
   vector<TestNet> nets;
-  for (const NetParameter& net : param.test_net_param()) nets.push_back({net, "test_net_param", ""});
+  for (const NetParameter& net : param.test_net_param())
+    nets.push_back({net, "test_net_param", ""});
   for (const string& file : param.test_net()) nets.push_back({{}, "test_net file: " + file, file});
   // The generic net serves the test_iters that remain.
   while (static_cast<int>(nets.size()) < count && param.has_net_param()) {
@@ -222,9 +223,9 @@ template <typename Dtype>
 void Solver<Dtype>::Display(const vector<Blob<Dtype>*>& outputs) {
   const float lapse = iteration_timer_.Seconds();
   const float per_second = (iter_ - iterations_last_) / (lapse ? lapse : 1);
-  LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << " (" << per_second << " iter/s, "
-                                     << lapse << "s/" << param_.display()
-                                     << " iters), loss = " << smoothed_loss_;
+  LOG_IF(INFO, Caffe::root_solver())
+      << "Iteration " << iter_ << " (" << per_second << " iter/s, " << lapse << "s/"
+      << param_.display() << " iters), loss = " << smoothed_loss_;
   iteration_timer_.Start();
   iterations_last_ = iter_;
   int index = 0;
@@ -235,9 +236,9 @@ void Solver<Dtype>::Display(const vector<Blob<Dtype>*>& outputs) {
     for (int k = 0; k < outputs[j]->count(); ++k) {
       std::ostringstream loss;
       if (weight) loss << " (* " << weight << " = " << weight * values[k] << " loss)";
-      LOG_IF(INFO, Caffe::root_solver()) << "    Train net output #" << index++ << ": "
-                                         << net_->blob_names()[blob] << " = " << values[k]
-                                         << loss.str();
+      LOG_IF(INFO, Caffe::root_solver())
+          << "    Train net output #" << index++ << ": " << net_->blob_names()[blob] << " = "
+          << values[k] << loss.str();
     }
   }
 }
@@ -328,8 +329,8 @@ void Solver<Dtype>::TestAll() {
 
 template <typename Dtype>
 void Solver<Dtype>::Test(const int test_net_id) {
-  LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << iter_ << ", Testing net (#" << test_net_id
-                                     << ")";
+  LOG_IF(INFO, Caffe::root_solver())
+      << "Iteration " << iter_ << ", Testing net (#" << test_net_id << ")";
   Net<Dtype>& net = *test_nets_[test_net_id];
   net.ShareTrainedLayersWith(net_.get());
   vector<double> sums;

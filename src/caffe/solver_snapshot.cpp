@@ -111,11 +111,10 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   smoothed_loss_ = static_cast<Dtype>(state.smoothed_loss());
   if (state.has_loss_scale()) loss_scale_ = state.loss_scale();
   for (const auto& entry : state.layer_state()) {
-    const bool known = entry.net_id() >= 0 &&
-                       entry.net_id() <= static_cast<int>(test_nets_.size());
-    Net<Dtype>* net = !known ? nullptr
-                             : entry.net_id() == 0 ? net_.get()
-                                                   : test_nets_[entry.net_id() - 1].get();
+    const bool known = entry.net_id() >= 0 && entry.net_id() <= static_cast<int>(test_nets_.size());
+    Net<Dtype>* net = !known                ? nullptr
+                      : entry.net_id() == 0 ? net_.get()
+                                            : test_nets_[entry.net_id() - 1].get();
     if (!net || !net->has_layer(entry.layer())) {
       LOG(WARNING) << "The solver state holds the position of layer '" << entry.layer()
                    << "', which this net has not: it is left out";
@@ -127,15 +126,15 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   if (state.has_rng_state()) SetRandomStateOf(state.rng_state(), caffe_rng());
 }
 
-#define CAFFE_SOLVER_SNAPSHOT(Dtype)                                                      \
-  template void Solver<Dtype>::CheckSnapshotWritePermissions();                           \
-  template string Solver<Dtype>::SnapshotFilename(const string&);                         \
-  template void Solver<Dtype>::Snapshot();                                                \
-  template string Solver<Dtype>::SnapshotToBinaryProto();                                 \
-  template string Solver<Dtype>::SnapshotToHDF5();                                        \
-  template void Solver<Dtype>::Restore(const char*);                                      \
-  template string Solver<Dtype>::LearnedNetOf(const string&, const string&) const;        \
-  template void Solver<Dtype>::SaveTrainingState(TrainingState*);                         \
+#define CAFFE_SOLVER_SNAPSHOT(Dtype)                                               \
+  template void Solver<Dtype>::CheckSnapshotWritePermissions();                    \
+  template string Solver<Dtype>::SnapshotFilename(const string&);                  \
+  template void Solver<Dtype>::Snapshot();                                         \
+  template string Solver<Dtype>::SnapshotToBinaryProto();                          \
+  template string Solver<Dtype>::SnapshotToHDF5();                                 \
+  template void Solver<Dtype>::Restore(const char*);                               \
+  template string Solver<Dtype>::LearnedNetOf(const string&, const string&) const; \
+  template void Solver<Dtype>::SaveTrainingState(TrainingState*);                  \
   template void Solver<Dtype>::RestoreTrainingState(const TrainingState&)
 CAFFE_SOLVER_SNAPSHOT(float);
 CAFFE_SOLVER_SNAPSHOT(double);

@@ -96,7 +96,7 @@ class Reader {
   void Take(uint64_t size, const uint8_t* start, Field* field) {
     if (size > static_cast<uint64_t>(end_ - at_)) {
       Broken(start, Join("a field of ", size, " bytes starts here, and only ", end_ - at_,
-                            " bytes are left: the file is truncated or damaged"));
+                         " bytes are left: the file is truncated or damaged"));
     }
     field->content = {at_, at_ + size};
     at_ += size;

@@ -11,7 +11,7 @@ namespace kernels {
 /// Local response normalisation of (num, channels, height, width); the formulas: lrn_layer.hpp.
 struct LrnShape {
   int num = 0, channels = 0, height = 0, width = 0;
-  int size = 5;                 ///< extent of the window, odd
+  int size = 5;  ///< extent of the window, odd
   bool within_channel = false;
   double alpha = 1, beta = 0.75, k = 1;
 };

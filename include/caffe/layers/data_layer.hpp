@@ -17,8 +17,7 @@ class DataLayer : public BasePrefetchingDataLayer<Dtype> {
  public:
   explicit DataLayer(const LayerParameter& param) : BasePrefetchingDataLayer<Dtype>(param) {}
   ~DataLayer() override { this->StopInternalThread(); }
-  void DataLayerSetUp(const vector<Blob<Dtype>*>& bottom,
-                      const vector<Blob<Dtype>*>& top) override;
+  void DataLayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Data"; }
   int ExactNumBottomBlobs() const override { return 0; }
   int MinTopBlobs() const override { return 1; }

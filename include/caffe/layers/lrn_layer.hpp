@@ -7,10 +7,11 @@
 
 namespace caffe {
 
-/// Local response normalisation (Krizhevsky, Sutskever and Hinton 2012): y = x / s^beta, where s = k
+/// Local response normalisation (Krizhevsky, Sutskever and Hinton 2012): y = x / s^beta, where s =
+/// k
 /// + alpha / n * the sum of squares over local_size channels around the element
-/// (ACROSS_CHANNELS), n being local_size; or s = 1 + alpha * the mean of squares over a local_size x
-/// local_size window of the same channel (WITHIN_CHANNEL), windows counting their padding.
+/// (ACROSS_CHANNELS), n being local_size; or s = 1 + alpha * the mean of squares over a local_size
+/// x local_size window of the same channel (WITHIN_CHANNEL), windows counting their padding.
 template <typename Dtype>
 class LRNLayer : public Layer<Dtype> {
  public:

@@ -165,8 +165,8 @@ class LayerReader {
     blobs.reserve(encoded.size());
     for (const Bytes& blob : encoded) {
       blobs.push_back(ParseStoredBlob(
-          blob.begin, blob.size(),
-          Join(file_.path(), ": layer '", name_, "', blob ", blobs.size()), file_.data()));
+          blob.begin, blob.size(), Join(file_.path(), ": layer '", name_, "', blob ", blobs.size()),
+          file_.data()));
     }
     return blobs;
   }

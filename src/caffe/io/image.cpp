@@ -38,7 +38,8 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
   Require(datum.encoded(), "the record is not encoded");
   const std::vector<uint8_t> bytes(datum.data().begin(), datum.data().end());
   cv::Mat image = bytes.empty() ? cv::Mat() : cv::imdecode(bytes, flags);
-  Require(!image.empty(), "the record's ", bytes.size(), " bytes are no picture that can be decoded");
+  Require(!image.empty(), "the record's ", bytes.size(),
+          " bytes are no picture that can be decoded");
   return image;
 }
 
@@ -46,8 +47,7 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
 
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,
                          const bool is_color) {
-  const cv::Mat original =
-      cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  const cv::Mat original = cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
   if (original.empty()) {
     LOG(ERROR) << "Could not open or find file " << filename;
     return original;

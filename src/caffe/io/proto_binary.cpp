@@ -45,7 +45,7 @@ void MergeNet(const MappedFile& file, NetParameter* net) {
       }
     } catch (Error& error) {
       error.AddContext(Join("byte ", field.whole.begin - file.data(), ", layer number ",
-                               net->layer_size() + net->layers_size()));
+                            net->layer_size() + net->layers_size()));
       throw;
     }
   }

@@ -102,7 +102,7 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
     names.emplace_back(descriptor->field(i)->name());
   }
   std::string text = Join("; the nearest fields of ", descriptor->name(), " are ",
-                             Nearest(field, std::move(names)));
+                          Nearest(field, std::move(names)));
   const std::vector<std::string> holders = Holders(descriptor, field);
   if (!holders.empty()) text += "; there is a " + field + " in " + Listed(holders);
   for (const char* other : {"NetParameter", "SolverParameter"}) {
@@ -217,8 +217,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
 
  private:
   std::string Place(int line, int column) const {
-    return line < 0 ? origin_ + ": "
-                    : Join(origin_, ":", line + 1, ":", column + 1, ": ");
+    return line < 0 ? origin_ + ": " : Join(origin_, ":", line + 1, ":", column + 1, ": ");
   }
   void Note(int line, int column, const std::string& message) {
     if (!message_.empty()) return;
@@ -235,8 +234,8 @@ std::string KindOfBinary(const MappedFile& file, size_t offset) {
   const std::string seen = DescribeContents(file.data(), file.size());
   if (!seen.empty()) return "it looks like " + seen;
   return Join("byte ", offset,
-                 " is no text; a caffemodel, a solverstate or a mean file goes where weights are "
-                 "asked for");
+              " is no text; a caffemodel, a solverstate or a mean file goes where weights are "
+              "asked for");
 }
 
 }  // namespace

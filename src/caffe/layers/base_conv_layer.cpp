@@ -10,24 +10,26 @@ namespace {
 
 /// A field given once for all axes, once per axis, not at all, or as _h and _w for two axes.
 template <typename Field>
-vector<int> PerAxis(const char* name, const char* short_name, const Field& values, bool has_h, int h, bool has_w, int w,
-                    int axes, int otherwise, int least) {
+vector<int> PerAxis(const char* name, const char* short_name, const Field& values, bool has_h,
+                    int h, bool has_w, int w, int axes, int otherwise, int least) {
   vector<int> result;
   if (has_h || has_w) {
     const std::string both = Join(short_name, "_h and ", short_name, "_w");
-    Require(axes == 2, "convolution_param: ", both, " are for 2 spatial axes; the input has ", axes);
+    Require(axes == 2, "convolution_param: ", both, " are for 2 spatial axes; the input has ",
+            axes);
     Require(values.size() == 0, "convolution_param: give ", name, " or ", both, ", not both");
     Require(has_h && has_w, "convolution_param: give both ", both);
     result = {h, w};
   } else if (values.size() == 0) {
     result.assign(axes, otherwise);
   } else {
-    Require(values.size() == 1 || values.size() == axes, "convolution_param: ", name, " is given ", values.size(),
-            " times: give it once, or once for each of the ", axes, " spatial axes");
+    Require(values.size() == 1 || values.size() == axes, "convolution_param: ", name, " is given ",
+            values.size(), " times: give it once, or once for each of the ", axes, " spatial axes");
     for (int i = 0; i < axes; ++i) result.push_back(values.Get(values.size() == 1 ? 0 : i));
   }
   for (int value : result) {
-    Require(value >= least, "convolution_param: ", name, " must be at least ", least, ", got ", value);
+    Require(value >= least, "convolution_param: ", name, " must be at least ", least, ", got ",
+            value);
   }
   return result;
 }
@@ -38,8 +40,8 @@ ConvolutionGeometry ReadConvolutionGeometry(const ConvolutionParameter& param, i
   Require(param.kernel_size_size() > 0 || param.has_kernel_h() || param.has_kernel_w(),
           "convolution_param: kernel_size is missing");
   ConvolutionGeometry g;
-  g.kernel = PerAxis("kernel_size", "kernel", param.kernel_size(), param.has_kernel_h(), param.kernel_h(),
-                     param.has_kernel_w(), param.kernel_w(), axes, 0, 1);
+  g.kernel = PerAxis("kernel_size", "kernel", param.kernel_size(), param.has_kernel_h(),
+                     param.kernel_h(), param.has_kernel_w(), param.kernel_w(), axes, 0, 1);
   g.stride = PerAxis("stride", "stride", param.stride(), param.has_stride_h(), param.stride_h(),
                      param.has_stride_w(), param.stride_w(), axes, 1, 1);
   g.pad = PerAxis("pad", "pad", param.pad(), param.has_pad_h(), param.pad_h(), param.has_pad_w(),

@@ -114,8 +114,7 @@ void BatchNormLayer<Dtype>::BatchStatistics(const T* x, vector<double>* mean,
 }
 
 template <typename Dtype>
-void BatchNormLayer<Dtype>::GlobalStatistics(vector<double>* mean,
-                                             vector<double>* variance) const {
+void BatchNormLayer<Dtype>::GlobalStatistics(vector<double>* mean, vector<double>* variance) const {
   const double weight = this->blobs_[2]->cpu_data()[0];
   const double factor = weight == 0 ? 0 : 1 / weight;
   for (int c = 0; c < channels_; ++c) {
@@ -189,7 +188,8 @@ template <typename Dtype>
 void BatchNormLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
                                          const vector<Blob<Dtype>*>& bottom) {
-  const bool learns = scale_bias_ && (this->param_propagate_down_[3] || this->param_propagate_down_[4]);
+  const bool learns =
+      scale_bias_ && (this->param_propagate_down_[3] || this->param_propagate_down_[4]);
   const bool needs_input = learns || !use_global_stats_;
   Require(!needs_input || normalized_.count() == top[0]->count(),
           "BatchNorm keeps what its gradient needs in the TRAIN phase only");

@@ -50,11 +50,11 @@ const bool registered = OperationTable::Add(Operation("Convolution")
 
 template <typename Dtype>
 void ConvolutionLayer<Dtype>::compute_output_shape() {
-  const ConvolutionGeometry geometry = {this->shape_.kernel, this->shape_.stride,
-                                        this->shape_.pad, this->shape_.dilation};
+  const ConvolutionGeometry geometry = {this->shape_.kernel, this->shape_.stride, this->shape_.pad,
+                                        this->shape_.dilation};
   const vector<int>& bottom = *this->bottom_shape_;
-  this->output_shape_ = OutputExtents(
-      geometry, vector<int>(bottom.begin() + this->channel_axis_ + 1, bottom.end()));
+  this->output_shape_ =
+      OutputExtents(geometry, vector<int>(bottom.begin() + this->channel_axis_ + 1, bottom.end()));
 }
 
 template <typename Dtype>
@@ -82,8 +82,8 @@ void ConvolutionLayer<Dtype>::BackwardOne(const Blob<Dtype>& top, bool propagate
   if (this->bias_term_ && this->param_propagate_down_[1]) {
     G* d_bias = this->blobs_[1]->template mutable_cpu_diff_as<G>();
     vector<double> sums(this->num_output_);
-    kernels::ChannelSums(this->num_, this->num_output_, this->out_spatial_dim_, dy, dy,
-                         sums.data(), nullptr);
+    kernels::ChannelSums(this->num_, this->num_output_, this->out_spatial_dim_, dy, dy, sums.data(),
+                         nullptr);
     for (int o = 0; o < this->num_output_; ++o) d_bias[o] += static_cast<G>(sums[o]);
   }
   if (this->param_propagate_down_[0]) {
@@ -107,8 +107,8 @@ void ConvolutionLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                            const vector<Blob<Dtype>*>& bottom) {
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     for (size_t i = 0; i < top.size(); ++i) {
-      this->template BackwardOne<decltype(data_tag), decltype(diff_tag)>(
-          *top[i], propagate_down[i], bottom[i]);
+      this->template BackwardOne<decltype(data_tag), decltype(diff_tag)>(*top[i], propagate_down[i],
+                                                                         bottom[i]);
     }
   });
 }

@@ -21,7 +21,8 @@ void DataLayer<Dtype>::FailAtRecord(Error error) {
 template <typename Dtype>
 void DataLayer<Dtype>::ReadDatum(Datum* datum) {
   if (!datum->ParseFromString(cursor_->value())) {
-    FailAtRecord(Error("the record is no Datum message: was the database made by another program?"));
+    FailAtRecord(
+        Error("the record is no Datum message: was the database made by another program?"));
   }
 }
 
@@ -53,9 +54,9 @@ void DataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   shape[0] = batch_size;
   top[0]->Reshape(shape);
   for (const auto& batch : this->prefetch_) batch->data_.Reshape(shape);
-  LOG_IF(INFO, Caffe::root_solver()) << "output data size: " << top[0]->num() << ","
-                                     << top[0]->channels() << "," << top[0]->height() << ","
-                                     << top[0]->width();
+  LOG_IF(INFO, Caffe::root_solver())
+      << "output data size: " << top[0]->num() << "," << top[0]->channels() << ","
+      << top[0]->height() << "," << top[0]->width();
   if (this->output_labels_) {
     const vector<int> label_shape(1, batch_size);
     top[1]->Reshape(label_shape);

@@ -119,8 +119,7 @@ void EltwiseLayer<Dtype>::BackwardProduct(const Blob<Dtype>& top,
       kernels::Multiply(count, product.get(), bottom[j]->template cpu_data_as<T>(), product.get());
     }
   }
-  kernels::Affine(count, F(1), F(0), product.get(),
-                  bottom[i]->template overwrite_cpu_diff_as<D>());
+  kernels::Affine(count, F(1), F(0), product.get(), bottom[i]->template overwrite_cpu_diff_as<D>());
 }
 
 template <typename Dtype>

@@ -11,9 +11,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const InnerProductParameter& param = layer.inner_product_param();
   const Shape& bottom = bottoms.at(0);
   const int axes = static_cast<int>(bottom.size());
-  Require(param.axis() >= -axes && param.axis() < axes, "inner_product_param: axis ",
-          param.axis(), " is out of range for a bottom of shape ", ShapeString(bottom));
-  Shape top(bottom.begin(), bottom.begin() + (param.axis() < 0 ? param.axis() + axes : param.axis()));
+  Require(param.axis() >= -axes && param.axis() < axes, "inner_product_param: axis ", param.axis(),
+          " is out of range for a bottom of shape ", ShapeString(bottom));
+  Shape top(bottom.begin(),
+            bottom.begin() + (param.axis() < 0 ? param.axis() + axes : param.axis()));
   top.push_back(param.num_output());
   return {top};
 }
@@ -50,10 +51,9 @@ void InnerProductLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void InnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
-  const int axis =
-      bottom[0]->CanonicalAxisIndex(this->layer_param_.inner_product_param().axis());
-  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(),
-          " has ", bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
+  const int axis = bottom[0]->CanonicalAxisIndex(this->layer_param_.inner_product_param().axis());
+  Require(bottom[0]->count(axis) == K_, "the bottom of shape ", bottom[0]->shape_string(), " has ",
+          bottom[0]->count(axis), " inputs per row where the weights are for ", K_);
   M_ = bottom[0]->count(0, axis);
   top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
 }

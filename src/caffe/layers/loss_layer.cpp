@@ -10,8 +10,9 @@ void LossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob
 template <typename Dtype>
 void LossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                const vector<Blob<Dtype>*>& top) {
-  Require(bottom[0]->shape(0) == bottom[1]->shape(0), "predictions and labels differ in number: ",
-          bottom[0]->shape_string(), " and ", bottom[1]->shape_string());
+  Require(bottom[0]->shape(0) == bottom[1]->shape(0),
+          "predictions and labels differ in number: ", bottom[0]->shape_string(), " and ",
+          bottom[1]->shape_string());
   top[0]->Reshape(vector<int>());
 }
 

@@ -6,10 +6,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("LRN")
-                                                .Shapes(SameShapes)
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native());
+const bool registered = OperationTable::Add(
+    Operation("LRN").Shapes(SameShapes).BackwardReads(Operation::kBottomData).Native());
 
 bool WithinChannel(const LRNParameter& param) {
   return param.norm_region() == LRNParameter_NormRegion_WITHIN_CHANNEL;
@@ -31,8 +29,7 @@ void LRNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<
 }
 
 template <typename Dtype>
-void LRNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                              const vector<Blob<Dtype>*>& top) {
+void LRNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
   Require(bottom[0]->num_axes() == 4, "LRN takes a bottom of 4 axes (N, C, H, W), not ",
           bottom[0]->shape_string());
   num_ = bottom[0]->num();

@@ -31,8 +31,8 @@ kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int w
   s.stride_w = param.has_stride_w() ? param.stride_w() : param.stride();
   s.pad_h = param.has_pad_h() ? param.pad_h() : param.pad();
   s.pad_w = param.has_pad_w() ? param.pad_w() : param.pad();
-  Require(s.kernel_h > 0 && s.kernel_w > 0, "pooling_param: the kernel must be at least 1 x 1, got ",
-          s.kernel_h, " x ", s.kernel_w);
+  Require(s.kernel_h > 0 && s.kernel_w > 0,
+          "pooling_param: the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
   Require(s.stride_h > 0 && s.stride_w > 0, "pooling_param: stride must be positive, got ",
           s.stride_h, " x ", s.stride_w);
   Require(s.pad_h >= 0 && s.pad_w >= 0 && s.pad_h < s.kernel_h && s.pad_w < s.kernel_w,
@@ -47,8 +47,8 @@ kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int w
 
 int PooledExtent(const PoolingParameter& param, int extent, int kernel, int stride, int pad) {
   const int span = extent + 2 * pad - kernel;
-  Require(span >= 0, "pooling_param: the kernel covers ", kernel, " positions, the padded bottom has ",
-          extent + 2 * pad);
+  Require(span >= 0, "pooling_param: the kernel covers ", kernel,
+          " positions, the padded bottom has ", extent + 2 * pad);
   const bool floor = param.round_mode() == PoolingParameter_RoundMode_FLOOR;
   int pooled = (floor ? span : span + stride - 1) / stride + 1;
   if (pad > 0 && (pooled - 1) * stride >= extent + pad) --pooled;

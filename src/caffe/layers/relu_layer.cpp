@@ -37,8 +37,8 @@ void ReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     const D* dy = top[0]->template cpu_diff_as<D>();
-    kernels::ReluGradient<T, D>(bottom[0]->count(), slope, bottom[0]->template cpu_data_as<T>(),
-                                dy, bottom[0]->template overwrite_cpu_diff_as<D>());
+    kernels::ReluGradient<T, D>(bottom[0]->count(), slope, bottom[0]->template cpu_data_as<T>(), dy,
+                                bottom[0]->template overwrite_cpu_diff_as<D>());
   });
 }
 

@@ -7,11 +7,8 @@ namespace {
 
 std::vector<Shape> NoTops(const LayerParameter&, const std::vector<Shape>&) { return {}; }
 
-const bool registered = OperationTable::Add(Operation("Silence")
-                                                .Shapes(NoTops)
-                                                .BackwardReads(Operation::kNothing)
-                                                .Native()
-                                                .TypeAgnostic());
+const bool registered = OperationTable::Add(
+    Operation("Silence").Shapes(NoTops).BackwardReads(Operation::kNothing).Native().TypeAgnostic());
 
 }  // namespace
 

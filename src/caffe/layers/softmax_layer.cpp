@@ -6,11 +6,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("Softmax")
-                                                .Shapes(SameShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kTopData)
-                                                .Native());
+const bool registered = OperationTable::Add(
+    Operation("Softmax").Shapes(SameShapes).InPlace().BackwardReads(Operation::kTopData).Native());
 
 }  // namespace
 

@@ -36,8 +36,7 @@ void SoftmaxWithLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   normalization_ = NormalizationOf(param);
   label_smoothing_ = param.label_smoothing();
   Require(label_smoothing_ >= 0 && label_smoothing_ < 1,
-          "loss_param: label_smoothing must be at least 0 and less than 1, got ",
-          label_smoothing_);
+          "loss_param: label_smoothing must be at least 0 and less than 1, got ", label_smoothing_);
 }
 
 template <typename Dtype>
@@ -98,8 +97,8 @@ void SoftmaxWithLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
                        top[1]->template overwrite_cpu_data_as<T>());
     }
   });
-  top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(
-      loss / this->Normalizer(normalization_, valid, outer_num_, inner_num_));
+  top[0]->mutable_cpu_data()[0] =
+      static_cast<Dtype>(loss / this->Normalizer(normalization_, valid, outer_num_, inner_num_));
 }
 
 // d loss / d logit = p - target, for predictions whose label counts.
@@ -114,8 +113,8 @@ void SoftmaxWithLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   const Dtype* labels = bottom[1]->cpu_data();
   int valid = 0;
   for (int i = 0; i < outer_num_ * inner_num_; ++i) valid += LabelAt(labels, i, classes) >= 0;
-  const Dtype weight = top[0]->cpu_diff()[0] /
-                       this->Normalizer(normalization_, valid, outer_num_, inner_num_);
+  const Dtype weight =
+      top[0]->cpu_diff()[0] / this->Normalizer(normalization_, valid, outer_num_, inner_num_);
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = std::conditional_t<std::is_same<T, double>::value, double, float>;

@@ -15,11 +15,10 @@ template <typename Dtype>
 void AdaDeltaSolver<Dtype>::ComputeUpdateValue(int param_id, Dtype rate) {
   Blob<Dtype>& param = *this->net_->learnable_params()[param_id];
   const size_t params = this->net_->learnable_params().size();
-  kernels::AdaDeltaUpdate<Dtype>(param.count(), rate * this->net_->params_lr()[param_id],
-                                 this->GetMomentum(), this->param_.delta(),
-                                 param.mutable_cpu_diff(),
-                                 this->history_[param_id]->mutable_cpu_data(),
-                                 this->history_[params + param_id]->mutable_cpu_data());
+  kernels::AdaDeltaUpdate<Dtype>(
+      param.count(), rate * this->net_->params_lr()[param_id], this->GetMomentum(),
+      this->param_.delta(), param.mutable_cpu_diff(), this->history_[param_id]->mutable_cpu_data(),
+      this->history_[params + param_id]->mutable_cpu_data());
 }
 
 INSTANTIATE_CLASS(AdaDeltaSolver);

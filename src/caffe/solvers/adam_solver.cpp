@@ -18,9 +18,8 @@ void AdamSolver<Dtype>::ComputeUpdateValue(int param_id, Dtype rate) {
   const double beta1 = this->GetMomentum(), beta2 = this->param_.momentum2();
   const int t = this->iter_ + 1;
   const double correction = std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t));
-  kernels::AdamUpdate<Dtype>(param.count(),
-                             rate * this->net_->params_lr()[param_id] * correction, beta1, beta2,
-                             this->param_.delta(), param.mutable_cpu_diff(),
+  kernels::AdamUpdate<Dtype>(param.count(), rate * this->net_->params_lr()[param_id] * correction,
+                             beta1, beta2, this->param_.delta(), param.mutable_cpu_diff(),
                              this->history_[param_id]->mutable_cpu_data(),
                              this->history_[params + param_id]->mutable_cpu_data());
 }

@@ -14,10 +14,9 @@ void RMSPropSolver<Dtype>::CheckParam() const {
 template <typename Dtype>
 void RMSPropSolver<Dtype>::ComputeUpdateValue(int param_id, Dtype rate) {
   Blob<Dtype>& param = *this->net_->learnable_params()[param_id];
-  kernels::RmsPropUpdate<Dtype>(param.count(), rate * this->net_->params_lr()[param_id],
-                                this->param_.rms_decay(), this->param_.delta(),
-                                param.mutable_cpu_diff(),
-                                this->history_[param_id]->mutable_cpu_data());
+  kernels::RmsPropUpdate<Dtype>(
+      param.count(), rate * this->net_->params_lr()[param_id], this->param_.rms_decay(),
+      this->param_.delta(), param.mutable_cpu_diff(), this->history_[param_id]->mutable_cpu_data());
 }
 
 INSTANTIATE_CLASS(RMSPropSolver);

@@ -133,11 +133,11 @@ void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string&) {
 
 #endif  // USE_HDF5
 
-#define CAFFE_SGD_STATE(Dtype)                                                          \
-  template void SGDSolver<Dtype>::SnapshotSolverState(const string&);                   \
-  template void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string&);      \
-  template void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string&);             \
-  template void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string&);     \
+#define CAFFE_SGD_STATE(Dtype)                                                      \
+  template void SGDSolver<Dtype>::SnapshotSolverState(const string&);               \
+  template void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string&);  \
+  template void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string&);         \
+  template void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string&); \
   template void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string&)
 CAFFE_SGD_STATE(float);
 CAFFE_SGD_STATE(double);

@@ -78,8 +78,7 @@ class FakeDevice : public Device {
     Enqueue(stream, "copy to the host", [=] { std::memcpy(host, At(device, size), size); });
   }
   void CopyOnDevice(void* to, const void* from, size_t size, Stream& stream) override {
-    Enqueue(stream, "copy on the device",
-            [=] { std::memcpy(At(to, size), At(from, size), size); });
+    Enqueue(stream, "copy on the device", [=] { std::memcpy(At(to, size), At(from, size), size); });
   }
   void FillZero(void* device, size_t size, Stream& stream) override {
     Enqueue(stream, "fill", [=] { std::memset(At(device, size), 0, size); });

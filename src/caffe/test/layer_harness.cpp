@@ -216,7 +216,7 @@ class Runner {
 
 template <typename Dtype>
 Results RunLayer(const LayerCase& c, const LayerTypes& types, const Inputs& inputs,
-            const RunOptions& options = RunOptions()) {
+                 const RunOptions& options = RunOptions()) {
   Runner<Dtype> runner(c, types, inputs, options);
   runner.Forward();
   if (c.gradients) runner.Backward();
@@ -319,7 +319,8 @@ TEST_P(LayerCases, AgreesWithDoubleInEveryTypeAndInstructionSet) {
     for (const TypedRun& run : TypedRuns()) {
       SCOPED_TRACE(run.name);
       const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
-      ExpectSame(c, oracle, RunLayer<float>(c, types, inputs), run.forward_bound, run.backward_bound);
+      ExpectSame(c, oracle, RunLayer<float>(c, types, inputs), run.forward_bound,
+                 run.backward_bound);
     }
   }
   kernels::SetCpuInstructionSet(chosen);
@@ -418,11 +419,12 @@ TEST_P(LayerCases, InPlaceGivesTheSame) {
   const Inputs inputs = MakeInputs(c, TestSeed());
   RunOptions options;
   options.in_place = true;
-  ExpectSame(c, RunLayer<double>(c, kDouble, inputs), RunLayer<double>(c, kDouble, inputs, options), 1e-12,
-             1e-12);
+  ExpectSame(c, RunLayer<double>(c, kDouble, inputs), RunLayer<double>(c, kDouble, inputs, options),
+             1e-12, 1e-12);
 #ifdef TEST_FP16
   const LayerTypes half = LayerTypes::All(ElementType::FLOAT16);
-  ExpectSame(c, RunLayer<float>(c, half, inputs), RunLayer<float>(c, half, inputs, options), 4e-3, 4e-3);
+  ExpectSame(c, RunLayer<float>(c, half, inputs), RunLayer<float>(c, half, inputs, options), 4e-3,
+             4e-3);
 #endif
 }
 
@@ -435,8 +437,8 @@ TEST_P(LayerCases, ReshapingToAndFroGivesTheSame) {
   const Inputs inputs = MakeInputs(c, TestSeed());
   RunOptions options;
   options.detour = true;
-  ExpectSame(c, RunLayer<double>(c, kDouble, inputs), RunLayer<double>(c, kDouble, inputs, options), 1e-12,
-             1e-12);
+  ExpectSame(c, RunLayer<double>(c, kDouble, inputs), RunLayer<double>(c, kDouble, inputs, options),
+             1e-12, 1e-12);
 }
 
 TEST_P(LayerCases, TheOperationTableKnowsItsShapes) {

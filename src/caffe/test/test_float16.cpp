@@ -104,8 +104,8 @@ TEST(Float16, WidensEveryValueExactly) {
     const float16 half = float16::FromBits(static_cast<uint16_t>(bits));
     const int exponent = (bits >> 10) & 0x1f;
     const double mantissa = bits & 0x3ff;
-    double expected = exponent == 0 ? std::ldexp(mantissa, -24)
-                                    : std::ldexp(1024 + mantissa, exponent - 25);
+    double expected =
+        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
     if (exponent == 0x1f) expected = mantissa == 0 ? INFINITY : NAN;
     if (bits & 0x8000) expected = -expected;
     const float actual = float(half);
@@ -156,10 +156,9 @@ TEST_P(AllFloats, RoundToNearestEvenInEveryImplementation) {
   kernels::SetCpuInstructionSet(chosen);
 }
 
-INSTANTIATE_TEST_SUITE_P(Float16, AllFloats, ::testing::Values(false, true),
-                         [](const auto& mode) {
-                           return mode.param ? "FlushingDenormals" : "KeepingDenormals";
-                         });
+INSTANTIATE_TEST_SUITE_P(Float16, AllFloats, ::testing::Values(false, true), [](const auto& mode) {
+  return mode.param ? "FlushingDenormals" : "KeepingDenormals";
+});
 
 // The rounding of a finite float depends on sign, exponent, the bits that stay and the bits that
 // go: the scalar conversion is checked against arithmetic by the book for all 2^32.

@@ -136,7 +136,7 @@ TEST(Tensor, IntegersStandForScaledValues) {
   Tensor tensor(3, kFloat);
   tensor.set_affine(ElementType::INT8, {0.5f, 10});
   float* data = Mutable<float>(tensor);
-  data[0] = 1.f;    // 2 + 10
+  data[0] = 1.f;     // 2 + 10
   data[1] = -100.f;  // saturates
   data[2] = 0.f;
   EXPECT_EQ(Read<int8_t>(tensor)[0], 12);
@@ -165,15 +165,13 @@ TEST(TensorLayout, BlockedChannelsArePaddedWithZeros) {
   const Layout layout = Layout::ChannelsBlocked(2, 1, 3, 2);
   ASSERT_EQ(layout.extent(6), 8u);
   const float* blocked = static_cast<const float*>(tensor.Read(kFloat, layout).cpu_data());
-  EXPECT_EQ(std::vector<float>(blocked, blocked + 8),
-            (std::vector<float>{1, 3, 2, 4, 5, 0, 6, 0}));
+  EXPECT_EQ(std::vector<float>(blocked, blocked + 8), (std::vector<float>{1, 3, 2, 4, 5, 0, 6, 0}));
 }
 
 TEST(TensorLayout, ChangesOfTypeAndLayoutGoThroughPlain) {
   Tensor tensor(3 * 2, kFloat);
   const Layout layout = Layout::ChannelsBlocked(4, 1, 3, 2);
-  float16* blocked =
-      static_cast<float16*>(tensor.Overwrite(kHalf, layout).overwrite_cpu_data());
+  float16* blocked = static_cast<float16*>(tensor.Overwrite(kHalf, layout).overwrite_cpu_data());
   std::fill_n(blocked, 8, float16(0.f));
   blocked[0 * 4 + 1] = float16(3.f);  // position 0, channel 1
   blocked[1 * 4 + 2] = float16(7.f);  // position 1, channel 2

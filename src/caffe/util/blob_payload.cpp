@@ -73,7 +73,8 @@ ElementType FromProto(Type type) {
     case UINT:
       return ElementType::UINT32;
     default:
-      Fail("type ", Type_Name(type), " holds no numbers: valid are DOUBLE, FLOAT, FLOAT16, INT, UINT");
+      Fail("type ", Type_Name(type),
+           " holds no numbers: valid are DOUBLE, FLOAT, FLOAT16, INT, UINT");
   }
 }
 

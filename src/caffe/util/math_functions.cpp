@@ -192,39 +192,39 @@ void caffe_rng_bernoulli(const int n, const Dtype p, unsigned int* r) {
   Fill(n, boost::bernoulli_distribution<Dtype>(p), r);
 }
 
-#define CAFFE_MATH_FUNCTIONS(Dtype)                                                               \
+#define CAFFE_MATH_FUNCTIONS(Dtype)                                                                \
   template void caffe_cpu_gemm(const CBLAS_TRANSPOSE, const CBLAS_TRANSPOSE, const int, const int, \
-                               const int, const Dtype, const Dtype*, const Dtype*, const Dtype,   \
-                               Dtype*);                                                           \
-  template void caffe_cpu_gemv(const CBLAS_TRANSPOSE, const int, const int, const Dtype,          \
-                               const Dtype*, const Dtype*, const Dtype, Dtype*);                  \
-  template void caffe_axpy(const int, const Dtype, const Dtype*, Dtype*);                         \
-  template void caffe_cpu_axpby(const int, const Dtype, const Dtype*, const Dtype, Dtype*);       \
-  template void caffe_add_scalar(const int, const Dtype, Dtype*);                                 \
-  template void caffe_scal(const int, const Dtype, Dtype*);                                       \
-  template void caffe_sqr(const int, const Dtype*, Dtype*);                                       \
-  template void caffe_sqrt(const int, const Dtype*, Dtype*);                                      \
-  template void caffe_add(const int, const Dtype*, const Dtype*, Dtype*);                         \
-  template void caffe_sub(const int, const Dtype*, const Dtype*, Dtype*);                         \
-  template void caffe_mul(const int, const Dtype*, const Dtype*, Dtype*);                         \
-  template void caffe_div(const int, const Dtype*, const Dtype*, Dtype*);                         \
-  template void caffe_powx(const int, const Dtype*, const Dtype, Dtype*);                         \
-  template void caffe_bound(const int, const Dtype*, const Dtype, const Dtype, Dtype*);           \
-  template void caffe_exp(const int, const Dtype*, Dtype*);                                       \
-  template void caffe_log(const int, const Dtype*, Dtype*);                                       \
-  template void caffe_abs(const int, const Dtype*, Dtype*);                                       \
-  template Dtype caffe_cpu_dot(const int, const Dtype*, const Dtype*);                            \
-  template Dtype caffe_cpu_strided_dot(const int, const Dtype*, const int, const Dtype*,          \
-                                       const int);                                                \
-  template Dtype caffe_cpu_asum(const int, const Dtype*);                                         \
-  template void caffe_cpu_sign(const int, const Dtype*, Dtype*);                                  \
-  template void caffe_cpu_sgnbit(const int, const Dtype*, Dtype*);                                \
-  template void caffe_cpu_fabs(const int, const Dtype*, Dtype*);                                  \
-  template void caffe_cpu_scale(const int, const Dtype, const Dtype*, Dtype*);                    \
-  template Dtype caffe_nextafter(const Dtype);                                                    \
-  template void caffe_rng_uniform(const int, const Dtype, const Dtype, Dtype*);                   \
-  template void caffe_rng_gaussian(const int, const Dtype, const Dtype, Dtype*);                  \
-  template void caffe_rng_bernoulli(const int, const Dtype, int*);                                \
+                               const int, const Dtype, const Dtype*, const Dtype*, const Dtype,    \
+                               Dtype*);                                                            \
+  template void caffe_cpu_gemv(const CBLAS_TRANSPOSE, const int, const int, const Dtype,           \
+                               const Dtype*, const Dtype*, const Dtype, Dtype*);                   \
+  template void caffe_axpy(const int, const Dtype, const Dtype*, Dtype*);                          \
+  template void caffe_cpu_axpby(const int, const Dtype, const Dtype*, const Dtype, Dtype*);        \
+  template void caffe_add_scalar(const int, const Dtype, Dtype*);                                  \
+  template void caffe_scal(const int, const Dtype, Dtype*);                                        \
+  template void caffe_sqr(const int, const Dtype*, Dtype*);                                        \
+  template void caffe_sqrt(const int, const Dtype*, Dtype*);                                       \
+  template void caffe_add(const int, const Dtype*, const Dtype*, Dtype*);                          \
+  template void caffe_sub(const int, const Dtype*, const Dtype*, Dtype*);                          \
+  template void caffe_mul(const int, const Dtype*, const Dtype*, Dtype*);                          \
+  template void caffe_div(const int, const Dtype*, const Dtype*, Dtype*);                          \
+  template void caffe_powx(const int, const Dtype*, const Dtype, Dtype*);                          \
+  template void caffe_bound(const int, const Dtype*, const Dtype, const Dtype, Dtype*);            \
+  template void caffe_exp(const int, const Dtype*, Dtype*);                                        \
+  template void caffe_log(const int, const Dtype*, Dtype*);                                        \
+  template void caffe_abs(const int, const Dtype*, Dtype*);                                        \
+  template Dtype caffe_cpu_dot(const int, const Dtype*, const Dtype*);                             \
+  template Dtype caffe_cpu_strided_dot(const int, const Dtype*, const int, const Dtype*,           \
+                                       const int);                                                 \
+  template Dtype caffe_cpu_asum(const int, const Dtype*);                                          \
+  template void caffe_cpu_sign(const int, const Dtype*, Dtype*);                                   \
+  template void caffe_cpu_sgnbit(const int, const Dtype*, Dtype*);                                 \
+  template void caffe_cpu_fabs(const int, const Dtype*, Dtype*);                                   \
+  template void caffe_cpu_scale(const int, const Dtype, const Dtype*, Dtype*);                     \
+  template Dtype caffe_nextafter(const Dtype);                                                     \
+  template void caffe_rng_uniform(const int, const Dtype, const Dtype, Dtype*);                    \
+  template void caffe_rng_gaussian(const int, const Dtype, const Dtype, Dtype*);                   \
+  template void caffe_rng_bernoulli(const int, const Dtype, int*);                                 \
   template void caffe_rng_bernoulli(const int, const Dtype, unsigned int*)
 CAFFE_MATH_FUNCTIONS(float);
 CAFFE_MATH_FUNCTIONS(double);

@@ -92,8 +92,8 @@ void Gemm(bool transpose_a, bool transpose_b, int m, int n, int k, AccumulatorTy
           const A* a, int lda, const B* b, int ldb, AccumulatorType<C> beta, C* c, int ldc) {
   using F = AccumulatorType<C>;
   if (m == 0 || n == 0) return;
-  constexpr bool kPlain = std::is_same<A, F>::value && std::is_same<B, F>::value &&
-                          std::is_same<C, F>::value;
+  constexpr bool kPlain =
+      std::is_same<A, F>::value && std::is_same<B, F>::value && std::is_same<C, F>::value;
   if constexpr (kPlain) {
     CblasGemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   } else {
@@ -228,9 +228,9 @@ void Scal(size_t n, AccumulatorType<T> a, T* x) {
   Axpby(n, a, x, AccumulatorType<T>(0), x);
 }
 
-#define CAFFE_GEMM(A, B, C)                                                                     \
+#define CAFFE_GEMM(A, B, C)                                                                       \
   template void Gemm(bool, bool, int, int, int, AccumulatorType<C>, const A*, int, const B*, int, \
-                     AccumulatorType<C>, C*, int);                                              \
+                     AccumulatorType<C>, C*, int);                                                \
   template void Gemv(bool, int, int, AccumulatorType<C>, const A*, const B*, AccumulatorType<C>, C*)
 CAFFE_GEMM(double, double, double);
 CAFFE_GEMM(float, float, float);
@@ -243,19 +243,19 @@ CAFFE_GEMM(float16, float16, float);
 CAFFE_GEMM(float16, float16, float16);
 #undef CAFFE_GEMM
 
-#define CAFFE_SUMS(T)                                 \
-  template double Sum(size_t, const T*);              \
-  template double Asum(size_t, const T*);             \
-  template double Sumsq(size_t, const T*);            \
-  template double Dot(size_t, const T*, const T*);    \
+#define CAFFE_SUMS(T)                              \
+  template double Sum(size_t, const T*);           \
+  template double Asum(size_t, const T*);          \
+  template double Sumsq(size_t, const T*);         \
+  template double Dot(size_t, const T*, const T*); \
   template void Scal(size_t, AccumulatorType<T>, T*)
 CAFFE_SUMS(float);
 CAFFE_SUMS(double);
 CAFFE_SUMS(float16);
 #undef CAFFE_SUMS
 
-#define CAFFE_AXPBY(X, Y)                                                                   \
-  template void Axpy(size_t, AccumulatorType<Y>, const X*, Y*);                             \
+#define CAFFE_AXPBY(X, Y)                                       \
+  template void Axpy(size_t, AccumulatorType<Y>, const X*, Y*); \
   template void Axpby(size_t, AccumulatorType<Y>, const X*, AccumulatorType<Y>, Y*)
 CAFFE_AXPBY(double, double);
 CAFFE_AXPBY(float, float);

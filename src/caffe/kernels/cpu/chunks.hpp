@@ -13,13 +13,12 @@
 namespace caffe {
 namespace kernels {
 
-constexpr size_t kChunk = 1024;        // elements
+constexpr size_t kChunk = 1024;         // elements
 constexpr size_t kLoopGrain = 1 << 14;  // elements below which a loop stays on one thread
 
 /// The type a loop over operands of these types runs in: double if any of them is.
 template <typename... T>
-using LoopType =
-    std::conditional_t<(std::is_same<T, double>::value || ...), double, float>;
+using LoopType = std::conditional_t<(std::is_same<T, double>::value || ...), double, float>;
 
 /// A chunk of an array for reading, as elements of C.
 template <typename C, typename T>

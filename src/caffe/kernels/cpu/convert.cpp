@@ -98,9 +98,8 @@ Scaling ScalingOf(float scale, int zero_point) {
 
 template <typename From, typename To>
 void Convert(size_t n, const From* x, To* y) {
-  ParallelFor(n, kGrain, [&](size_t begin, size_t end) {
-    ConvertSerial(end - begin, x + begin, y + begin);
-  });
+  ParallelFor(n, kGrain,
+              [&](size_t begin, size_t end) { ConvertSerial(end - begin, x + begin, y + begin); });
 }
 
 void Convert(size_t n, ElementType from, const void* x, float from_scale, int from_zero_point,
@@ -121,10 +120,10 @@ void Convert(size_t n, ElementType from, const void* x, float from_scale, int fr
   });
 }
 
-#define CAFFE_CONVERT_FROM(From)                                  \
-  template void Convert(size_t, const From*, float*);             \
-  template void Convert(size_t, const From*, double*);            \
-  template void Convert(size_t, const From*, float16*);           \
+#define CAFFE_CONVERT_FROM(From)                        \
+  template void Convert(size_t, const From*, float*);   \
+  template void Convert(size_t, const From*, double*);  \
+  template void Convert(size_t, const From*, float16*); \
   template void Convert(size_t, const From*, bfloat16*)
 CAFFE_CONVERT_FROM(float);
 CAFFE_CONVERT_FROM(double);

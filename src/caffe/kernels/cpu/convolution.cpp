@@ -135,8 +135,8 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const T* x, 
       const F* out = Widen(dy + image * s.output_size(), s.output_size(), wide_dy.get());
       const F beta = part != 0 && image == begin ? F(0) : F(1);
       for (int g = 0; g < s.group; ++g) {
-        Gemm(false, true, m, k, n, F(1), out + size_t(g) * m * n, columns + size_t(g) * k * n,
-             beta, sums + size_t(g) * m * k);
+        Gemm(false, true, m, k, n, F(1), out + size_t(g) * m * n, columns + size_t(g) * k * n, beta,
+             sums + size_t(g) * m * k);
       }
     }
   });
@@ -145,9 +145,9 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const T* x, 
   }
 }
 
-#define CAFFE_CONVOLUTION(T, D)                                                                  \
-  template void ConvolutionBackwardData(const ConvolutionShape&, int, const D*, const T*, D*);   \
-  template void ConvolutionBackwardWeights(const ConvolutionShape&, int, const T*, const D*,     \
+#define CAFFE_CONVOLUTION(T, D)                                                                \
+  template void ConvolutionBackwardData(const ConvolutionShape&, int, const D*, const T*, D*); \
+  template void ConvolutionBackwardWeights(const ConvolutionShape&, int, const T*, const D*,   \
                                            AccumulatorType<D>*)
 CAFFE_CONVOLUTION(double, double);
 CAFFE_CONVOLUTION(float, float);
@@ -156,7 +156,7 @@ CAFFE_CONVOLUTION(float16, float);
 CAFFE_CONVOLUTION(float16, float16);
 #undef CAFFE_CONVOLUTION
 
-#define CAFFE_CONVOLUTION_FORWARD(T)                                                             \
+#define CAFFE_CONVOLUTION_FORWARD(T) \
   template void ConvolutionForward(const ConvolutionShape&, int, const T*, const T*, const T*, T*)
 CAFFE_CONVOLUTION_FORWARD(float);
 CAFFE_CONVOLUTION_FORWARD(double);

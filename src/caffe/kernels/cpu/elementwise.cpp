@@ -9,7 +9,8 @@ namespace kernels {
 template <typename T>
 void Set(size_t n, AccumulatorType<T> value, T* y) {
   const T element = static_cast<T>(value);
-  ParallelFor(n, kLoopGrain, [&](size_t begin, size_t end) { std::fill(y + begin, y + end, element); });
+  ParallelFor(n, kLoopGrain,
+              [&](size_t begin, size_t end) { std::fill(y + begin, y + end, element); });
 }
 
 template <typename X, typename Y>
@@ -99,7 +100,9 @@ void MaskScale(size_t n, const uint8_t* mask, AccumulatorType<T> scale, const T*
 namespace {
 
 /// Rows of (outer, channels, inner) that make one piece of work for a thread.
-size_t RowGrain(size_t inner) { return std::max<size_t>(1, kLoopGrain / std::max<size_t>(inner, 1)); }
+size_t RowGrain(size_t inner) {
+  return std::max<size_t>(1, kLoopGrain / std::max<size_t>(inner, 1));
+}
 
 }  // namespace
 
@@ -158,20 +161,20 @@ void ChannelSums(size_t outer, size_t channels, size_t inner, const X* x, const 
   });
 }
 
-#define CAFFE_UNARY(T)                                                                            \
-  template void Set(size_t, AccumulatorType<T>, T*);                                              \
-  template void Relu(size_t, AccumulatorType<T>, const T*, T*);                                   \
-  template void MaskScale(size_t, const uint8_t*, AccumulatorType<T>, const T*, T*);              \
-  template void ChannelAffine(size_t, size_t, size_t, const AccumulatorType<T>*,                  \
+#define CAFFE_UNARY(T)                                                               \
+  template void Set(size_t, AccumulatorType<T>, T*);                                 \
+  template void Relu(size_t, AccumulatorType<T>, const T*, T*);                      \
+  template void MaskScale(size_t, const uint8_t*, AccumulatorType<T>, const T*, T*); \
+  template void ChannelAffine(size_t, size_t, size_t, const AccumulatorType<T>*,     \
                               const AccumulatorType<T>*, const T*, T*)
 CAFFE_UNARY(float);
 CAFFE_UNARY(double);
 CAFFE_UNARY(float16);
 #undef CAFFE_UNARY
 
-#define CAFFE_PAIR(X, Y)                                                                        \
-  template void Affine(size_t, AccumulatorType<Y>, AccumulatorType<Y>, const X*, Y*);           \
-  template void ReluGradient(size_t, AccumulatorType<Y>, const X*, const Y*, Y*);               \
+#define CAFFE_PAIR(X, Y)                                                              \
+  template void Affine(size_t, AccumulatorType<Y>, AccumulatorType<Y>, const X*, Y*); \
+  template void ReluGradient(size_t, AccumulatorType<Y>, const X*, const Y*, Y*);     \
   template void ChannelSums(size_t, size_t, size_t, const X*, const Y*, double*, double*)
 CAFFE_PAIR(double, double);
 CAFFE_PAIR(float, float);
@@ -180,10 +183,10 @@ CAFFE_PAIR(float16, float);
 CAFFE_PAIR(float16, float16);
 #undef CAFFE_PAIR
 
-#define CAFFE_BINARY(X, Z, Y)                                     \
-  template void Add(size_t, const X*, const Z*, Y*);              \
-  template void Subtract(size_t, const X*, const Z*, Y*);         \
-  template void Multiply(size_t, const X*, const Z*, Y*);         \
+#define CAFFE_BINARY(X, Z, Y)                             \
+  template void Add(size_t, const X*, const Z*, Y*);      \
+  template void Subtract(size_t, const X*, const Z*, Y*); \
+  template void Multiply(size_t, const X*, const Z*, Y*); \
   template void Divide(size_t, const X*, const Z*, Y*)
 CAFFE_BINARY(double, double, double);
 CAFFE_BINARY(float, float, float);

@@ -23,7 +23,7 @@ FlushDenormals::FlushDenormals() {
     return;
   }
   saved_.resize(omp_get_max_threads());
-#pragma omp parallel num_threads(static_cast<int>(saved_.size()))
+#pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
     const int thread = omp_get_thread_num();
     saved_[thread] = _mm_getcsr();
@@ -38,7 +38,7 @@ FlushDenormals::~FlushDenormals() {
     _mm_setcsr(saved_[0] | (_mm_getcsr() & kFlags));
     return;
   }
-#pragma omp parallel num_threads(static_cast<int>(saved_.size()))
+#pragma omp parallel num_threads(static_cast <int>(saved_.size()))
   {
     const int thread = omp_get_thread_num();
     _mm_setcsr(saved_[thread] | (_mm_getcsr() & kFlags));

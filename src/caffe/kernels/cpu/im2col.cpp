@@ -104,8 +104,8 @@ void Col2im(const ConvolutionShape& s, int channels, const T* column, T* image) 
   });
 }
 
-#define CAFFE_IM2COL(T)                                                  \
-  template void Im2col(const ConvolutionShape&, int, const T*, T*);      \
+#define CAFFE_IM2COL(T)                                             \
+  template void Im2col(const ConvolutionShape&, int, const T*, T*); \
   template void Col2im(const ConvolutionShape&, int, const T*, T*)
 CAFFE_IM2COL(float);
 CAFFE_IM2COL(double);

@@ -100,16 +100,15 @@ void MaxPoolingBackward(const PoolingShape& s, const D* dy, const int* index, D*
 template <typename T>
 void AveragePoolingForward(const PoolingShape& s, const T* x, T* y) {
   using F = AccumulatorType<T>;
-  ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y,
-               [&](size_t, const F* in, F* out) {
-                 ForEachWindow(s, [&](const Window& window, size_t o) {
-                   F sum = 0;
-                   for (int h = window.h_begin; h < window.h_end; ++h) {
-                     for (int w = window.w_begin; w < window.w_end; ++w) sum += in[h * s.width + w];
-                   }
-                   out[o] = sum / window.divisor;
-                 });
-               });
+  ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y, [&](size_t, const F* in, F* out) {
+    ForEachWindow(s, [&](const Window& window, size_t o) {
+      F sum = 0;
+      for (int h = window.h_begin; h < window.h_end; ++h) {
+        for (int w = window.w_begin; w < window.w_end; ++w) sum += in[h * s.width + w];
+      }
+      out[o] = sum / window.divisor;
+    });
+  });
 }
 
 template <typename D>
@@ -121,16 +120,17 @@ void AveragePoolingBackward(const PoolingShape& s, const D* dy, D* dx) {
                  ForEachWindow(s, [&](const Window& window, size_t o) {
                    const F share = in[o] / window.divisor;
                    for (int h = window.h_begin; h < window.h_end; ++h) {
-                     for (int w = window.w_begin; w < window.w_end; ++w) out[h * s.width + w] += share;
+                     for (int w = window.w_begin; w < window.w_end; ++w)
+                       out[h * s.width + w] += share;
                    }
                  });
                });
 }
 
-#define CAFFE_POOLING(T)                                                              \
-  template void MaxPoolingForward(const PoolingShape&, const T*, T*, int*);           \
-  template void MaxPoolingBackward(const PoolingShape&, const T*, const int*, T*);    \
-  template void AveragePoolingForward(const PoolingShape&, const T*, T*);             \
+#define CAFFE_POOLING(T)                                                           \
+  template void MaxPoolingForward(const PoolingShape&, const T*, T*, int*);        \
+  template void MaxPoolingBackward(const PoolingShape&, const T*, const int*, T*); \
+  template void AveragePoolingForward(const PoolingShape&, const T*, T*);          \
   template void AveragePoolingBackward(const PoolingShape&, const T*, T*)
 CAFFE_POOLING(float);
 CAFFE_POOLING(double);

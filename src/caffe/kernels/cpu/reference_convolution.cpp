@@ -101,10 +101,10 @@ void ReferenceConvolutionBackwardWeights(const ConvolutionShape& s, int num, con
   }
 }
 
-#define CAFFE_REFERENCE(T, D)                                                                     \
+#define CAFFE_REFERENCE(T, D)                                                                      \
   template void ReferenceConvolutionBackwardData(const ConvolutionShape&, int, const D*, const T*, \
-                                                 D*);                                             \
-  template void ReferenceConvolutionBackwardWeights(const ConvolutionShape&, int, const T*,       \
+                                                 D*);                                              \
+  template void ReferenceConvolutionBackwardWeights(const ConvolutionShape&, int, const T*,        \
                                                     const D*, AccumulatorType<D>*)
 CAFFE_REFERENCE(double, double);
 CAFFE_REFERENCE(float, float);
@@ -113,7 +113,7 @@ CAFFE_REFERENCE(float16, float);
 CAFFE_REFERENCE(float16, float16);
 #undef CAFFE_REFERENCE
 
-#define CAFFE_REFERENCE_FORWARD(T)                                                           \
+#define CAFFE_REFERENCE_FORWARD(T)                                                            \
   template void ReferenceConvolutionForward(const ConvolutionShape&, int, const T*, const T*, \
                                             const T*, T*)
 CAFFE_REFERENCE_FORWARD(float);

@@ -76,8 +76,8 @@ void LogSumExp(size_t outer, size_t channels, size_t inner, const T* x,
   });
 }
 
-#define CAFFE_SOFTMAX(T, D)                                                                   \
-  template void Softmax(size_t, size_t, size_t, const T*, D*);                                \
+#define CAFFE_SOFTMAX(T, D)                                    \
+  template void Softmax(size_t, size_t, size_t, const T*, D*); \
   template void SoftmaxGradient(size_t, size_t, size_t, const T*, const D*, D*)
 CAFFE_SOFTMAX(double, double);
 CAFFE_SOFTMAX(float, float);

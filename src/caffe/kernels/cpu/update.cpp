@@ -76,14 +76,14 @@ void AddL1Gradient(size_t n, T decay, const T* w, T* g) {
   ForEach(n, [=](size_t i) { g[i] += decay * ((w[i] > 0) - (w[i] < 0)); });
 }
 
-#define CAFFE_UPDATE(T)                                                          \
-  template void SgdUpdate(size_t, T, T, T*, T*);                                 \
-  template void NesterovUpdate(size_t, T, T, T*, T*);                            \
-  template void AdaGradUpdate(size_t, T, T, T*, T*);                             \
-  template void RmsPropUpdate(size_t, T, T, T, T*, T*);                          \
-  template void AdaDeltaUpdate(size_t, T, T, T, T*, T*, T*);                     \
-  template void AdamUpdate(size_t, T, T, T, T, T*, T*, T*);                      \
-  template void AddL2Gradient(size_t, T, const T*, T*);                          \
+#define CAFFE_UPDATE(T)                                      \
+  template void SgdUpdate(size_t, T, T, T*, T*);             \
+  template void NesterovUpdate(size_t, T, T, T*, T*);        \
+  template void AdaGradUpdate(size_t, T, T, T*, T*);         \
+  template void RmsPropUpdate(size_t, T, T, T, T*, T*);      \
+  template void AdaDeltaUpdate(size_t, T, T, T, T*, T*, T*); \
+  template void AdamUpdate(size_t, T, T, T, T, T*, T*, T*);  \
+  template void AddL2Gradient(size_t, T, const T*, T*);      \
   template void AddL1Gradient(size_t, T, const T*, T*)
 CAFFE_UPDATE(float);
 CAFFE_UPDATE(double);

@@ -11,15 +11,15 @@ namespace kernels {
 /// be one of the others.
 template <typename T>
 struct ArithmeticLoops {
-  void (*axpby)(size_t n, T a, const T* x, T b, T* y);          ///< y = a x + b y
-  void (*affine)(size_t n, T a, T b, const T* x, T* y);         ///< y = a x + b
+  void (*axpby)(size_t n, T a, const T* x, T b, T* y);                       ///< y = a x + b y
+  void (*affine)(size_t n, T a, T b, const T* x, T* y);                      ///< y = a x + b
   void (*multiply_add)(size_t n, const T* a, const T* x, const T* b, T* y);  ///< y = a x + b
   void (*add)(size_t n, const T* x, const T* z, T* y);
   void (*subtract)(size_t n, const T* x, const T* z, T* y);
   void (*multiply)(size_t n, const T* x, const T* z, T* y);
   void (*divide)(size_t n, const T* x, const T* z, T* y);
   void (*maximum)(size_t n, const T* x, const T* z, T* y);
-  void (*relu)(size_t n, T slope, const T* x, T* y);            ///< y = x > 0 ? x : slope x
+  void (*relu)(size_t n, T slope, const T* x, T* y);  ///< y = x > 0 ? x : slope x
   void (*relu_gradient)(size_t n, T slope, const T* x, const T* dy, T* dx);
   double (*sum)(size_t n, const T* x);
   double (*absolute_sum)(size_t n, const T* x);
