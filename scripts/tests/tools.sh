@@ -9,7 +9,7 @@ cd "$work"
 for tool in "$build"/tools/*; do
   [ -x "$tool" ] && [ -f "$tool" ] || continue
   "$tool" --help > help.txt
-  grep -q usage help.txt || { echo "$tool --help shows no usage"; exit 1; }
+  grep -qi usage help.txt || { echo "$tool --help shows no usage"; exit 1; }
 done
 
 # refuses COMMAND... : status 1, and the last line of stderr names what WANTED says.
