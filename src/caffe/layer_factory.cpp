@@ -20,9 +20,11 @@ void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator) {
 template <typename Dtype>
 shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter& param) {
   const auto found = Registry().find(param.type());
-  Require(found != Registry().end(), "unknown layer type '", param.type(), "'",
-          DidYouMean(param.type(), LayerTypeList()),
-          " A layer of your own is registered with REGISTER_LAYER_CLASS (caffe/layer_factory.hpp)");
+  if (found == Registry().end()) {
+    const string near = DidYouMean(param.type(), LayerTypeList());
+    Fail("unknown layer type '", param.type(), "'", near.empty() ? "." : near,
+         " A layer of your own is registered with REGISTER_LAYER_CLASS (caffe/layer_factory.hpp)");
+  }
   return found->second(param);
 }
 

@@ -1,5 +1,7 @@
 #include "caffe/layers/pooling_layer.hpp"
 
+#include <cmath>
+
 #include "caffe/context.hpp"
 
 namespace caffe {
@@ -45,12 +47,14 @@ kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int w
   return s;
 }
 
+// A window may reach over the end, so a kernel may be larger than what it pools as long as one
+// window begins on it.
 int PooledExtent(const PoolingParameter& param, int extent, int kernel, int stride, int pad) {
-  const int span = extent + 2 * pad - kernel;
-  Require(span >= 0, "pooling_param: the kernel covers ", kernel,
-          " positions, the padded bottom has ", extent + 2 * pad);
+  const double steps = double(extent + 2 * pad - kernel) / stride;
   const bool floor = param.round_mode() == PoolingParameter_RoundMode_FLOOR;
-  int pooled = (floor ? span : span + stride - 1) / stride + 1;
+  int pooled = static_cast<int>(floor ? std::floor(steps) : std::ceil(steps)) + 1;
+  Require(pooled >= 1, "pooling_param: the kernel covers ", kernel,
+          " positions, the padded bottom has ", extent + 2 * pad);
   if (pad > 0 && (pooled - 1) * stride >= extent + pad) --pooled;
   return pooled;
 }
