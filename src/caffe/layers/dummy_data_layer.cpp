@@ -45,8 +45,9 @@ void DummyDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                        const vector<Blob<Dtype>*>& top) {
   const DummyDataParameter& param = this->layer_param_.dummy_data_param();
   const int tops = static_cast<int>(top.size()), fillers = param.data_filler_size();
-  Require(fillers == 0 || fillers == 1 || fillers == tops, "dummy_data_param: data_filler is given ",
-          fillers, " times for ", tops, " tops: give it once, or once per top");
+  Require(fillers == 0 || fillers == 1 || fillers == tops,
+          "dummy_data_param: data_filler is given ", fillers, " times for ", tops,
+          " tops: give it once, or once per top");
   const std::vector<Shape> shapes = ReadShapes(param, tops);
   for (int i = 0; i < tops; ++i) top[i]->Reshape(shapes[i]);
 
