@@ -103,7 +103,7 @@ int Convert(int argc, char** argv) {
       Require(datum.data().size() == first_size, path, ": the picture has ", datum.data().size(),
               " values, the first has ", first_size);
     }
-    char number[16];
+    char number[24];
     std::snprintf(number, sizeof(number), "%08zu_", i);
     transaction->Put(number + name, datum.SerializeAsString());
     if (++written % 1000 == 0) {

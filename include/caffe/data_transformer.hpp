@@ -1,6 +1,7 @@
 #ifndef CAFFE_DATA_TRANSFORMER_HPP_
 #define CAFFE_DATA_TRANSFORMER_HPP_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,28 +11,60 @@
 
 namespace caffe {
 
+/// The random numbers that decide on one picture, as the generator gave them. They are drawn in the
+/// order of the records, so that pictures may be decoded in any order, by several threads.
+struct PictureDraws {
+  uint32_t short_side = 0, ratio = 0, longer = 0, vertical = 0, horizontal = 0;  // resizing
+  uint32_t mirror = 0, height = 0, width = 0;
+};
+
+/// A picture in memory, of any layout: value (c, h, w) lies at
+/// data[c * channel_step + h * row_step + w * step].
+template <typename Value>
+struct Picture {
+  const Value* data;
+  int channels, height, width;
+  size_t channel_step, row_step, step;
+
+  /// Channels outermost, as records and blobs have it.
+  static Picture Planar(const Value* data, int channels, int height, int width) {
+    return {data, channels, height, width, size_t(height) * width, size_t(width), 1};
+  }
+};
+
 /// From pictures to blobs: y = (x - mean) * scale, cropped to crop_size (at random in TRAIN, in the
-/// middle in TEST) and mirrored at random if `mirror`. Draws per picture: mirror, then height and
-/// width of the crop's corner.
+/// middle in TEST) and mirrored at random if `mirror`; before that resized at random if NVCaffe's
+/// fields say so. Draws per picture: those of the resizing, mirror, height and width of the crop's
+/// corner.
 template <typename Dtype>
 class DataTransformer {
  public:
-  /// Throws Error for a mean file that cannot be read or contradicts mean_value.
+  /// Throws Error for a mean file that cannot be read or contradicts mean_value, and for fields of
+  /// other forks that this class does not know.
   explicit DataTransformer(const TransformationParameter& param, Phase phase);
   virtual ~DataTransformer() {}
 
-  /// Seeds the generator of this transformer by one draw of the thread's, if it draws at all.
+  /// Seeds the generator of this transformer, if it draws at all: by random_seed, else by one draw
+  /// of the thread's generator.
   void InitRand();
 
   /// One picture into a blob of one item.
   void Transform(const Datum& datum, Blob<Dtype>* transformed_blob);
+  /// Several, into as many items of a blob or fewer.
   void Transform(const vector<Datum>& datum_vector, Blob<Dtype>* transformed_blob);
 #ifdef USE_OPENCV
   void Transform(const vector<cv::Mat>& mat_vector, Blob<Dtype>* transformed_blob);
   void Transform(const cv::Mat& cv_img, Blob<Dtype>* transformed_blob);
 #endif
-  /// Items of a blob, which is left as it is.
+  /// Items of a blob, which is left as it is, all with one crop and mirror.
   void Transform(Blob<Dtype>* input_blob, Blob<Dtype>* transformed_blob);
+
+  /// Transform in two halves, for callers with several threads: Draw in the order of the records,
+  /// TransformTo in any, concurrently. `item_shape` is (1, channels, height, width) of the memory
+  /// at `item`.
+  PictureDraws Draw();
+  void TransformTo(const Datum& datum, const PictureDraws& draws, const vector<int>& item_shape,
+                   Dtype* item) const;
 
   /// The shape of a transformed picture: (1, channels, height, width); of several: their number
   /// first.
@@ -63,12 +96,28 @@ class DataTransformer {
     int h_offset = 0, w_offset = 0;
     int height = 0, width = 0;
   };
+  /// mirror(2), height(n) and width(n) give numbers in [0, n), called in this order.
+  template <typename Mirror, typename Height, typename Width>
+  Cut CutOf(int height, int width, Mirror&& mirror, Height&& height_draw, Width&& width_draw) const;
   Cut DrawCut(int height, int width);
-  void CheckSizes(int channels, int height, int width, const Blob<Dtype>& top) const;
-  /// value(c, h, w) of the picture -> one item of the top.
-  template <typename Value>
-  void Write(int channels, int height, int width, const Cut& cut, Value&& value, Dtype* top);
+  Cut DrawnCut(int height, int width, const PictureDraws& draws) const;
+
+  uint32_t RawDraw();
+  void DrawResize(PictureDraws* draws);
+  bool crops_at_random() const { return phase_ == TRAIN && param_.crop_size() > 0; }
+
   vector<int> CroppedShape(int channels, int height, int width) const;
+  void CheckSizes(int channels, int height, int width, const vector<int>& item_shape) const;
+  template <typename Value>
+  void Write(const Picture<Value>& picture, const Cut& cut, Dtype* item) const;
+
+  /// Calls f(picture) with the record's pixels, decoded and resized as `draws` say.
+  template <typename Function>
+  void WithPicture(const Datum& datum, const PictureDraws& draws, Function&& f) const;
+#ifdef USE_OPENCV
+  cv::Mat Decode(const Datum& datum) const;
+  cv::Mat Resized(const cv::Mat& image, const PictureDraws& draws) const;
+#endif
 };
 
 }  // namespace caffe

@@ -2,7 +2,11 @@
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
 #endif
+
+#include <algorithm>
+#include <limits>
 
 #include "caffe/util/image.hpp"
 #include "caffe/util/io.hpp"
@@ -12,18 +16,53 @@
 namespace caffe {
 namespace {
 
-// NVCaffe's and SSD's fields that change pictures in ways this class does not.
-void RefuseUnsupported(const TransformationParameter& p) {
+/// NVCaffe's fields that change the size of a picture at random.
+bool Resizes(const TransformationParameter& p) {
+  return p.img_rand_resize_upper() > 0 || p.rand_resize_ratio_upper() > 0 ||
+         p.vertical_stretch_lower() != 1 || p.vertical_stretch_upper() != 1 ||
+         p.horizontal_stretch_lower() != 1 || p.horizontal_stretch_upper() != 1;
+}
+
+// A field that would change pictures and is not known here must not be passed over.
+void RefuseUnknown(const TransformationParameter& p) {
   const auto refuse = [](bool given, const char* field) {
-    Require(!given, "transform_param: ", field, " is not available: leave it out");
+    Require(!given, "transform_param: this layer does not know ", field, ": leave it out");
   };
-  refuse(p.img_rand_resize_lower() || p.img_rand_resize_upper(), "img_rand_resize_lower/upper");
-  refuse(p.rand_resize_ratio_lower() != 0 || p.rand_resize_ratio_upper() != 0,
-         "rand_resize_ratio_lower/upper");
-  refuse(p.vertical_stretch_lower() != 1 || p.vertical_stretch_upper() != 1,
-         "vertical_stretch_lower/upper");
-  refuse(p.horizontal_stretch_lower() != 1 || p.horizontal_stretch_upper() != 1,
-         "horizontal_stretch_lower/upper");
+  refuse(p.has_resize_param(), "resize_param");
+  refuse(p.has_noise_param(), "noise_param");
+  refuse(p.has_distort_param(), "distort_param");
+  refuse(p.has_expand_param(), "expand_param");
+  refuse(p.has_emit_constraint(), "emit_constraint");
+  refuse(p.crop_h() || p.crop_w(), "crop_h and crop_w");
+  refuse(p.crop_height() || p.crop_width(), "crop_height and crop_width");
+  refuse(p.has_random_resize_param(), "random_resize_param");
+  refuse(p.has_random_aspect_ratio_param(), "random_aspect_ratio_param");
+  refuse(p.flow(), "flow");
+  refuse(p.bgr2rgb(), "bgr2rgb");
+  refuse(p.forward_packing() != NCHW, "forward_packing NHWC");
+}
+
+template <typename Number>
+void CheckRange(Number lower, Number upper, const char* field) {
+  Require(lower <= upper && lower >= 0, "transform_param: ", field, "_lower ", lower, " and ",
+          field, "_upper ", upper, " are no range");
+}
+
+void CheckResize(const TransformationParameter& p) {
+  CheckRange(p.img_rand_resize_lower(), p.img_rand_resize_upper(), "img_rand_resize");
+  CheckRange(p.rand_resize_ratio_lower(), p.rand_resize_ratio_upper(), "rand_resize_ratio");
+  CheckRange(p.vertical_stretch_lower(), p.vertical_stretch_upper(), "vertical_stretch");
+  CheckRange(p.horizontal_stretch_lower(), p.horizontal_stretch_upper(), "horizontal_stretch");
+  if (!Resizes(p)) return;
+  Require(p.crop_size() > 0,
+          "transform_param: random resizing needs crop_size, or the pictures of a ",
+          "batch would differ in size");
+  Require(
+      !p.has_mean_file(),
+      "transform_param: random resizing changes the size that mean_file has: ", "use mean_value");
+#ifndef USE_OPENCV
+  Fail("transform_param: random resizing needs OpenCV: build with USE_OPENCV=ON");
+#endif
 }
 
 }  // namespace
@@ -31,7 +70,12 @@ void RefuseUnsupported(const TransformationParameter& p) {
 template <typename Dtype>
 DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Phase phase)
     : param_(param), phase_(phase) {
-  RefuseUnsupported(param_);
+  RefuseUnknown(param_);
+  CheckResize(param_);
+  Require(param_.crop_size() <= uint32_t(std::numeric_limits<int>::max()),
+          "transform_param: crop_size ", param_.crop_size(), " is too large");
+  Require(!(param_.force_color() && param_.force_gray()),
+          "transform_param: force_color and force_gray exclude each other");
   Require(!param_.has_mean_file() || param_.mean_value_size() == 0,
           "transform_param: give mean_file or mean_value, not both");
   if (param_.has_mean_file()) {
@@ -39,21 +83,30 @@ DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Ph
     BlobProto proto;
     ReadProtoFromBinaryFileOrDie(param_.mean_file(), &proto);
     data_mean_.FromProto(proto);
+    data_mean_.cpu_data();
   }
   mean_values_.assign(param_.mean_value().begin(), param_.mean_value().end());
 }
 
 template <typename Dtype>
 void DataTransformer<Dtype>::InitRand() {
-  const bool draws = param_.mirror() || (phase_ == TRAIN && param_.crop_size());
-  rng_.reset(draws ? new Caffe::RNG(caffe_rng_rand()) : nullptr);
+  rng_.reset();
+  if (!param_.mirror() && !crops_at_random() && !Resizes(param_)) return;
+  const bool seeded = param_.random_seed() >= 0;
+  rng_.reset(
+      new Caffe::RNG(seeded ? static_cast<unsigned>(param_.random_seed()) : caffe_rng_rand()));
+}
+
+template <typename Dtype>
+uint32_t DataTransformer<Dtype>::RawDraw() {
+  CHECK(rng_) << "InitRand comes first";
+  return (*static_cast<rng_t*>(rng_->generator()))();
 }
 
 template <typename Dtype>
 int DataTransformer<Dtype>::Rand(int n) {
-  CHECK(rng_) << "InitRand comes first";
   CHECK_GT(n, 0);
-  return (*static_cast<rng_t*>(rng_->generator()))() % n;
+  return static_cast<int>(RawDraw() % n);
 }
 
 template <typename Dtype>
@@ -70,15 +123,19 @@ void DataTransformer<Dtype>::SetRandomState(const string& state) {
 }
 
 template <typename Dtype>
-typename DataTransformer<Dtype>::Cut DataTransformer<Dtype>::DrawCut(int height, int width) {
+template <typename Mirror, typename Height, typename Width>
+typename DataTransformer<Dtype>::Cut DataTransformer<Dtype>::CutOf(int height, int width,
+                                                                   Mirror&& mirror,
+                                                                   Height&& height_draw,
+                                                                   Width&& width_draw) const {
   Cut cut;
-  cut.mirror = param_.mirror() && Rand(2);
-  const int crop = param_.crop_size();
+  cut.mirror = param_.mirror() && mirror(2);
+  const int crop = static_cast<int>(param_.crop_size());
   cut.height = crop ? crop : height;
   cut.width = crop ? crop : width;
-  if (crop && phase_ == TRAIN) {
-    cut.h_offset = Rand(height - crop + 1);
-    cut.w_offset = Rand(width - crop + 1);
+  if (crops_at_random()) {
+    cut.h_offset = height_draw(height - crop + 1);
+    cut.w_offset = width_draw(width - crop + 1);
   } else if (crop) {
     cut.h_offset = (height - crop) / 2;
     cut.w_offset = (width - crop) / 2;
@@ -87,10 +144,47 @@ typename DataTransformer<Dtype>::Cut DataTransformer<Dtype>::DrawCut(int height,
 }
 
 template <typename Dtype>
+typename DataTransformer<Dtype>::Cut DataTransformer<Dtype>::DrawCut(int height, int width) {
+  const auto draw = [this](int n) { return Rand(n); };
+  return CutOf(height, width, draw, draw, draw);
+}
+
+template <typename Dtype>
+typename DataTransformer<Dtype>::Cut DataTransformer<Dtype>::DrawnCut(
+    int height, int width, const PictureDraws& draws) const {
+  const auto among = [](uint32_t draw) {
+    return [draw](int n) { return static_cast<int>(draw % static_cast<uint32_t>(n)); };
+  };
+  return CutOf(height, width, among(draws.mirror), among(draws.height), among(draws.width));
+}
+
+template <typename Dtype>
+void DataTransformer<Dtype>::DrawResize(PictureDraws* draws) {
+  if (!Resizes(param_)) return;
+  for (uint32_t* draw :
+       {&draws->short_side, &draws->ratio, &draws->longer, &draws->vertical, &draws->horizontal}) {
+    *draw = RawDraw();
+  }
+}
+
+template <typename Dtype>
+PictureDraws DataTransformer<Dtype>::Draw() {
+  PictureDraws draws;
+  DrawResize(&draws);
+  if (param_.mirror()) draws.mirror = RawDraw();
+  if (crops_at_random()) {
+    draws.height = RawDraw();
+    draws.width = RawDraw();
+  }
+  return draws;
+}
+
+template <typename Dtype>
 vector<int> DataTransformer<Dtype>::CroppedShape(int channels, int height, int width) const {
-  const int crop = param_.crop_size();
+  const int crop = static_cast<int>(param_.crop_size());
   Require(channels > 0 && height > 0 && width > 0, "a picture of ", channels, " x ", height, " x ",
           width, " has nothing in it");
+  if (Resizes(param_)) return {1, channels, crop, crop};  // made large enough
   Require(height >= crop && width >= crop, "transform_param: crop_size ", crop,
           " is larger than the picture of ", height, " x ", width);
   return {1, channels, crop ? crop : height, crop ? crop : width};
@@ -98,12 +192,13 @@ vector<int> DataTransformer<Dtype>::CroppedShape(int channels, int height, int w
 
 template <typename Dtype>
 void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
-                                        const Blob<Dtype>& top) const {
-  const vector<int> shape = CroppedShape(channels, height, width);
-  Require(top.channels() == shape[1] && top.height() == shape[2] && top.width() == shape[3] &&
-              top.num() >= 1,
-          "a picture of ", channels, " x ", height, " x ", width, " does not fit a blob of shape ",
-          top.shape_string(), ": all pictures of a source have one shape, or are cropped to one");
+                                        const vector<int>& item_shape) const {
+  vector<int> shape = CroppedShape(channels, height, width);
+  const bool fits = item_shape.size() == 4 && item_shape[0] >= 1 &&
+                    std::equal(shape.begin() + 1, shape.end(), item_shape.begin() + 1);
+  Require(fits, "a picture of ", channels, " x ", height, " x ", width,
+          " does not fit a blob of shape ", ShapeString(item_shape),
+          ": all pictures of a source have one shape, or are cropped to one");
   if (param_.has_mean_file()) {
     Require(data_mean_.channels() == channels && data_mean_.height() == height &&
                 data_mean_.width() == width,
@@ -115,84 +210,189 @@ void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
           " channels: give it once, or once per channel");
 }
 
-template <typename Dtype>
-template <typename Value>
-void DataTransformer<Dtype>::Write(int channels, int height, int width, const Cut& cut,
-                                   Value&& value, Dtype* top) {
-  const Dtype scale = param_.scale();
-  const Dtype* mean = param_.has_mean_file() ? data_mean_.cpu_data() : nullptr;
-  for (int c = 0; c < channels; ++c) {
-    const Dtype channel_mean =
-        mean_values_.empty() ? Dtype(0) : mean_values_[mean_values_.size() == 1 ? 0 : c];
-    for (int h = 0; h < cut.height; ++h) {
-      const int source_h = cut.h_offset + h;
-      Dtype* row = top + (size_t(c) * cut.height + h) * cut.width;
-      const Dtype* mean_row =
-          mean ? mean + (size_t(c) * height + source_h) * width + cut.w_offset : nullptr;
-      for (int w = 0; w < cut.width; ++w) {
-        const Dtype x = value(c, source_h, cut.w_offset + w);
-        const Dtype y = (x - (mean_row ? mean_row[w] : channel_mean)) * scale;
-        row[cut.mirror ? cut.width - 1 - w : w] = y;
-      }
-    }
-  }
-}
-
 namespace {
 
-#ifdef USE_OPENCV
-bool NeedsDecoding(const Datum& datum) { return datum.encoded(); }
-
-cv::Mat Decode(const Datum& datum, const TransformationParameter& param) {
-  Require(!(param.force_color() && param.force_gray()),
-          "transform_param: force_color and force_gray exclude each other");
-  if (param.force_color() || param.force_gray())
-    return DecodeDatumToCVMat(datum, param.force_color());
-  return DecodeDatumToCVMatNative(datum);
+/// out[i] = (in[i * step] - mean) * scale, mean being mean_row[i] or one value. The usual steps are
+/// constants, so that these loops become vector instructions.
+template <int kStep, typename Value, typename Dtype>
+void TransformRow(const Value* in, size_t step, int count, const Dtype* mean_row, Dtype mean,
+                  Dtype scale, Dtype* out) {
+  const size_t s = kStep ? kStep : step;
+  if (mean_row) {
+    for (int i = 0; i < count; ++i) out[i] = (Dtype(in[i * s]) - mean_row[i]) * scale;
+  } else {
+    for (int i = 0; i < count; ++i) out[i] = (Dtype(in[i * s]) - mean) * scale;
+  }
 }
-#else
-bool NeedsDecoding(const Datum& datum) {
-  Require(!datum.encoded(),
-          "the record is a compressed picture and this libcaffe was built without ",
-          "OpenCV: build with USE_OPENCV=ON");
-  return false;
-}
-#endif
 
 }  // namespace
 
 template <typename Dtype>
-void DataTransformer<Dtype>::Transform(const Datum& datum, Blob<Dtype>* blob) {
-  if (NeedsDecoding(datum)) {
+template <typename Value>
+void DataTransformer<Dtype>::Write(const Picture<Value>& picture, const Cut& cut,
+                                   Dtype* item) const {
+  const auto row = picture.step == 1   ? TransformRow<1, Value, Dtype>
+                   : picture.step == 3 ? TransformRow<3, Value, Dtype>
+                                       : TransformRow<0, Value, Dtype>;
+  const Dtype scale = param_.scale();
+  const Dtype* mean_data = param_.has_mean_file() ? data_mean_.cpu_data() : nullptr;
+  for (int c = 0; c < picture.channels; ++c) {
+    const Dtype mean =
+        mean_values_.empty() ? Dtype(0) : mean_values_[mean_values_.size() == 1 ? 0 : c];
+    for (int h = 0; h < cut.height; ++h, item += cut.width) {
+      const size_t source_h = cut.h_offset + h;
+      const Value* in = picture.data + c * picture.channel_step + source_h * picture.row_step +
+                        cut.w_offset * picture.step;
+      const Dtype* mean_row =
+          mean_data
+              ? mean_data + (c * size_t(picture.height) + source_h) * picture.width + cut.w_offset
+              : nullptr;
+      row(in, picture.step, cut.width, mean_row, mean, scale, item);
+      if (cut.mirror) std::reverse(item, item + cut.width);
+    }
+  }
+}
+
 #ifdef USE_OPENCV
-    Transform(Decode(datum, param_), blob);
+
+namespace {
+
+Picture<uint8_t> PictureOf(const cv::Mat& image) {
+  Require(image.depth() == CV_8U, "pictures have 8 bits per channel");
+  const size_t channels = image.channels();
+  return {image.ptr<uint8_t>(0),
+          static_cast<int>(channels),
+          image.rows,
+          image.cols,
+          1,
+          image.step[0],
+          channels};
+}
+
+cv::Mat MatOf(const Picture<uint8_t>& picture) {
+  Require(picture.channels <= CV_CN_MAX, "a picture of ", picture.channels,
+          " channels cannot be resized");
+  cv::Mat image(picture.height, picture.width, CV_8UC(picture.channels));
+  for (int h = 0; h < picture.height; ++h) {
+    uint8_t* row = image.ptr<uint8_t>(h);
+    for (int w = 0; w < picture.width; ++w) {
+      for (int c = 0; c < picture.channels; ++c) {
+        *row++ = picture.data[c * picture.channel_step + h * picture.row_step + w];
+      }
+    }
+  }
+  return image;
+}
+
+/// A number in [lower, upper] from 32 random bits.
+double Between(double lower, double upper, uint32_t draw) {
+  return lower + (upper - lower) * (draw / 4294967295.0);
+}
+
+}  // namespace
+
+template <typename Dtype>
+cv::Mat DataTransformer<Dtype>::Decode(const Datum& datum) const {
+  if (param_.force_color() || param_.force_gray()) {
+    return DecodeDatumToCVMat(datum, param_.force_color());
+  }
+  return DecodeDatumToCVMatNative(datum);
+}
+
+// The shorter side first, then the longer one as a multiple of it, then each side's stretch.
+template <typename Dtype>
+cv::Mat DataTransformer<Dtype>::Resized(const cv::Mat& image, const PictureDraws& draws) const {
+  double height = image.rows, width = image.cols;
+  if (param_.img_rand_resize_upper() > 0) {
+    const uint32_t lower = std::max(1u, param_.img_rand_resize_lower());
+    const double side = lower + draws.short_side % (param_.img_rand_resize_upper() - lower + 1);
+    const double factor = side / std::min(height, width);
+    height *= factor;
+    width *= factor;
+  }
+  if (param_.rand_resize_ratio_upper() > 0) {
+    const double ratio =
+        Between(param_.rand_resize_ratio_lower(), param_.rand_resize_ratio_upper(), draws.ratio);
+    const bool upright = height > width || (height == width && draws.longer % 2);
+    (upright ? height : width) = (upright ? width : height) * ratio;
+  }
+  height *=
+      Between(param_.vertical_stretch_lower(), param_.vertical_stretch_upper(), draws.vertical);
+  width *= Between(param_.horizontal_stretch_lower(), param_.horizontal_stretch_upper(),
+                   draws.horizontal);
+  const auto limited = [this](double side, int original) {
+    if (!param_.allow_upscale()) side = std::min<double>(side, original);
+    return std::max(cvRound(std::min(side, 32767.0)), static_cast<int>(param_.crop_size()));
+  };
+  const cv::Size size(limited(width, image.cols), limited(height, image.rows));
+  if (size == image.size()) return image;
+  const bool down = size.width <= image.cols && size.height <= image.rows;
+  constexpr int kAlgorithms[] = {cv::INTER_NEAREST, cv::INTER_LINEAR, cv::INTER_CUBIC,
+                                 cv::INTER_AREA};
+  cv::Mat resized;
+  cv::resize(image, resized, size, 0, 0,
+             kAlgorithms[down ? param_.interpolation_algo_down() : param_.interpolation_algo_up()]);
+  return resized;
+}
+
+#endif  // USE_OPENCV
+
+template <typename Dtype>
+template <typename Function>
+void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws& draws,
+                                         Function&& f) const {
+#ifdef USE_OPENCV
+  if (datum.encoded()) {
+    const cv::Mat image = Decode(datum);
+    return f(PictureOf(Resizes(param_) ? Resized(image, draws) : image));
+  }
 #endif
-    return;
+  Require(!datum.encoded(),
+          "the record is a compressed picture and this libcaffe was built without ",
+          "OpenCV: build with USE_OPENCV=ON");
+  if (param_.force_color() || param_.force_gray()) {
+    LOG_FIRST_N(ERROR, 1) << "force_color and force_gray only for encoded datum";
   }
-  Require(!param_.force_color() && !param_.force_gray(),
-          "transform_param: force_color and force_gray are for encoded records only");
   const int channels = datum.channels(), height = datum.height(), width = datum.width();
-  CheckSizes(channels, height, width, *blob);
-  const size_t count = size_t(channels) * height * width;
-  const bool bytes = !datum.data().empty();
-  Require((bytes ? datum.data().size() : datum.float_data_size()) == count, "the record has ",
-          bytes ? datum.data().size() : datum.float_data_size(), " values for a picture of ",
+  Require(channels > 0 && height > 0 && width > 0, "the record says that it is a picture of ",
           channels, " x ", height, " x ", width);
-  const Cut cut = DrawCut(height, width);
-  Dtype* top = blob->mutable_cpu_data();
-  if (bytes) {
-    const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
-    Write(
-        channels, height, width, cut,
-        [=](int c, int h, int w) { return Dtype(data[(size_t(c) * height + h) * width + w]); },
-        top);
-  } else {
-    const float* data = datum.float_data().data();
-    Write(
-        channels, height, width, cut,
-        [=](int c, int h, int w) { return Dtype(data[(size_t(c) * height + h) * width + w]); },
-        top);
+  const bool bytes = !datum.data().empty();
+  const size_t found = bytes ? datum.data().size() : datum.float_data_size();
+  // Compared by division: the product of three extents may be too large for any integer.
+  const size_t plane = size_t(height) * width;
+  Require(found % plane == 0 && found / plane == size_t(channels), "the record has ", found,
+          " values for a picture of ", channels, " x ", height, " x ", width);
+  if (!bytes) {
+    Require(!Resizes(param_), "transform_param: random resizing is for pictures of bytes; the ",
+            "record has float_data");
+    return f(Picture<float>::Planar(datum.float_data().data(), channels, height, width));
   }
+  const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
+  const auto picture = Picture<uint8_t>::Planar(data, channels, height, width);
+#ifdef USE_OPENCV
+  if (Resizes(param_)) return f(PictureOf(Resized(MatOf(picture), draws)));
+#endif
+  (void)draws;
+  f(picture);
+}
+
+template <typename Dtype>
+void DataTransformer<Dtype>::TransformTo(const Datum& datum, const PictureDraws& draws,
+                                         const vector<int>& item_shape, Dtype* item) const {
+  WithPicture(datum, draws, [&](const auto& picture) {
+    CheckSizes(picture.channels, picture.height, picture.width, item_shape);
+    Write(picture, DrawnCut(picture.height, picture.width, draws), item);
+  });
+}
+
+template <typename Dtype>
+void DataTransformer<Dtype>::Transform(const Datum& datum, Blob<Dtype>* blob) {
+  PictureDraws draws;
+  DrawResize(&draws);
+  WithPicture(datum, draws, [&](const auto& picture) {
+    CheckSizes(picture.channels, picture.height, picture.width, blob->shape());
+    Write(picture, DrawCut(picture.height, picture.width), blob->mutable_cpu_data());
+  });
 }
 
 namespace {
@@ -218,32 +418,29 @@ void DataTransformer<Dtype>::Transform(const vector<Datum>& datums, Blob<Dtype>*
 
 template <typename Dtype>
 void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
+  Require(!Resizes(param_), "transform_param: random resizing is for pictures, not for blobs");
+  const int channels = input->channels(), height = input->height(), width = input->width();
   if (blob->count() == 0) {
-    vector<int> shape = CroppedShape(input->channels(), input->height(), input->width());
+    vector<int> shape = CroppedShape(channels, height, width);
     shape[0] = input->num();
     blob->Reshape(shape);
   }
-  const int height = input->height(), width = input->width();
-  CheckSizes(input->channels(), height, width, *blob);
-  const Dtype* data = input->cpu_data();
-  // One cut for all items, as in Caffe.
+  CheckSizes(channels, height, width, blob->shape());
+  Require(input->num() <= blob->num(), input->num(), " pictures do not fit a blob of shape ",
+          blob->shape_string());
   const Cut cut = DrawCut(height, width);
+  const Dtype* data = input->cpu_data();
   for (int n = 0; n < input->num(); ++n) {
-    const Dtype* item = data + input->offset(n);
-    Write(
-        input->channels(), height, width, cut,
-        [=](int c, int h, int w) { return item[(size_t(c) * height + h) * width + w]; },
-        blob->mutable_cpu_data() + blob->offset(n));
+    Write(Picture<Dtype>::Planar(data + input->offset(n), channels, height, width), cut,
+          blob->mutable_cpu_data() + blob->offset(n));
   }
 }
 
 template <typename Dtype>
 vector<int> DataTransformer<Dtype>::InferBlobShape(const Datum& datum) {
-  if (NeedsDecoding(datum)) {
 #ifdef USE_OPENCV
-    return InferBlobShape(Decode(datum, param_));
+  if (datum.encoded()) return InferBlobShape(Decode(datum));
 #endif
-  }
   return CroppedShape(datum.channels(), datum.height(), datum.width());
 }
 
@@ -258,17 +455,13 @@ vector<int> DataTransformer<Dtype>::InferBlobShape(const vector<Datum>& datums) 
 #ifdef USE_OPENCV
 
 template <typename Dtype>
-void DataTransformer<Dtype>::Transform(const cv::Mat& image, Blob<Dtype>* blob) {
-  Require(image.depth() == CV_8U, "pictures have 8 bits per channel");
-  const int channels = image.channels(), height = image.rows, width = image.cols;
-  CheckSizes(channels, height, width, *blob);
-  const Cut cut = DrawCut(height, width);
-  Write(
-      channels, height, width, cut,
-      [&image, channels](int c, int h, int w) {
-        return Dtype(image.ptr<uint8_t>(h)[w * channels + c]);
-      },
-      blob->mutable_cpu_data());
+void DataTransformer<Dtype>::Transform(const cv::Mat& original, Blob<Dtype>* blob) {
+  PictureDraws draws;
+  DrawResize(&draws);
+  const cv::Mat image = Resizes(param_) ? Resized(original, draws) : original;
+  const Picture<uint8_t> picture = PictureOf(image);
+  CheckSizes(picture.channels, picture.height, picture.width, blob->shape());
+  Write(picture, DrawCut(picture.height, picture.width), blob->mutable_cpu_data());
 }
 
 template <typename Dtype>

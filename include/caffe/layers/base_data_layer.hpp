@@ -74,7 +74,7 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
   Blob<Dtype> transformed_data_;
 
  private:
-  std::string first_state_;  // before the first batch
+  std::string consumed_;  // the source's state behind the batch that the net took last
 };
 
 }  // namespace caffe

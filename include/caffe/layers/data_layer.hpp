@@ -1,17 +1,23 @@
 #ifndef CAFFE_DATA_LAYER_HPP_
 #define CAFFE_DATA_LAYER_HPP_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "caffe/layers/base_data_layer.hpp"
 #include "caffe/util/db.hpp"
+#include "caffe/util/thread_team.hpp"
 
 namespace caffe {
 
-/// Batches of the records (Datum messages) of a database, in the order of their keys, again and
-/// again. Tops: pictures (batch_size, channels, height, width) as transform_param makes them;
-/// labels (batch_size). With several solvers each reads every solver_count-th record.
+/// Batches of the records (Datum messages) of a database, again and again, in the order of their
+/// keys; with `shuffle` and `cache` in a new random order each time. Tops: pictures (batch_size,
+/// channels, height, width) as transform_param makes them; labels (batch_size). With several
+/// solvers each reads every solver_count-th record.
+///
+/// One thread reads ahead; encoded pictures are decoded by `threads` threads. Random numbers are
+/// drawn in the order of the records, so that the result does not depend on their number.
 template <typename Dtype>
 class DataLayer : public BasePrefetchingDataLayer<Dtype> {
  public:
@@ -35,8 +41,35 @@ class DataLayer : public BasePrefetchingDataLayer<Dtype> {
   uint64_t offset_ = 0;  // records passed, of all solvers
 
  private:
-  void ReadDatum(Datum* datum);
-  [[noreturn]] void FailAtRecord(Error error);
+  /// A record between reading and decoding.
+  struct Record {
+    std::string key, value;
+    PictureDraws draws;
+    Datum datum;
+  };
+  /// The keys in the random order of this pass through the database.
+  struct Shuffle {
+    vector<std::string> keys;  // as the database has them
+    vector<uint32_t> order;
+    size_t position = 0;
+    Caffe::RNG generator;
+    std::string state;  // the generator's, before this pass was drawn
+  };
+
+  void OpenSource();
+  void SetUpShuffle();
+  void DrawOrder();
+  void ReadRecord(Record* record);
+  void Parse(Record* record) const;
+  /// Writes one item of a batch; `label` is nullptr where there are none.
+  void Decode(const Record& record, const vector<int>& shape, Dtype* pixels, Dtype* label) const;
+  vector<int> ShapeOf(const Record& record);
+  ThreadTeam& DecodingTeam(bool encoded);
+  [[noreturn]] void FailAt(const std::string& key, Error error) const;
+
+  std::unique_ptr<Shuffle> shuffle_;
+  vector<Record> records_;  // of the batch that is being loaded
+  std::unique_ptr<ThreadTeam> team_;
 };
 
 }  // namespace caffe

@@ -1,7 +1,9 @@
 #include "caffe/util/image.hpp"
 
+#include <cctype>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
@@ -13,7 +15,7 @@ namespace caffe {
 
 bool ReadFileToDatum(const string& filename, const int label, Datum* datum) {
   std::ifstream file(filename.c_str(), std::ios::in | std::ios::binary);
-  if (!file) return false;
+  if (!file || file.peek() == std::ifstream::traits_type::eof()) return false;
   datum->set_data(string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
   datum->set_label(label);
   datum->set_encoded(true);
@@ -31,13 +33,36 @@ bool HasEncoding(const string& filename, const string& encoding) {
     return text == "jpeg" ? string("jpg") : text;
   };
   const size_t dot = filename.rfind('.');
-  return dot != string::npos && lower(filename.substr(dot + 1)) == lower(encoding);
+  return !encoding.empty() && dot != string::npos &&
+         lower(filename.substr(dot + 1)) == lower(encoding);
+}
+
+// OpenCV throws for some broken files (sizes that cannot be right) and returns nothing for others.
+template <typename Function>
+cv::Mat EmptyIfBroken(Function&& read) {
+  try {
+    return read();
+  } catch (const cv::Exception&) {
+    return cv::Mat();
+  }
+}
+
+/// True if the file is a picture of so many channels of 8 bits as it is.
+bool HoldsChannels(const string& filename, int channels) {
+  const cv::Mat image = EmptyIfBroken([&] { return cv::imread(filename, cv::IMREAD_UNCHANGED); });
+  return !image.empty() && image.type() == CV_8UC(channels);
 }
 
 cv::Mat DecodeBytes(const Datum& datum, int flags) {
   Require(datum.encoded(), "the record is not encoded");
-  const std::vector<uint8_t> bytes(datum.data().begin(), datum.data().end());
-  cv::Mat image = bytes.empty() ? cv::Mat() : cv::imdecode(bytes, flags);
+  const string& bytes = datum.data();
+  Require(bytes.size() <= size_t(std::numeric_limits<int>::max()), "the record's ", bytes.size(),
+          " bytes are too many for one picture");
+  const cv::Mat image = EmptyIfBroken([&] {
+    if (bytes.empty()) return cv::Mat();
+    const cv::Mat row(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
+    return cv::imdecode(row, flags);
+  });
   Require(!image.empty(), "the record's ", bytes.size(),
           " bytes are no picture that can be decoded");
   return image;
@@ -47,7 +72,8 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
 
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,
                          const bool is_color) {
-  const cv::Mat original = cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  const cv::Mat original = EmptyIfBroken(
+      [&] { return cv::imread(filename, is_color ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE); });
   if (original.empty()) {
     LOG(ERROR) << "Could not open or find file " << filename;
     return original;
@@ -68,6 +94,10 @@ cv::Mat ReadImageToCVMat(const string& filename) { return ReadImageToCVMat(filen
 
 bool ReadImageToDatum(const string& filename, const int label, const int height, const int width,
                       const bool is_color, const string& encoding, Datum* datum) {
+  const bool resize = height > 0 && width > 0;
+  if (!resize && HasEncoding(filename, encoding) && HoldsChannels(filename, is_color ? 3 : 1)) {
+    return ReadFileToDatum(filename, label, datum);
+  }
   const cv::Mat image = ReadImageToCVMat(filename, height, width, is_color);
   if (image.empty()) return false;
   if (encoding.empty()) {
@@ -75,11 +105,13 @@ bool ReadImageToDatum(const string& filename, const int label, const int height,
     datum->set_label(label);
     return true;
   }
-  const bool as_it_is = height <= 0 && width <= 0 && HasEncoding(filename, encoding) &&
-                        (image.channels() == 3) == is_color;
-  if (as_it_is) return ReadFileToDatum(filename, label, datum);
   std::vector<uint8_t> bytes;
-  cv::imencode("." + encoding, image, bytes);
+  try {
+    cv::imencode("." + encoding, image, bytes);
+  } catch (const cv::Exception&) {
+    Fail("pictures cannot be written as '", encoding, "': give an extension like jpg or png");
+  }
+  datum->clear_float_data();
   datum->set_data(string(bytes.begin(), bytes.end()));
   datum->set_label(label);
   datum->set_encoded(true);
@@ -107,7 +139,7 @@ bool DecodeDatum(Datum* datum, bool is_color) {
 }
 
 void CVMatToDatum(const cv::Mat& image, Datum* datum) {
-  Require(image.depth() == CV_8U, "pictures have 8 bits per channel");
+  Require(image.depth() == CV_8U && image.dims == 2, "pictures have 8 bits per channel");
   const int channels = image.channels();
   datum->set_channels(channels);
   datum->set_height(image.rows);
@@ -116,16 +148,14 @@ void CVMatToDatum(const cv::Mat& image, Datum* datum) {
   datum->clear_float_data();
   datum->set_encoded(false);
   string bytes(size_t(channels) * image.rows * image.cols, '\0');
-  for (int h = 0; h < image.rows; ++h) {
-    const uint8_t* row = image.ptr<uint8_t>(h);
-    for (int w = 0; w < image.cols; ++w) {
-      for (int c = 0; c < channels; ++c) {
-        bytes[(size_t(c) * image.rows + h) * image.cols + w] =
-            static_cast<char>(row[w * channels + c]);
-      }
+  char* out = &bytes[0];
+  for (int c = 0; c < channels; ++c) {
+    for (int h = 0; h < image.rows; ++h) {
+      const uint8_t* row = image.ptr<uint8_t>(h) + c;
+      for (int w = 0; w < image.cols; ++w) *out++ = static_cast<char>(row[w * channels]);
     }
   }
-  datum->set_data(bytes);
+  datum->set_data(std::move(bytes));
 }
 
 #endif  // USE_OPENCV

@@ -35,7 +35,7 @@ void BasePrefetchingDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bot
     if (this->output_labels_) batch->label_.mutable_cpu_data();
   }
   this->data_transformer_->InitRand();
-  first_state_ = SourceState();
+  consumed_ = SourceState();
   StartInternalThread();
 }
 
@@ -70,6 +70,7 @@ void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
     std::rethrow_exception(batch->error_);
   }
   prefetch_current_ = batch;
+  consumed_ = batch->state_;
   top[0]->ReshapeLike(batch->data_);
   top[0]->set_cpu_data(batch->data_.mutable_cpu_data());
   if (this->output_labels_) {
@@ -80,7 +81,7 @@ void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
 
 template <typename Dtype>
 std::string BasePrefetchingDataLayer<Dtype>::SaveState() {
-  return prefetch_current_ ? prefetch_current_->state_ : first_state_;
+  return consumed_;
 }
 
 template <typename Dtype>
@@ -90,8 +91,13 @@ void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
   while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
   if (prefetch_current_) prefetch_free_.push(prefetch_current_);
   prefetch_current_ = nullptr;
-  SetSourceState(state);
-  first_state_ = state;
+  try {
+    SetSourceState(state);
+    consumed_ = state;
+  } catch (...) {
+    StartInternalThread();  // whoever goes on all the same gets data
+    throw;
+  }
   StartInternalThread();
 }
 

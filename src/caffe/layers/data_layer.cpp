@@ -1,6 +1,11 @@
 #include "caffe/layers/data_layer.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
 #include "caffe/util/math_functions.hpp"
+#include "caffe/util/rng.hpp"
 
 namespace caffe {
 namespace {
@@ -9,47 +14,82 @@ namespace {
 const bool registered = OperationTable::Add(
     Operation("Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 
+void LogIgnoredFields(const DataParameter& param) {
+  const auto log = [](bool given, const char* field, const char* why) {
+    LOG_IF(INFO, given && Caffe::root_solver())
+        << "data_param: " << field << " is ignored: " << why;
+  };
+  log(param.cache() || param.precache(), "keeping records in memory (cache, precache)",
+      "the system keeps the database's pages");
+  log(param.shuffle() && !param.cache(), "shuffle", "it needs cache: true");
+  log(param.parser_threads() > 0, "parser_threads", "records are parsed by `threads` threads");
+  log(param.shuffle_pool_size() > 1, "shuffle_pool_size", "use shuffle and cache");
+}
+
+// Texts of any contents one after another, each as "<length>:<text>".
+void PutText(const string& text, string* state) { *state += Join(text.size(), ":", text); }
+
+string TakeText(const string& state, size_t* position) {
+  const size_t colon = state.find(':', *position);
+  const string digits = colon == string::npos ? "" : state.substr(*position, colon - *position);
+  const bool number = !digits.empty() && digits.size() < 10 &&
+                      digits.find_first_not_of("0123456789") == string::npos;
+  Require(number && colon + 1 + std::stoul(digits) <= state.size(),
+          "the stored position cannot be read");
+  const size_t length = std::stoul(digits);
+  *position = colon + 1 + length;
+  return state.substr(colon + 1, length);
+}
+
+uint64_t TakeNumber(const string& state, size_t* position) {
+  std::istringstream stream(TakeText(state, position));
+  uint64_t number = 0;
+  Require(static_cast<bool>(stream >> number), "the stored position cannot be read");
+  return number;
+}
+
+rng_t* GeneratorOf(Caffe::RNG* random) { return static_cast<rng_t*>(random->generator()); }
+
 }  // namespace
 
 template <typename Dtype>
-void DataLayer<Dtype>::FailAtRecord(Error error) {
-  const string source = this->layer_param_.data_param().source();
-  error.AddContext(cursor_->valid() ? Join(source, ", record '", cursor_->key(), "'") : source);
+void DataLayer<Dtype>::FailAt(const std::string& key, Error error) const {
+  error.AddContext(Join(this->layer_param_.data_param().source(), ", record '", key, "'"));
   throw error;
 }
 
 template <typename Dtype>
-void DataLayer<Dtype>::ReadDatum(Datum* datum) {
-  if (!datum->ParseFromString(cursor_->value())) {
-    FailAtRecord(
-        Error("the record is no Datum message: was the database made by another program?"));
-  }
+void DataLayer<Dtype>::OpenSource() {
+  const DataParameter& param = this->layer_param_.data_param();
+  Require(!param.source().empty(), "data_param: source is missing");
+  db_.reset(db::GetDB(param.backend()));
+  db_->Open(param.source(), db::READ);
+  cursor_.reset(db_->NewCursor());
+  Require(cursor_->valid(), param.source(), ": the database has no records");
 }
 
 template <typename Dtype>
 void DataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
   const DataParameter& param = this->layer_param_.data_param();
-  const int batch_size = param.batch_size();
+  const int batch_size = static_cast<int>(param.batch_size());
   Require(batch_size > 0, "data_param: batch_size must be positive, got ", batch_size);
-  Require(!param.source().empty(), "data_param: source is missing");
-  db_.reset(db::GetDB(param.backend()));
-  db_->Open(param.source(), db::READ);
-  cursor_.reset(db_->NewCursor());
-  Require(cursor_->valid(), param.source(), ": the database has no records");
+  OpenSource();
+  LogIgnoredFields(param);
+  if (param.shuffle() && param.cache()) SetUpShuffle();
   if (param.rand_skip()) {
     unsigned int skip = caffe_rng_rand() % param.rand_skip();
     LOG(INFO) << "Skipping first " << skip << " data points.";
     while (skip-- > 0) Next();
   }
-  Datum datum;
-  ReadDatum(&datum);
-  vector<int> shape;
-  try {
-    shape = this->data_transformer_->InferBlobShape(datum);
-  } catch (const Error& error) {
-    FailAtRecord(error);
-  }
+  Record record;
+  record.key = cursor_->key();
+  record.value = cursor_->value();
+  Parse(&record);
+  LOG_IF(WARNING, this->output_labels_ && !record.datum.has_label())
+      << param.source() << ", record '" << record.key
+      << "': there is no label, though the layer has a top for labels: it is taken as 0.";
+  vector<int> shape = ShapeOf(record);
   this->transformed_data_.Reshape(shape);
   shape[0] = batch_size;
   top[0]->Reshape(shape);
@@ -65,6 +105,25 @@ void DataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
 }
 
 template <typename Dtype>
+void DataLayer<Dtype>::SetUpShuffle() {
+  shuffle_.reset(new Shuffle{{}, {}, 0, Caffe::RNG(caffe_rng_rand()), ""});
+  for (; cursor_->valid(); cursor_->Next()) shuffle_->keys.push_back(cursor_->key());
+  DrawOrder();
+}
+
+// A new pass: every record once, in a new order.
+template <typename Dtype>
+void DataLayer<Dtype>::DrawOrder() {
+  rng_t* generator = GeneratorOf(&shuffle_->generator);
+  shuffle_->state = RandomStateOf(*generator);
+  shuffle_->order.resize(shuffle_->keys.size());
+  std::iota(shuffle_->order.begin(), shuffle_->order.end(), 0u);
+  caffe::shuffle(shuffle_->order.begin(), shuffle_->order.end(), generator);
+  shuffle_->position = 0;
+  cursor_->SeekTo(shuffle_->keys[shuffle_->order[0]]);
+}
+
+template <typename Dtype>
 bool DataLayer<Dtype>::Skip() const {
   const int size = Caffe::solver_count();
   const int rank = Caffe::solver_rank();
@@ -73,63 +132,124 @@ bool DataLayer<Dtype>::Skip() const {
 
 template <typename Dtype>
 void DataLayer<Dtype>::Next() {
+  ++offset_;
+  if (shuffle_) {
+    if (++shuffle_->position == shuffle_->order.size()) return DrawOrder();
+    return cursor_->SeekTo(shuffle_->keys[shuffle_->order[shuffle_->position]]);
+  }
   cursor_->Next();
   if (!cursor_->valid()) {
     LOG_IF(INFO, Caffe::root_solver()) << "Restarting data prefetching from start.";
     cursor_->SeekToFirst();
   }
-  ++offset_;
+}
+
+template <typename Dtype>
+void DataLayer<Dtype>::ReadRecord(Record* record) {
+  while (Skip()) Next();
+  record->key = cursor_->key();
+  record->value = cursor_->value();
+  record->draws = this->data_transformer_->Draw();
+  Next();
+}
+
+template <typename Dtype>
+void DataLayer<Dtype>::Parse(Record* record) const {
+  if (!record->datum.ParseFromString(record->value)) {
+    FailAt(record->key,
+           Error("the record is no Datum message: was the database made by another program?"));
+  }
+}
+
+template <typename Dtype>
+vector<int> DataLayer<Dtype>::ShapeOf(const Record& record) {
+  try {
+    return this->data_transformer_->InferBlobShape(record.datum);
+  } catch (const Error& error) {
+    FailAt(record.key, error);
+  }
+}
+
+template <typename Dtype>
+void DataLayer<Dtype>::Decode(const Record& record, const vector<int>& shape, Dtype* pixels,
+                              Dtype* label) const {
+  try {
+    this->data_transformer_->TransformTo(record.datum, record.draws, shape, pixels);
+  } catch (const Error& error) {
+    FailAt(record.key, error);
+  }
+  if (label) *label = static_cast<Dtype>(record.datum.label());
+}
+
+// Raw pixels are copied faster than threads can share them.
+template <typename Dtype>
+ThreadTeam& DataLayer<Dtype>::DecodingTeam(bool encoded) {
+  const int asked = static_cast<int>(this->layer_param_.data_param().threads());
+  const int half = static_cast<int>(std::thread::hardware_concurrency()) / 2;
+  const int size = asked > 0 ? std::min(asked, 256) : encoded ? std::clamp(half, 1, 8) : 1;
+  if (!team_ || team_->size() != size) team_.reset(new ThreadTeam(size));
+  return *team_;
 }
 
 template <typename Dtype>
 void DataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
-  const int batch_size = this->layer_param_.data_param().batch_size();
-  Datum datum;
-  for (int item = 0; item < batch_size; ++item) {
-    while (Skip()) Next();
-    ReadDatum(&datum);
-    try {
-      if (item == 0) {
-        // Sizes may change from batch to batch.
-        vector<int> shape = this->data_transformer_->InferBlobShape(datum);
-        this->transformed_data_.Reshape(shape);
-        shape[0] = batch_size;
-        batch->data_.Reshape(shape);
-      }
-      Dtype* top = batch->data_.mutable_cpu_data();
-      this->transformed_data_.set_cpu_data(top + batch->data_.offset(item));
-      this->data_transformer_->Transform(datum, &this->transformed_data_);
-    } catch (const Error& error) {
-      FailAtRecord(error);
-    }
-    if (this->output_labels_) batch->label_.mutable_cpu_data()[item] = datum.label();
-    Next();
-  }
+  const int batch_size = static_cast<int>(this->layer_param_.data_param().batch_size());
+  records_.resize(batch_size);
+  for (Record& record : records_) ReadRecord(&record);
+  Parse(&records_[0]);
+  // Sizes may change from batch to batch.
+  vector<int> shape = ShapeOf(records_[0]);
+  shape[0] = batch_size;
+  batch->data_.Reshape(shape);
+  Dtype* const pixels = batch->data_.mutable_cpu_data();
+  Dtype* const labels = this->output_labels_ ? batch->label_.mutable_cpu_data() : nullptr;
+  const int item_count = batch->data_.count(1);
+  DecodingTeam(records_[0].datum.encoded()).ForEach(batch_size, [&](int item) {
+    if (item > 0) Parse(&records_[item]);
+    Decode(records_[item], shape, pixels + size_t(item) * item_count,
+           labels ? labels + item : nullptr);
+  });
 }
 
-// "<records passed> <length of the key> <key of the next record><generator>".
+// Records passed, key of the next one, the transformer's generator and, when shuffling, the place
+// in this pass and the generator that drew its order.
 template <typename Dtype>
 std::string DataLayer<Dtype>::SourceState() {
-  const string key = cursor_->key();
-  return Join(offset_, " ", key.size(), " ", key, this->data_transformer_->RandomState());
+  string state;
+  PutText(std::to_string(offset_), &state);
+  PutText(cursor_->key(), &state);
+  PutText(this->data_transformer_->RandomState(), &state);
+  if (shuffle_) {
+    PutText(std::to_string(shuffle_->position), &state);
+    PutText(shuffle_->state, &state);
+  }
+  return state;
 }
 
 template <typename Dtype>
 void DataLayer<Dtype>::SetSourceState(const std::string& state) {
-  std::istringstream stream(state);
-  size_t length = 0;
-  stream >> offset_ >> length;
-  stream.get();
-  const std::streamoff start = stream.tellg();
-  Require(stream.good() && start + length <= state.size(), "the stored position cannot be read");
-  const string key = state.substr(start, length);
-  cursor_->SeekTo(key);
+  size_t position = 0;
+  const uint64_t offset = TakeNumber(state, &position);
+  const string key = TakeText(state, &position);
+  const string random = TakeText(state, &position);
+  Require((position < state.size()) == (shuffle_ != nullptr),
+          "the stored position does not fit data_param: one shuffles, the other does not");
+  this->data_transformer_->SetRandomState(random);
+  offset_ = offset;
+  if (shuffle_) {
+    const uint64_t place = TakeNumber(state, &position);
+    SetRandomStateOf(TakeText(state, &position), GeneratorOf(&shuffle_->generator));
+    DrawOrder();
+    shuffle_->position = std::min<uint64_t>(place, shuffle_->order.size() - 1);
+    cursor_->SeekTo(shuffle_->keys[shuffle_->order[shuffle_->position]]);
+  } else {
+    cursor_->SeekTo(key);
+  }
   if (!cursor_->valid() || cursor_->key() != key) {
     LOG(WARNING) << this->layer_param_.data_param().source() << " has no record '" << key
-                 << "', where the run stopped: has the database changed? Going on nearby.";
+                 << "' where the run stopped: has the database changed? Going on nearby.";
     if (!cursor_->valid()) cursor_->SeekToFirst();
   }
-  this->data_transformer_->SetRandomState(state.substr(start + length));
 }
 
 INSTANTIATE_CLASS(DataLayer);

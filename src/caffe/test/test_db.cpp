@@ -1,0 +1,207 @@
+#include "caffe/util/db.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "caffe/test/test_files.hpp"
+
+namespace caffe {
+namespace {
+
+using std::unique_ptr;
+
+vector<string> Backends() {
+  vector<string> backends;
+#ifdef USE_LMDB
+  backends.push_back("lmdb");
+#endif
+#ifdef USE_LEVELDB
+  backends.push_back("leveldb");
+#endif
+  return backends;
+}
+
+unique_ptr<db::DB> Open(const string& backend, const string& path, db::Mode mode) {
+  unique_ptr<db::DB> db(db::GetDB(backend));
+  db->Open(path, mode);
+  return db;
+}
+
+void Write(const string& backend, const string& path, const map<string, string>& records) {
+  unique_ptr<db::DB> db = Open(backend, path, db::NEW);
+  unique_ptr<db::Transaction> transaction(db->NewTransaction());
+  for (const auto& record : records) transaction->Put(record.first, record.second);
+  transaction->Commit();
+}
+
+map<string, string> ReadAll(db::DB* db) {
+  map<string, string> records;
+  unique_ptr<db::Cursor> cursor(db->NewCursor());
+  for (; cursor->valid(); cursor->Next()) records[cursor->key()] = cursor->value();
+  return records;
+}
+
+string OpenError(const string& backend, const string& path, db::Mode mode) {
+  return ErrorOf([&] { Open(backend, path, mode); });
+}
+
+class DatabaseTest : public ::testing::TestWithParam<string> {};
+INSTANTIATE_TEST_SUITE_P(Backends, DatabaseTest, ::testing::ValuesIn(Backends()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(DatabaseTest, ReadsBackWhatWasWritten) {
+  const string path = NewFileName();
+  const map<string, string> records = {{"b", string("\0binary\xff", 8)}, {"a", ""}, {"c", "3"}};
+  Write(GetParam(), path, records);
+  EXPECT_EQ(ReadAll(Open(GetParam(), path, db::READ).get()), records);
+}
+
+TEST_P(DatabaseTest, GoesThroughTheKeysInTheirOrder) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"10", "x"}, {"2", "y"}, {"1", "z"}});
+  unique_ptr<db::DB> db = Open(GetParam(), path, db::READ);
+  unique_ptr<db::Cursor> cursor(db->NewCursor());
+  string keys;
+  for (; cursor->valid(); cursor->Next()) keys += cursor->key() + " ";
+  EXPECT_EQ(keys, "1 10 2 ");
+  cursor->SeekToFirst();
+  EXPECT_EQ(cursor->value(), "z");
+  cursor->SeekTo("11");
+  EXPECT_EQ(cursor->key(), "2");
+  cursor->SeekTo("3");
+  EXPECT_FALSE(cursor->valid());
+  cursor->SeekTo("");
+  EXPECT_EQ(cursor->key(), "1");
+}
+
+TEST_P(DatabaseTest, KeepsNothingOfATransactionThatIsNotCommitted) {
+  const string path = NewFileName();
+  unique_ptr<db::DB> db = Open(GetParam(), path, db::NEW);
+  { unique_ptr<db::Transaction>(db->NewTransaction())->Put("a", "1"); }
+  EXPECT_TRUE(ReadAll(db.get()).empty());
+}
+
+TEST_P(DatabaseTest, AddsToADatabaseThatIsThere) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"a", "1"}});
+  unique_ptr<db::DB> db = Open(GetParam(), path, db::WRITE);
+  unique_ptr<db::Transaction> transaction(db->NewTransaction());
+  transaction->Put("b", "2");
+  transaction->Commit();
+  EXPECT_EQ(ReadAll(db.get()).size(), 2u);
+}
+
+TEST_P(DatabaseTest, GrowsAsNeeded) {
+  const string path = NewFileName();
+  unique_ptr<db::DB> db = Open(GetParam(), path, db::NEW);
+  const string megabyte(1 << 20, 'x');
+  for (int commit = 0; commit < 2; ++commit) {
+    unique_ptr<db::Transaction> transaction(db->NewTransaction());
+    for (int i = 0; i < 20; ++i) transaction->Put(Join(commit, "-", i), megabyte);
+    transaction->Commit();
+  }
+  EXPECT_EQ(ReadAll(db.get()).size(), 40u);
+}
+
+TEST_P(DatabaseTest, IsReadSeveralTimesAtOnce) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"a", "1"}, {"b", "2"}});
+  unique_ptr<db::DB> first = Open(GetParam(), path, db::READ);
+  unique_ptr<db::DB> second =
+      Open(GetParam(), path + "/../" + path.substr(path.rfind('/') + 1), db::READ);
+  unique_ptr<db::Cursor> a(first->NewCursor()), b(second->NewCursor());
+  a->Next();
+  first.reset();
+  EXPECT_EQ(a->key(), "b");
+  EXPECT_EQ(b->key(), "a");
+}
+
+TEST_P(DatabaseTest, RefusesToReplaceOne) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"a", "1"}});
+  const string error = OpenError(GetParam(), path, db::NEW);
+  ExpectContains(error, path);
+  ExpectContains(error, "remove");
+}
+
+TEST_P(DatabaseTest, SaysThatThereIsNone) {
+  const string path = NewFileName();
+  const string error = OpenError(GetParam(), path, db::READ);
+  ExpectContains(error, path);
+  ExpectContains(error, "there is no such folder");
+  ExpectContains(OpenError(GetParam(), NewFile("text"), db::READ), "it is a file");
+}
+
+TEST(DatabaseBackendTest, NamesTheKnownOnes) {
+  const string error = ErrorOf([] { unique_ptr<db::DB>(db::GetDB("sqlite")); });
+  ExpectContains(error, "sqlite");
+  ExpectContains(error, "lmdb and leveldb");
+}
+
+#if defined(USE_LMDB) && defined(USE_LEVELDB)
+TEST(DatabaseBackendTest, SaysWhenItIsTheOther) {
+  const string lmdb = NewFileName(), leveldb = NewFileName();
+  Write("lmdb", lmdb, {{"a", "1"}});
+  Write("leveldb", leveldb, {{"a", "1"}});
+  ExpectContains(OpenError("leveldb", lmdb, db::READ), "say backend LMDB");
+  ExpectContains(OpenError("lmdb", leveldb, db::READ), "say backend LEVELDB");
+}
+#endif
+
+#ifdef USE_LMDB
+
+TEST(LMDBTest, RefusesATruncatedFile) {
+  const string path = NewFileName();
+  Write("lmdb", path, {{"a", string(100000, 'x')}});
+  const string file = path + "/data.mdb";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 50000);
+  ExpectContains(OpenError("lmdb", path, db::READ), "truncated");
+}
+
+TEST(LMDBTest, RefusesAFileThatIsNoDatabase) {
+  const string path = NewFileName();
+  std::filesystem::create_directory(path);
+  std::ofstream(path + "/data.mdb") << string(10000, 'x');
+  ExpectContains(OpenError("lmdb", path, db::READ), path);
+}
+
+TEST(LMDBTest, NamesAKeyThatIsTooLong) {
+  const string path = NewFileName(), key(600, 'k');
+  ExpectContains(ErrorOf([&] { Write("lmdb", path, {{key, "1"}}); }), key);
+}
+
+// A folder in which this process, as somebody without rights, can write nothing.
+TEST(LMDBTest, IsReadWhereNothingCanBeWritten) {
+  const string path = NewFileName();
+  Write("lmdb", path, {{"a", "1"}});
+  std::filesystem::remove(path + "/lock.mdb");
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(path).parent_path();
+  for (const fs::path& open : {folder, folder.parent_path()}) {
+    fs::permissions(open, fs::perms(0755));
+  }
+  fs::permissions(path + "/data.mdb", fs::perms(0444));
+  fs::permissions(path, fs::perms(0555));
+  const bool root = geteuid() == 0;
+  if (root) {
+    ASSERT_EQ(seteuid(65534), 0);
+  }
+  map<string, string> records;
+  const string error = ErrorOf([&] { records = ReadAll(Open("lmdb", path, db::READ).get()); });
+  if (root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  fs::permissions(path, fs::perms(0755));
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(records, (map<string, string>{{"a", "1"}}));
+  EXPECT_FALSE(fs::exists(path + "/lock.mdb"));
+}
+
+#endif  // USE_LMDB
+
+}  // namespace
+}  // namespace caffe

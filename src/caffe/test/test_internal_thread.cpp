@@ -1,0 +1,104 @@
+#include "caffe/internal_thread.hpp"
+
+#include <gtest/gtest.h>
+
+#include "caffe/context.hpp"
+#include "caffe/util/blocking_queue.hpp"
+#include "caffe/util/math_functions.hpp"
+
+namespace caffe {
+namespace {
+
+/// Reports what its thread finds, then waits until it is stopped.
+class Reporter : public InternalThread {
+ public:
+  ~Reporter() override { StopInternalThread(); }
+
+  struct Report {
+    Context::Settings settings;
+    vector<unsigned int> draws;
+  };
+  BlockingQueue<Report> reports;
+  std::atomic<int> ended{0};
+
+ protected:
+  void InternalThreadEntry() override {
+    Report report{Context::Current().settings(), {}};
+    for (int i = 0; i < 3; ++i) report.draws.push_back(caffe_rng_rand());
+    reports.push(report);
+    while (!must_stop()) std::this_thread::yield();
+    ++ended;
+  }
+};
+
+class Waiter : public InternalThread {
+ public:
+  ~Waiter() override { StopInternalThread(); }
+  BlockingQueue<int> never;
+  BlockingQueue<int> started;
+
+ protected:
+  void InternalThreadEntry() override {
+    started.push(1);
+    never.pop();
+  }
+};
+
+TEST(InternalThreadTest, StartsAndStops) {
+  Reporter thread;
+  EXPECT_FALSE(thread.is_started());
+  thread.StartInternalThread();
+  EXPECT_TRUE(thread.is_started());
+  thread.StopInternalThread();
+  EXPECT_FALSE(thread.is_started());
+  thread.StopInternalThread();
+  EXPECT_EQ(thread.ended, 1);
+  thread.StartInternalThread();
+  thread.StopInternalThread();
+  EXPECT_EQ(thread.ended, 2);
+}
+
+TEST(InternalThreadTest, StopsWhileItWaits) {
+  Waiter thread;
+  thread.StartInternalThread();
+  thread.started.pop();
+  thread.StopInternalThread();
+  EXPECT_FALSE(thread.is_started());
+}
+
+TEST(InternalThreadTest, IsSeededByOneDrawOfItsParent) {
+  vector<unsigned int> draws[2];
+  unsigned int after[2];
+  for (int i = 0; i < 2; ++i) {
+    Caffe::set_random_seed(1701);
+    Reporter thread;
+    thread.StartInternalThread();
+    draws[i] = thread.reports.pop().draws;
+    after[i] = caffe_rng_rand();
+  }
+  EXPECT_EQ(draws[0], draws[1]);
+  EXPECT_EQ(after[0], after[1]);
+  // The parent's second number follows its first, which was the seed.
+  Caffe::set_random_seed(1701);
+  const unsigned int seed = caffe_rng_rand();
+  EXPECT_EQ(caffe_rng_rand(), after[0]);
+  Caffe::set_random_seed(seed);
+  EXPECT_EQ(caffe_rng_rand(), draws[0][0]);
+}
+
+TEST(InternalThreadTest, InheritsTheSettings) {
+  const Context::Settings before = Context::Current().settings();
+  Context::Settings settings = before;
+  settings.solver_count = 4;
+  settings.solver_rank = 2;
+  Context::Current().set_settings(settings);
+  Reporter thread;
+  thread.StartInternalThread();
+  const Context::Settings found = thread.reports.pop().settings;
+  Context::Current().set_settings(before);
+  EXPECT_EQ(found.solver_count, 4);
+  EXPECT_EQ(found.solver_rank, 2);
+}
+
+}  // namespace
+}  // namespace caffe
