@@ -2,6 +2,8 @@
 
 #include "caffe/util/db_leveldb.hpp"
 
+#include <filesystem>
+
 #include "shared_databases.hpp"
 
 namespace caffe {
@@ -15,6 +17,12 @@ std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
   options.max_open_files = 100;
   options.error_if_exists = mode == NEW;
   options.create_if_missing = mode != READ;
+  // LevelDB makes a folder even when it is only to read one.
+  if (mode == READ) {
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(source, ignored);
+    Require(folder, source, ": this LevelDB cannot be opened", OtherKindHint(source, "leveldb"));
+  }
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, source, &db);
   Require(status.ok(), source, ": this LevelDB cannot be opened: ", status.ToString(),

@@ -39,7 +39,8 @@ void RequireWholeFile(MDB_env* env, const string& source) {
   Check(mdb_env_info(env, &info), source, "tell its size");
   Check(mdb_env_stat(env, &stat), source, "tell its size");
   Check(mdb_env_get_fd(env, &file), source, "tell its size");
-  Require(fstat(file, &file_stat) == 0, source, ": ", std::strerror(errno));
+  const bool known = fstat(file, &file_stat) == 0;
+  Require(known, source, ": ", std::strerror(errno));
   const size_t needed = (info.me_last_pgno + 1) * stat.ms_psize;
   const size_t found = static_cast<size_t>(file_stat.st_size);
   Require(found >= needed, source, "/data.mdb is truncated: it has ", found, " bytes and needs ",
@@ -137,8 +138,8 @@ void LMDB::Open(const string& source, Mode mode) {
   Close();
   source_ = source;
   if (mode == NEW) {
-    Require(mkdir(source.c_str(), 0755) == 0, source,
-            ": the database cannot be made: ", std::strerror(errno),
+    const bool made = mkdir(source.c_str(), 0755) == 0;
+    Require(made, source, ": the database cannot be made: ", std::strerror(errno),
             errno == EEXIST ? " (remove it first)" : "");
   }
   if (mode == READ) {

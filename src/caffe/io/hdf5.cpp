@@ -223,7 +223,8 @@ void Hdf5Handle::Close() {
 
 Hdf5Handle Hdf5Handle::OpenFile(const std::string& file) {
   const Silence silence;
-  Require(access(file.c_str(), R_OK) == 0, file, ": ", std::strerror(errno));
+  const bool readable = access(file.c_str(), R_OK) == 0;
+  Require(readable, file, ": ", std::strerror(errno));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   Require(id >= 0, file, ": cannot be opened as an HDF5 file: it is of another kind, or damaged");
   return Hdf5Handle(id, Kind::FILE, file);
@@ -266,7 +267,8 @@ void WriteHdf5File(const std::string& file, const std::function<void(const Hdf5H
     const int reason = errno;
     if (descriptor >= 0) close(descriptor);
     Require(synced, aside, ": ", std::strerror(reason));
-    Require(std::rename(aside.c_str(), file.c_str()) == 0, file, ": ", std::strerror(errno));
+    const bool renamed = std::rename(aside.c_str(), file.c_str()) == 0;
+    Require(renamed, file, ": ", std::strerror(errno));
   } catch (...) {
     std::remove(aside.c_str());
     throw;

@@ -54,7 +54,8 @@ constexpr Signature kSignatures[] = {
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   const Descriptor file(path);
   struct stat status;
-  Require(fstat(file.get(), &status) == 0, path, ": cannot be read (", std::strerror(errno), ")");
+  const bool known = fstat(file.get(), &status) == 0;
+  Require(known, path, ": cannot be read (", std::strerror(errno), ")");
   Require(!S_ISDIR(status.st_mode), path, ": is a directory; name a file");
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     size_ = static_cast<size_t>(status.st_size);
