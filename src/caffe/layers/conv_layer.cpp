@@ -57,7 +57,7 @@ template <typename Dtype>
 struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
   struct Primitive {
-    std::unique_ptr<onednn::Convolution> convolution;
+    std::unique_ptr<onednn::LinearMap> convolution;
     kernels::ConvolutionShape shape;  // what it was made for
     int num = -1;
     PointwiseActivation activation;
@@ -132,7 +132,7 @@ template <typename Dtype>
 bool ConvolutionLayer<Dtype>::BackwardOneDnn(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
-  onednn::Convolution* convolution = onednn_->alone.convolution.get();
+  onednn::LinearMap* convolution = onednn_->alone.convolution.get();
   if (!convolution || !this->UsesOneDnn() || this->backward_type() != ElementType::FLOAT ||
       onednn_->alone.num != this->num_ || !SameShape(onednn_->alone.shape, this->shape_) ||
       this->phase_ != TRAIN) {
