@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe/as_stored.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 
@@ -21,6 +22,8 @@ bool Layout::operator==(const Layout& other) const {
 }
 
 namespace {
+
+std::atomic<uint64_t> layout_changes{0};
 
 /// Copies between a plain matrix of `rows` channels by `columns` positions and a packed one in
 /// which the channels of a position lie together, `block` of them.
@@ -44,6 +47,7 @@ void CopyBlock(size_t rows, size_t columns, size_t block, Bits* plain, Bits* pac
 
 template <bool to_packed, typename Bits>
 void CopyLayout(const Layout& layout, Bits* plain, Bits* packed) {
+  ++layout_changes;
   // Channels-last is one block for all channels, cut here so that threads have something to share.
   const bool last = layout.kind == Layout::CHANNELS_LAST;
   const size_t stride = last ? layout.channels : layout.block;
@@ -92,6 +96,8 @@ void DispatchBits(size_t element_size, Function&& f) {
 }
 
 }  // namespace
+
+uint64_t LayoutChanges() { return layout_changes; }
 
 Tensor::Tensor(size_t count, ElementType storage)
     : count_(count), capacity_(count), storage_(storage) {}

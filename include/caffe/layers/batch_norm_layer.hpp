@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/layers/channel_normalization.hpp"
 
@@ -49,6 +50,17 @@ class BatchNormLayer : public Layer<Dtype> {
 
   ChannelNormalization<Dtype> normalization_;
   std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
+
+  // Engines ONEDNN and REFERENCE (batch_norm_engines.cpp). False: neither computes.
+  struct Engines;
+  bool ForwardByEngine(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+  bool BackwardByEngine(const Blob<Dtype>& top, const vector<bool>& propagate_down,
+                        Blob<Dtype>* bottom);
+  void ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+  bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<Engines> engines_;
 };
 
 }  // namespace caffe

@@ -107,7 +107,7 @@ void BatchNormLayer<Dtype>::UpdateGlobalStatistics(const vector<double>& mean,
 
 template <typename Dtype>
 bool BatchNormLayer<Dtype>::DescribePointwise(Pointwise* description) {
-  if (!use_global_stats_ || this->phase_ != TEST) return false;
+  if (!use_global_stats_ || this->phase_ != TEST || engine_ == Engine::REFERENCE) return false;
   vector<double> mean(channels_), variance(channels_);
   GlobalStatistics(&mean, &variance);
   description->scale.resize(channels_);
@@ -136,6 +136,7 @@ int BatchNormLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
+  if (ForwardByEngine(*bottom[0], top[0])) return;
   Pointwise pointwise;
   if (this->forward_type() == ElementType::FLOAT && bottom[0]->num_axes() > 1 &&
       DescribePointwise(&pointwise)) {
@@ -160,6 +161,7 @@ template <typename Dtype>
 void BatchNormLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
                                          const vector<Blob<Dtype>*>& bottom) {
+  if (BackwardByEngine(*top[0], propagate_down, bottom[0])) return;
   if (use_global_stats_) {
     vector<double> mean(channels_), variance(channels_);
     GlobalStatistics(&mean, &variance);

@@ -34,7 +34,7 @@ struct Function {
 };
 
 /// oneDNN's name of f.
-std::optional<Function> NameOf(const kernels::Activation& f) {
+std::optional<Function> NameOf(const kernels::Activation& f, bool training) {
   using Kind = kernels::Activation;
   const float a = static_cast<float>(f.a), b = static_cast<float>(f.b);
   switch (f.kind) {
@@ -44,7 +44,7 @@ std::optional<Function> NameOf(const kernels::Activation& f) {
       if (f.c == 1) return Function{Algorithm::eltwise_linear, b, a};
       break;
     case Kind::EXPONENTIAL:
-      if (a == 1 && b == 1) return Function{Algorithm::eltwise_exp};
+      if (a == 1 && b == 1) return Function{Algorithm::eltwise_exp_use_dst_for_bwd};
       break;
     case Kind::SIGMOID:
       return Function{Algorithm::eltwise_logistic_use_dst_for_bwd};
@@ -53,14 +53,15 @@ std::optional<Function> NameOf(const kernels::Activation& f) {
     case Kind::SOFTPLUS:
       return Function{Algorithm::eltwise_soft_relu, 1};
     case Kind::ELU:
-      if (b == 1) return Function{Algorithm::eltwise_elu, a};
+      if (b == 1 && a > 0) return Function{Algorithm::eltwise_elu_use_dst_for_bwd, a};
       break;
     case Kind::SWISH:
       return Function{Algorithm::eltwise_swish, a};
     case Kind::CLIP:
       return Function{Algorithm::eltwise_clip, a, b};
     case Kind::CLIPPED_RELU:
-      if (b == 0) return Function{Algorithm::eltwise_clip, 0, a};
+      // The gradient may have to be computed from y, where oneDNN takes the bound for an inside.
+      if (b == 0 && !training) return Function{Algorithm::eltwise_clip, 0, a};
       break;
     case Kind::LOGARITHM:
     case Kind::THRESHOLD:
@@ -92,10 +93,9 @@ std::unique_ptr<Activation> MakeFunction(const Function& f, bool from_output, si
 
 std::unique_ptr<Activation> Activation::Make(const kernels::Activation& f, size_t count,
                                              const Layout& layout, bool training) {
-  const std::optional<Function> function = NameOf(f);
+  const std::optional<Function> function = NameOf(f, training);
   if (!function || count == 0) return nullptr;
-  const bool from_output = function->algorithm == Algorithm::eltwise_logistic_use_dst_for_bwd ||
-                           function->algorithm == Algorithm::eltwise_tanh_use_dst_for_bwd;
+  const bool from_output = f.GradientArgument() == kernels::Activation::Argument::OUTPUT;
   return MakeFunction(*function, from_output, count, layout, training);
 }
 

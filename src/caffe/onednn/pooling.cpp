@@ -42,6 +42,7 @@ std::unique_ptr<Pooling> Pooling::Make(const kernels::PoolingShape& s, int num, 
   const int bottom = Beyond(s.height, s.pooled_height, s.kernel_h, s.stride_h, s.pad_h);
   const int right = Beyond(s.width, s.pooled_width, s.kernel_w, s.stride_w, s.pad_w);
   if (mean && (bottom > s.pad_h || right > s.pad_w)) return nullptr;
+  if (bottom >= s.kernel_h || right >= s.kernel_w) return nullptr;  // a window without elements
   return MakeOrNull([&]() -> std::unique_ptr<Pooling> {
     std::unique_ptr<PoolingPrimitive> pooling(new PoolingPrimitive);
     Layout target = source;
