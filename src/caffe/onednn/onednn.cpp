@@ -335,6 +335,16 @@ void Convolution::SetWeights(const float* weights) {
   CpuStream().wait();
 }
 
+std::function<void(void*)> Convolution::UnpackWeights() const {
+  const memory packed = state_->packed;
+  const memory::desc desc = Plain(state_->weights_dims);
+  return [packed, desc](void* weights) {
+    memory from = packed, to = Wrap(desc, weights);
+    Reorder(packed.get_desc(), desc).execute(CpuStream(), from, to);
+    CpuStream().wait();
+  };
+}
+
 void Convolution::Forward(const float* x, const float* bias, float* y) {
   State& s = *state_;
   if (s.packed.get(true)) return s.Run(s.packed, x, bias, y);
@@ -466,6 +476,7 @@ const Layout& Convolution::data_target() const { Absent(); }
 const Layout& Convolution::weights_source() const { Absent(); }
 const Layout& Convolution::weights_target() const { Absent(); }
 void Convolution::SetWeights(const float*) { Absent(); }
+std::function<void(void*)> Convolution::UnpackWeights() const { Absent(); }
 void Convolution::Forward(const float*, const float*, float*) { Absent(); }
 void Convolution::BackwardData(const float*, const float*, float*) { Absent(); }
 void Convolution::BackwardWeights(const float*, const float*, float*, float*) { Absent(); }

@@ -2,6 +2,7 @@
 #define CAFFE_ONEDNN_ONEDNN_HPP_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,9 @@ class Convolution {
   /// they are until the last Forward with them.
   void SetWeights(const float* weights);
   void Forward(const float* x, const float* bias, float* y);
+  /// Writes the weights of the latest SetWeights, as Caffe stores them, wherever asked to; may outlive
+  /// this object. Not in training.
+  std::function<void(void*)> UnpackWeights() const;
 
   /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
   const Layout& data_target() const;
