@@ -1,4 +1,5 @@
 // The border between Python and C++ computing: locks, the GIL, the mode of threads.
+#include <algorithm>
 #include <atomic>
 
 #include "caffe/context.hpp"
@@ -36,8 +37,11 @@ void UseProcessMode() {
   context.Inherit(settings);
 }
 
-// Nobody waits for a net while holding the GIL: the thread that has the net may need it.
+// Nobody waits for a net while holding the GIL: the thread that has the net may need it. All
+// threads take several nets in the same order.
 ComputeScope::ComputeScope(std::vector<NetHandle*> nets) : nets_(std::move(nets)) {
+  std::sort(nets_.begin(), nets_.end());
+  nets_.erase(std::unique(nets_.begin(), nets_.end()), nets_.end());
   for (NetHandle* net : nets_) {
     std::unique_lock<std::recursive_mutex> lock(net->mutex, std::try_to_lock);
     if (!lock) {

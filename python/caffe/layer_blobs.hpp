@@ -40,8 +40,7 @@ class LayerBlobs {
   }
   py::object Slice(const py::slice& slice) const { return List().attr("__getitem__")(slice); }
   void Add(const py::args& extents) const {
-    std::vector<int> shape;
-    for (const py::handle extent : extents) shape.push_back(extent.cast<int>());
+    const std::vector<int> shape = ExtentsOf(extents);
     layer_->Visit([&](auto& layer) {
       using Dtype = DtypeOf<std::decay_t<decltype(layer)>>;
       layer.blobs().emplace_back(new Blob<Dtype>(shape));

@@ -52,6 +52,21 @@ ElementType ElementTypeOf(const py::object& dtype) {
                        py::str(wanted).cast<std::string>());
 }
 
+std::vector<int> ExtentsOf(const py::args& args) {
+  const bool sequence =
+      args.size() == 1 && (py::isinstance<py::tuple>(args[0]) || py::isinstance<py::list>(args[0]));
+  const py::sequence extents = sequence ? py::sequence(args[0]) : py::sequence(args);
+  std::vector<int> shape;
+  for (const py::handle extent : extents) {
+    if (!PyIndex_Check(extent.ptr())) {
+      throw py::type_error("a blob's extents are whole numbers, not " +
+                           py::repr(extent).cast<std::string>());
+    }
+    shape.push_back(extent.cast<int>());
+  }
+  return shape;
+}
+
 ViewState::~ViewState() {
   const std::shared_ptr<ViewGroup> alive = group.lock();
   if (alive && !handed_out_before) alive->Release(blob, diff, memory, type);
@@ -152,18 +167,6 @@ std::string Describe(const BlobRef& blob) {
               ", stored as ", Name(blob.tensor(false).storage_type()), ">");
 }
 
-void ReshapeBlob(BlobRef& blob, const py::args& extents) {
-  std::vector<int> shape;
-  for (const py::handle extent : extents) {
-    if (!PyIndex_Check(extent.ptr())) {
-      throw py::type_error("Blob.reshape takes the extents of the axes, whole numbers, not " +
-                           py::repr(extent).cast<std::string>());
-    }
-    shape.push_back(extent.cast<int>());
-  }
-  blob.Reshape(shape);
-}
-
 }  // namespace
 
 void BindBlob(py::module_& module) {
@@ -225,10 +228,12 @@ void BindBlob(py::module_& module) {
       .def_property_readonly(
           "width", [](BlobRef& blob) { return blob.LegacyShape(3); },
           "shape[3] of at most 4 axes; 1 if missing.")
-      .def("reshape", &ReshapeBlob,
-           "reshape(*extents): changes the shape. Net.reshape() then carries an input's new shape "
-           "to\n"
-           "the other blobs.")
+      .def(
+          "reshape",
+          [](BlobRef& blob, const py::args& extents) { blob.Reshape(ExtentsOf(extents)); },
+          "reshape(*extents): changes the shape. Net.reshape() then carries an input's new shape "
+          "to\n"
+          "the other blobs.")
       .def("__repr__", &Describe);
 }
 

@@ -133,6 +133,10 @@ struct ViewBuffer {
 /// The ElementType of what numpy.dtype() takes; throws TypeError for types that blobs do not have.
 ElementType ElementTypeOf(const py::object& dtype);
 
+/// The extents of a shape, given one by one or as one sequence. Throws TypeError for what is no
+/// whole number.
+std::vector<int> ExtentsOf(const py::args& args);
+
 void BindBlob(py::module_& module);
 
 }  // namespace pycaffe
