@@ -40,7 +40,7 @@ if(NOT BUILD_python STREQUAL "OFF")
   endif()
   if(python_found)
     set(Python_EXECUTABLE ${python_found})
-    find_package(Python 3.9 COMPONENTS Interpreter Development.Module)
+    find_package(Python 3.9 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.Embed)
   endif()
   if(Python_Development.Module_FOUND)
     execute_process(COMMAND ${Python_EXECUTABLE} -c "import pybind11; print(pybind11.get_include())"
@@ -83,4 +83,19 @@ if(HAVE_PYTHON)
   target_compile_definitions(pycaffe PRIVATE CAFFE_VERSION="${PROJECT_VERSION}")
   target_compile_options(pycaffe PRIVATE ${caffe_warnings})
   target_link_libraries(pycaffe PRIVATE caffe)
+
+  # Python layers in programs that are not Python: needs a libcaffe that both use, and libpython.
+  if(BUILD_SHARED_LIBS AND Python_Development.Embed_FOUND)
+    add_library(caffe_python MODULE ${PROJECT_SOURCE_DIR}/python/plugin/python_plugin.cpp)
+    set_target_properties(caffe_python PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+      CXX_VISIBILITY_PRESET hidden)
+    target_include_directories(caffe_python SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
+    target_include_directories(caffe_python PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(caffe_python PRIVATE
+      CAFFE_PYTHON_EXECUTABLE="${Python_EXECUTABLE}")
+    target_compile_options(caffe_python PRIVATE ${caffe_warnings})
+    target_link_libraries(caffe_python PRIVATE Python::Python)
+    add_dependencies(caffe_python pycaffe)
+  endif()
 endif()
