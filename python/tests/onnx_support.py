@@ -19,8 +19,8 @@ onnxruntime = pytest.importorskip("onnxruntime",
 
 from google.protobuf import text_format  # noqa: E402
 
-from caffe.onnx import Options, export_net  # noqa: E402
-from caffe.onnx.checking import run_model  # noqa: E402
+from caffe.onnx import Options, export, export_net  # noqa: E402
+from caffe.onnx.checking import pycaffe, run_model  # noqa: E402
 from caffe.onnx.reading import filter_net  # noqa: E402
 from caffe.onnx.upgrade import upgrade  # noqa: E402
 from caffe.proto import caffe_pb2  # noqa: E402
@@ -128,3 +128,66 @@ def files(folder: str, pattern: str) -> List[str]:
 
 def names(paths: Iterable[str]) -> List[str]:
     return [os.path.relpath(path, DATA) for path in paths]
+
+
+class CaffeNet:
+    """A net in pycaffe with random parameters, and the same one for the exporter."""
+
+    def __init__(self, text: str, folder: Any, seed: int = 1) -> None:
+        caffe = pytest.importorskip("caffe")
+        if pycaffe() is None:
+            pytest.skip("the compiled module caffe._caffe is not built: nothing to compare with")
+        caffe.set_mode_cpu()
+        self.generator = np.random.default_rng(seed)
+        path, self.weights = str(folder / "net.prototxt"), str(folder / "net.caffemodel")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.path = path
+        self.net = caffe.Net(path, caffe.TEST)
+        types = {layer.name: layer.type for layer in parse(text).layer}
+        for name, blobs in self.net.params.items():
+            for i, blob in enumerate(blobs):
+                blob.data[...] = self._parameter(types[name], i, blob.data.shape)
+        self.net.save(self.weights)
+
+    def _parameter(self, type_: str, i: int, shape: Sequence[int]) -> np.ndarray:
+        """Numbers around 0; positive where they are variances or factors of statistics."""
+        values = self.generator.uniform(-1, 1, shape)
+        if type_ == "BatchNorm" and i == 2:
+            return np.full(shape, 2.0)
+        if (type_ == "BatchNorm" and i == 1) or (type_ == "BN" and i == 3):
+            return 0.5 + np.abs(values)
+        fan = max(1, int(np.prod(shape)) // max(1, shape[0])) if i == 0 and len(shape) > 1 else 1
+        return values * np.sqrt(3 / fan)
+
+    def random(self, shape: Sequence[int]) -> np.ndarray:
+        return self.generator.uniform(-1, 1, shape).astype(np.float32)
+
+    def forward(self, inputs: Dict[str, np.ndarray]) -> Dict[str, np.ndarray]:
+        for name, values in inputs.items():
+            self.net.blobs[name].reshape(*values.shape)
+        self.net.reshape()
+        for name, values in inputs.items():
+            self.net.blobs[name].data[...] = values
+        return {name: np.array(values) for name, values in self.net.forward().items()}
+
+    def exported(self, inputs: Dict[str, np.ndarray], **options: Any) -> Dict[str, np.ndarray]:
+        """What onnxruntime computes for the same net, weights and inputs."""
+        model = export(self.path, self.weights, Options(**options)).model
+        known = {info.name: info.type.tensor_type.elem_type for info in model.graph.input}
+        return run_model(model, {name: values.astype(np.float16 if known[name] == 10 else np.float32)
+                                 for name, values in inputs.items() if name in known})
+
+    def check(self, inputs: Dict[str, np.ndarray], relative: float = 1e-4, **options: Any) -> None:
+        """Asserts that both agree in each output of the exported net."""
+        expected = self.forward(inputs)
+        actual = self.exported(inputs, **options)
+        assert set(actual) == set(expected) - set(inputs)  # an unread input is an output in Caffe
+        for name, values in actual.items():
+            assert_close(values.astype(np.float32), expected[name], relative, name)
+
+
+def input_text(name: str, shape: Sequence[int]) -> str:
+    dims = " ".join(f"dim: {extent}" for extent in shape)
+    return (f"layer {{ name: '{name}' type: 'Input' top: '{name}' "
+            f"input_param {{ shape {{ {dims} }} }} }}\n")

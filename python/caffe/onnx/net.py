@@ -146,7 +146,7 @@ class NetExporter:
         """The blobs that nobody reads, under their own names."""
         inputs = {value.name for value in self._graph.inputs}
         outputs = [self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)
-                   if self._blobs.values[name].name not in inputs]
+                   if name not in inputs]
         if not outputs:
             raise ExportError(f"net '{self._net.name}': has no outputs")
         return outputs
