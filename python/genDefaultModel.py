@@ -108,14 +108,17 @@ def _compare(arguments: argparse.Namespace) -> None:
                "and compares their outputs")
         print(f"The nets were not run: {why}")
         return
+    files = [name for name in arguments.inputs.split(",") if name]
     try:
         old = comparison.load(caffe, arguments.input, arguments.model)
+        outputs = comparison.run(old, files, arguments.seed)
+    except MigrationError:
+        raise
     except Exception as error:  # custom layers, or data that is elsewhere
         print(f"The nets were not run: {error}")
         return
     new = comparison.load(caffe, arguments.prototxt, arguments.output)
-    files = [name for name in arguments.inputs.split(",") if name]
-    for difference in comparison.compare(old, new, files, arguments.seed):
+    for difference in comparison.compare(old, outputs, new):
         print(difference)
 
 

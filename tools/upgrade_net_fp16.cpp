@@ -31,7 +31,6 @@ namespace {
 
 using caffe::AtomicFile;
 using caffe::ElementType;
-using caffe::Error;
 using caffe::Net;
 using caffe::Require;
 using std::string;
@@ -122,31 +121,46 @@ void PrintSizes() {
             << PrototxtToWrite() << ": the net definition" << std::endl;
 }
 
-void PrintDifferences(Net<float>* old_net, Net<float>* new_net) {
-  for (const caffe::OutputDifference& output : caffe::CompareNets(old_net, new_net)) {
-    std::cout << "output '" << output.blob << "': largest difference " << output.largest_difference
-              << " (largest value " << output.largest_value << ")";
-    if (output.not_finite > 0) {
-      std::cout << ", " << output.not_finite << " values became NaN or infinite";
-    }
-    std::cout << std::endl;
+void Print(const caffe::OutputDifference& output) {
+  std::cout << "output '" << output.blob << "': ";
+  if (!output.shapes.empty()) {
+    std::cout << "not compared, its shapes are " << output.shapes << std::endl;
+    return;
   }
+  std::cout << "largest difference " << output.largest_difference << " (largest value "
+            << output.largest_value << ")";
+  if (output.not_finite > 0) {
+    std::cout << ", " << output.not_finite << " values became NaN or infinite";
+  }
+  std::cout << std::endl;
+}
+
+/// Runs the old net; "" if that worked, else why not (data that is missing, inputs that are no
+/// numbers between -1 and 1).
+string RunOld(Net<float>* net) {
+  if (FLAGS_inputs.empty()) {
+    caffe::FillInputs(static_cast<uint32_t>(FLAGS_seed), net);
+  } else {
+    caffe::FillInputs(SplitAtCommas(FLAGS_inputs), net);
+  }
+  try {
+    net->Forward();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
 }
 
 void RunBoth(Net<float>* old_net) {
-  string why_not;
+  string why_not = RunOld(old_net);
+  if (!why_not.empty()) {
+    std::cout << "The nets were not run: " << why_not << std::endl;
+    return;
+  }
   const std::unique_ptr<Net<float>> new_net = LoadNet(PrototxtToWrite(), FLAGS_output, &why_not);
   Require(new_net != nullptr, why_not);
-  try {
-    if (FLAGS_inputs.empty()) {
-      caffe::FillInputs(static_cast<uint32_t>(FLAGS_seed), old_net);
-    } else {
-      caffe::FillInputs(SplitAtCommas(FLAGS_inputs), old_net);
-    }
-    PrintDifferences(old_net, new_net.get());
-  } catch (Error& error) {
-    error.AddContext("both files are written, but running the nets failed");
-    throw;
+  for (const caffe::OutputDifference& output : caffe::CompareNets(old_net, new_net.get())) {
+    Print(output);
   }
 }
 

@@ -137,7 +137,7 @@ class BatchNormPlan:
             return
         for old in named(params[0].fields, "scale_bias"):
             edits.remove(old)
-        edits.insert(params[0].value_begin, " scale_bias: true")
+        edits.insert_first(params[0], "scale_bias: true")
 
     def edit_weights(self, layers: List[ModelLayer]) -> None:
         """Changes the layers' blobs; raises MigrationError for blobs that are no normalization's."""

@@ -1,5 +1,5 @@
 """Runs the old net and the new one through the compiled package, where there is one."""
-from typing import List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,11 @@ class OutputDifference(NamedTuple):
     largest_difference: float  # of values that are finite in both
     largest_value: float       # magnitude in the first net
     not_finite: int            # NaN or infinite in the second net and not in the first
+    shapes: str = ""           # both where they differ, as those of detections may
 
     def __str__(self) -> str:
+        if self.shapes:
+            return f"output '{self.blob}': not compared, its shapes are {self.shapes}"
         text = (f"output '{self.blob}': largest difference {self.largest_difference:g} "
                 f"(largest value {self.largest_value:g})")
         if self.not_finite:
@@ -48,8 +51,7 @@ def _fill(net, files: List[str], seed: int) -> None:
 
 def _difference(blob: str, first: np.ndarray, second: np.ndarray) -> OutputDifference:
     if first.shape != second.shape:
-        raise MigrationError(f"output '{blob}' has the shape {first.shape} in one net and "
-                             f"{second.shape} in the other")
+        return OutputDifference(blob, 0, 0, 0, f"{first.shape} and {second.shape}")
     first, second = first.astype(np.float64), second.astype(np.float64)
     counted = np.isfinite(first)
     both = counted & np.isfinite(second)
@@ -63,13 +65,16 @@ def load(caffe, prototxt: str, model: str):
     return caffe.Net(prototxt, model, caffe.TEST)
 
 
-def compare(first, second, files: Optional[List[str]] = None, seed: int = 1
-            ) -> List[OutputDifference]:
-    """Gives both nets the same inputs, from .npy files or random, and compares their outputs."""
-    _fill(first, files or [], seed)
+def run(net, files: List[str], seed: int) -> Dict[str, np.ndarray]:
+    """The outputs for inputs from .npy files, one for each input, or random ones."""
+    _fill(net, files, seed)
+    return {blob: np.array(values) for blob, values in net.forward().items()}
+
+
+def compare(first, outputs: Dict[str, np.ndarray], second) -> List[OutputDifference]:
+    """Gives the second net the inputs of the first, and compares its outputs with the first one's."""
     for name in first.inputs:
         second.blobs[name].reshape(*first.blobs[name].data.shape)
         second.blobs[name].data[...] = first.blobs[name].data
-    outputs = {blob: np.array(values) for blob, values in first.forward().items()}
     others = second.forward()
     return [_difference(blob, outputs[blob], np.array(others[blob])) for blob in sorted(outputs)]

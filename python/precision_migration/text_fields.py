@@ -148,6 +148,16 @@ class TextEdits:
         else:
             self.replace(field.begin, field.end if ends_line else after, "")
 
+    def insert_first(self, block: TextField, field: str) -> None:
+        """Writes a field in front of all others of a block, on a line of its own where they have one."""
+        if block.fields:
+            first = block.fields[0].begin
+            line = self._line_begin(first)
+            if skip_blanks(self.text, line) == first:
+                self.insert(line, self.text[line:first] + field + "\n")
+                return
+        self.insert(block.value_begin, " " + field)
+
     def insert_at_head(self, fields: List[TextField], lines: str) -> None:
         """Writes lines in front of the first field, or behind it if that is ``name``."""
         if not fields:

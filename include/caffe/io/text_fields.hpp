@@ -37,6 +37,8 @@ class TextEdits {
   void Replace(size_t begin, size_t end, const std::string& what);
   /// Removes a field, with its line if nothing else is there.
   void Remove(const TextField& field);
+  /// Writes a field in front of all others of a block, on a line of its own where they have one.
+  void InsertFirst(const TextField& block, const std::string& field);
   /// Writes lines (each with its '\n') in front of the first field, or behind it if that is `name`.
   void InsertAtHead(const std::vector<TextField>& fields, const std::string& lines);
 

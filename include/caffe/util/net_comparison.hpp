@@ -15,6 +15,8 @@ struct OutputDifference {
   double largest_difference = 0;  ///< of values that are finite in both
   double largest_value = 0;       ///< magnitude in the first net
   int64_t not_finite = 0;         ///< NaN or infinite in the second net and not in the first
+  /// Both shapes where they differ, as those of detections may; then nothing else is filled in.
+  std::string shapes;
 };
 
 /// Fills the net's inputs with numbers between -1 and 1.
@@ -23,8 +25,8 @@ void FillInputs(uint32_t seed, Net<float>* net);
 /// its array. Throws Error if there are not as many.
 void FillInputs(const std::vector<std::string>& files, Net<float>* net);
 
-/// Gives the second net the first one's inputs, runs both and compares their outputs. Nets without
-/// inputs run on their own data. Throws Error if outputs or shapes differ.
+/// Gives the second net the inputs of the first, which has run, runs it and compares their outputs.
+/// Nets without inputs run on their own data. Throws Error if they have other inputs or outputs.
 std::vector<OutputDifference> CompareNets(Net<float>* first, Net<float>* second);
 
 }  // namespace caffe

@@ -204,7 +204,7 @@ void BatchNormPlan::MergeText(const Change& change, const TextField& norm, const
     return;
   }
   for (const TextField* old : FieldsNamed(params[0]->fields, "scale_bias")) edits->Remove(*old);
-  edits->Insert(params[0]->value_begin, " scale_bias: true");
+  edits->InsertFirst(*params[0], "scale_bias: true");
 }
 
 void BatchNormPlan::SplitText(const Change& change, const std::string& text, const TextField& norm,

@@ -139,6 +139,17 @@ void TextEdits::Remove(const TextField& field) {
   }
 }
 
+void TextEdits::InsertFirst(const TextField& block, const std::string& field) {
+  if (!block.fields.empty()) {
+    const size_t first = block.fields[0].begin;
+    const size_t line = LineBegin(first);
+    if (SkipBlanks(line) == first) {
+      return Insert(line, text_.substr(line, first - line) + field + "\n");
+    }
+  }
+  Insert(block.value_begin, " " + field);
+}
+
 void TextEdits::InsertAtHead(const std::vector<TextField>& fields, const std::string& lines) {
   if (fields.empty()) return Insert(text_.size(), lines);
   const TextField& first = fields[0];
