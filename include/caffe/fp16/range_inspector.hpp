@@ -20,10 +20,10 @@ struct BlobRange {
 
 struct LayerRange {
   std::string name, type;
-  std::vector<std::string> bottoms;   ///< blobs
+  std::vector<std::string> bottoms;  ///< blobs
   std::vector<BlobRange> tops;
   std::vector<BlobRange> parameters;
-  InnerRanges inside;                 ///< see inner_ranges.hpp
+  InnerRanges inside;  ///< see inner_ranges.hpp
 
   /// The largest of `inside`; 0 if nothing is watched.
   double LargestInside() const;

@@ -20,10 +20,11 @@ void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out);
 
 /// The same as JSON: {"batches", "layers": [{"name", "type", "tops": [...], "parameters": [...],
 /// "inside": {...}}], "regions": [...], "overflows_inside": [...]} and, if there is a rewriting,
-/// "rewriting": {"regions", "folded", "float_layers", ...}. Magnitudes are objects {"name", "count",
-/// "largest", "smallest_nonzero", "share_above", "share_subnormal", "share_flushed", "zeros",
-/// "not_finite"}.
-std::string RangesAsJson(const RangeInspector& inspector, const RangeRewriting* rewriting = nullptr);
+/// "rewriting": {"regions", "folded", "float_layers", ...}. Magnitudes are objects {"name",
+/// "count", "largest", "smallest_nonzero", "share_above", "share_subnormal", "share_flushed",
+/// "zeros", "not_finite"}.
+std::string RangesAsJson(const RangeInspector& inspector,
+                         const RangeRewriting* rewriting = nullptr);
 
 /// A picture (SVG): a row for each top with the range of its values, the octaves between which 98 %
 /// of them lie, what is held inside the layer, and FP16's limits.

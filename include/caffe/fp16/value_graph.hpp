@@ -19,9 +19,9 @@ struct ValueGraph {
     std::vector<int> tops;
   };
   struct Value {
-    std::string blob;  ///< the name that the net's file gives it
-    int producer;      ///< index into layers
-    int top;           ///< which of the producer's
+    std::string blob;                          ///< the name that the net's file gives it
+    int producer;                              ///< index into layers
+    int top;                                   ///< which of the producer's
     std::vector<std::pair<int, int>> readers;  ///< index into layers, bottom
     /// The reader that overwrites the blob with its own result, -1 if none does. There is no other
     /// reader then.

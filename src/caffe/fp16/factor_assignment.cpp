@@ -177,8 +177,7 @@ bool FactorAssignment::WeightsFit(int layer) {
     if (std::ldexp(magnitudes.largest(), exponents[i]) > kLargestFloat16) return false;
   }
   if (exponents.empty() || exponents[0] >= 0) return true;
-  return WeightError(layer, 0, exponents[0]) <=
-         std::max(kWeightError, WeightError(layer, 0, 0));
+  return WeightError(layer, 0, exponents[0]) <= std::max(kWeightError, WeightError(layer, 0, 0));
 }
 
 // Makes the step between the layer's bottoms and tops smaller by one; false if it cannot.

@@ -96,9 +96,9 @@ Kind BatchNormKind() {
 // statistics with an eps that no field changes.
 Kind BnKind() {
   return {[](const Layer<float>& layer, int, FactorRule* rule) {
-            const bool statistics = BlobCount(layer) == 2 &&
-                                    layer.layer_param().bn_param().bn_mode() ==
-                                        BNParameter_BnMode_LEARN;
+            const bool statistics =
+                BlobCount(layer) == 2 &&
+                layer.layer_param().bn_param().bn_mode() == BNParameter_BnMode_LEARN;
             if (!statistics) rule->bottoms[0] = FREE;
             rule->tops[0] = FREE;
           },
@@ -150,15 +150,15 @@ Kind ReductionKind() {
 }
 
 Kind EltwiseKind() {
-  return {[](const Layer<float>& layer, int carrier, FactorRule* rule) {
-            if (layer.layer_param().eltwise_param().operation() !=
-                EltwiseParameter_EltwiseOp_PROD) {
-              return AllCarried(layer, carrier, rule);
-            }
-            rule->bottoms[carrier] = CARRIED;
-            rule->tops[0] = CARRIED;
-          },
-          NoBlobs};
+  return {
+      [](const Layer<float>& layer, int carrier, FactorRule* rule) {
+        if (layer.layer_param().eltwise_param().operation() != EltwiseParameter_EltwiseOp_PROD) {
+          return AllCarried(layer, carrier, rule);
+        }
+        rule->bottoms[carrier] = CARRIED;
+        rule->tops[0] = CARRIED;
+      },
+      NoBlobs};
 }
 
 /// The given bottoms and all tops carry factors; bottoms behind them are read for their shapes.
@@ -186,7 +186,9 @@ Kind TopsOnly() {
   return {[](const Layer<float>&, int, FactorRule* rule) {
             std::fill(rule->tops.begin(), rule->tops.end(), FREE);
           },
-          [](const Change& change) { return std::vector<int>{-change.out, -change.out}; }};
+          [](const Change& change) {
+            return std::vector<int>{-change.out, -change.out};
+          }};
 }
 
 Kind MvnKind() {

@@ -349,8 +349,7 @@ FunctionWatch::Function FunctionFor(const std::string& type) {
        [](Layer<float>* layer, const Blobs& bottoms, InnerRanges* ranges) {
          WatchArgument(layer->layer_param().exp_param(), *bottoms[0], ranges);
        }},
-      {"Log",
-       [](Layer<float>* layer, const Blobs& bottoms, InnerRanges* ranges) {
+      {"Log", [](Layer<float>* layer, const Blobs& bottoms, InnerRanges* ranges) {
          WatchArgument(layer->layer_param().log_param(), *bottoms[0], ranges);
        }}};
   const auto found = functions.find(type);

@@ -35,9 +35,7 @@ std::vector<BlobRange> ParameterRanges(Layer<float>& layer) {
 /// Sets of values, joined bit by bit.
 class Sets {
  public:
-  explicit Sets(size_t count) : parents_(count) {
-    std::iota(parents_.begin(), parents_.end(), 0);
-  }
+  explicit Sets(size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), 0); }
   int Find(int i) {
     while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
     return i;

@@ -100,8 +100,8 @@ void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
       const double flushed = magnitudes.ShareFlushed();
       table.Add({Overflows(magnitudes) ? "!" : "", layer.name, layer.type, top.name,
                  Number(magnitudes.largest()), Number(magnitudes.smallest_nonzero()),
-                 Percent(magnitudes.ShareAbove()),
-                 Percent(magnitudes.ShareSubnormal() - flushed), Percent(flushed)});
+                 Percent(magnitudes.ShareAbove()), Percent(magnitudes.ShareSubnormal() - flushed),
+                 Percent(flushed)});
     }
   }
   table.Print(out);
@@ -123,10 +123,10 @@ void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
 void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out) {
   for (const ScaledRegion& region : rewriting.regions()) {
     out << "scaled by 1/p, p = " << PowerOfTwo(region.exponent) << ": from layer '" << region.from
-        << "' to " << To(region.to) << " (blobs: " << Listed(region.blobs)
-        << "); largest " << Number(region.largest) << " -> "
-        << Number(std::ldexp(region.largest, -region.exponent)) << "; subnormal or flushed "
-        << Percent(region.subnormal_before) << " -> " << Percent(region.subnormal_after) << '\n';
+        << "' to " << To(region.to) << " (blobs: " << Listed(region.blobs) << "); largest "
+        << Number(region.largest) << " -> " << Number(std::ldexp(region.largest, -region.exponent))
+        << "; subnormal or flushed " << Percent(region.subnormal_before) << " -> "
+        << Percent(region.subnormal_after) << '\n';
   }
   for (const FoldedFactor& folded : rewriting.folded()) {
     out << "folded: " << folded.parameter << " of layer '" << folded.layer << "' times "

@@ -158,8 +158,8 @@ class RangeRewriting::Emitter {
 
   // What the file set to FLOAT stays so.
   void StateTypes(int index, LayerParameter* layer, RangeRewriting* result) const {
-    const bool stated_float =
-        layer->has_forward_type() && (layer->forward_type() == FLOAT || layer->forward_type() == DOUBLE);
+    const bool stated_float = layer->has_forward_type() &&
+                              (layer->forward_type() == FLOAT || layer->forward_type() == DOUBLE);
     ClearTypes(layer);
     if (stated_float || factors_.stays_float(index)) {
       layer->set_forward_type(FLOAT);
@@ -174,8 +174,7 @@ class RangeRewriting::Emitter {
 
   void EmitOtherForm(int v, RangeRewriting* result) {
     if (!NeedsOther(v)) return;
-    const LayerParameter& producer =
-        original_.layer(graph_.values[v].producer);
+    const LayerParameter& producer = original_.layer(graph_.values[v].producer);
     LayerWeights layer;
     LayerParameter& param = layer.param;
     param.set_name(Fresh("rescale_" + other_names_[v], &layer_names_));

@@ -26,8 +26,7 @@ bool IsInsertedSplit(const LayerParameter& layer, const ValueGraph& graph, int v
   if (layer.type() != "Split" || layer.bottom_size() != 1) return false;
   const ValueGraph::Value& source = graph.values[value];
   const int producer = graph.layers[source.producer].net_index;
-  return layer.name() ==
-         SplitLayerName(net.layer_names()[producer], layer.bottom(0), source.top);
+  return layer.name() == SplitLayerName(net.layer_names()[producer], layer.bottom(0), source.top);
 }
 
 }  // namespace
