@@ -57,7 +57,7 @@ template <typename Dtype>
 struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
   struct Primitive {
-    std::unique_ptr<onednn::Convolution> convolution;
+    std::unique_ptr<onednn::LinearMap> convolution;
     kernels::ConvolutionShape shape;  // what it was made for
     int num = -1;
     PointwiseActivation activation;
@@ -114,9 +114,9 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
     if (pointwise.scale.empty()) {
       own.convolution->SetWeights(weights);
       // One copy is enough.
-      if (this->phase_ == TEST && !this->blobs_[0]->shares_data()) {
-        this->blobs_[0]->data_tensor().Replace(ElementType::FLOAT,
-                                               own.convolution->UnpackWeights());
+      if (const auto unpack = own.convolution->UnpackWeights();
+          unpack && !this->blobs_[0]->shares_data()) {
+        this->blobs_[0]->data_tensor().Replace(ElementType::FLOAT, unpack);
       }
     } else {
       vector<float> folded(weights, weights + this->blobs_[0]->count());
@@ -137,7 +137,7 @@ template <typename Dtype>
 bool ConvolutionLayer<Dtype>::BackwardOneDnn(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
-  onednn::Convolution* convolution = onednn_->alone.convolution.get();
+  onednn::LinearMap* convolution = onednn_->alone.convolution.get();
   if (!convolution || !this->UsesOneDnn() || this->backward_type() != ElementType::FLOAT ||
       onednn_->alone.num != this->num_ || !SameShape(onednn_->alone.shape, this->shape_) ||
       this->phase_ != TRAIN) {

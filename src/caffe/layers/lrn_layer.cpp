@@ -79,8 +79,8 @@ template <typename Dtype>
 void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
   if (onednn::Lrn* lrn = OneDnn(*bottom[0])) {
-    lrn->Forward(ReadAs<float>(bottom[0]->data_tensor(), lrn->layout()),
-                 OverwriteAs<float>(top[0]->data_tensor(), lrn->layout()));
+    lrn->Forward(ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout),
+                 OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout));
     return;
   }
   const kernels::LrnShape shape =
@@ -100,9 +100,9 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   if (!propagate_down[0]) return;
   if (onednn_ && onednn_->primitive && this->phase_ == TRAIN) {
     onednn::Lrn* lrn = onednn_->primitive.get();
-    lrn->Backward(ReadAs<float>(bottom[0]->data_tensor(), lrn->layout()),
-                  ReadAs<float>(top[0]->diff_tensor(), lrn->layout()),
-                  OverwriteAs<float>(bottom[0]->diff_tensor(), lrn->layout()));
+    lrn->Backward(ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout),
+                  ReadAs<float>(top[0]->diff_tensor(), onednn_->layout),
+                  OverwriteAs<float>(bottom[0]->diff_tensor(), onednn_->layout));
     return;
   }
   const kernels::LrnShape shape =
