@@ -104,7 +104,7 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
 
   uint64_t stamp = this->fused_ ? onednn_->absorbed.Stamp() : 1;
   for (const auto& blob : this->blobs_) stamp = Mix(stamp, WriteStamp(*blob));
-  if (stamp != own.stamp) {
+  if (stamp != own.stamp || this->phase_ == TRAIN) {
     const float* weights = this->blobs_[0]->template cpu_data_as<float>();
     own.bias.clear();
     if (this->bias_term_) {

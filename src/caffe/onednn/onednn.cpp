@@ -12,6 +12,7 @@
 #include <oneapi/dnnl/dnnl_version.h>
 #endif
 
+#include "caffe/context.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #endif
 
@@ -127,6 +128,25 @@ memory Wrap(const memory::desc& desc, const void* data) {
   return memory(desc, CpuEngine(), const_cast<void*>(data));
 }
 
+dnnl::reorder Reorder(const memory::desc& from, const memory::desc& to,
+                      const dnnl::primitive_attr& attributes = dnnl::primitive_attr()) {
+  return dnnl::reorder(
+      dnnl::reorder::primitive_desc(CpuEngine(), from, CpuEngine(), to, attributes));
+}
+
+/// Memory for the time of one call: layers take turns with it.
+class Scratch {
+ public:
+  explicit Scratch(const memory::desc& desc)
+      : buffer_(Context::Current().workspace(), desc.get_size()),
+        memory_(Wrap(desc, buffer_.get())) {}
+  operator memory&() { return memory_; }
+
+ private:
+  Workspace::Buffer<char> buffer_;
+  memory memory_;
+};
+
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 constexpr auto kTraining = dnnl::prop_kind::forward_training;
 
@@ -164,27 +184,38 @@ struct Convolution::State {
 
   dnnl::convolution_forward::primitive_desc forward_desc;
   dnnl::convolution_forward forward;
-  memory packed;
+  memory packed;  // not while training: the weights change with every step
   dnnl::reorder pack;
 
   struct BackwardData {
     dnnl::convolution_backward_data::primitive_desc desc;
     dnnl::convolution_backward_data primitive;
-    memory packed;
     dnnl::reorder pack;
   };
   std::unique_ptr<BackwardData> backward_data;
   struct BackwardWeights {
     dnnl::convolution_backward_weights::primitive_desc desc;
     dnnl::convolution_backward_weights primitive;
-    memory packed, plain, bias;
-    dnnl::reorder unpack;
+    dnnl::reorder add;  // to the gradients so far
   };
   std::unique_ptr<BackwardWeights> backward_weights;
 
+  memory plain;  // Caffe's weights, while training
+
   bool MakeForward(const Options& options);
   bool MakeBackward();
+  void Run(const memory& weights, const float* x, const float* bias, float* y);
 };
+
+void Convolution::State::Run(const memory& weights, const float* x, const float* bias_values,
+                             float* y) {
+  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, Wrap(forward_desc.src_desc(), x)},
+                                               {DNNL_ARG_WEIGHTS, weights},
+                                               {DNNL_ARG_DST, Wrap(forward_desc.dst_desc(), y)}};
+  if (bias) arguments.emplace(DNNL_ARG_BIAS, Wrap(forward_desc.bias_desc(), bias_values));
+  forward.execute(CpuStream(), arguments);
+  CpuStream().wait();
+}
 
 bool Convolution::State::MakeForward(const Options& options) {
   const auto kind = options.training ? kTraining : kInference;
@@ -207,8 +238,8 @@ bool Convolution::State::MakeForward(const Options& options) {
     return false;
   }
   forward = dnnl::convolution_forward(forward_desc);
-  packed = memory(forward_desc.weights_desc(), CpuEngine());
-  pack = dnnl::reorder(Wrap(Plain(weights_dims), nullptr), packed);
+  if (!options.training) packed = memory(forward_desc.weights_desc(), CpuEngine());
+  pack = Reorder(Plain(weights_dims), forward_desc.weights_desc());
   return true;
 }
 
@@ -247,13 +278,14 @@ bool Convolution::State::MakeBackward() {
     return false;
   }
   backward_data->primitive = dnnl::convolution_backward_data(backward_data->desc);
-  backward_data->packed = memory(backward_data->desc.weights_desc(), CpuEngine());
-  backward_data->pack = dnnl::reorder(Wrap(Plain(weights_dims), nullptr), backward_data->packed);
+  backward_data->pack = Reorder(Plain(weights_dims), backward_data->desc.weights_desc());
   backward_weights->primitive = dnnl::convolution_backward_weights(backward_weights->desc);
-  backward_weights->packed = memory(backward_weights->desc.diff_weights_desc(), CpuEngine());
-  backward_weights->plain = memory(Plain(weights_dims), CpuEngine());
-  backward_weights->unpack = dnnl::reorder(backward_weights->packed, backward_weights->plain);
-  if (bias) backward_weights->bias = memory(Plain(bias_dims), CpuEngine());
+  dnnl::primitive_attr adding;
+  dnnl::post_ops sum;
+  sum.append_sum(1.f);
+  adding.set_post_ops(sum);
+  backward_weights->add =
+      Reorder(backward_weights->desc.diff_weights_desc(), Plain(weights_dims), adding);
   return true;
 }
 
@@ -295,26 +327,29 @@ const Layout& Convolution::weights_target() const { return state_->weights_targe
 
 void Convolution::SetWeights(const float* weights) {
   memory plain = Wrap(Plain(state_->weights_dims), weights);
+  if (!state_->packed.get(true)) {
+    state_->plain = plain;
+    return;
+  }
   state_->pack.execute(CpuStream(), plain, state_->packed);
   CpuStream().wait();
 }
 
 void Convolution::Forward(const float* x, const float* bias, float* y) {
   State& s = *state_;
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, Wrap(s.forward_desc.src_desc(), x)},
-                                               {DNNL_ARG_WEIGHTS, s.packed},
-                                               {DNNL_ARG_DST, Wrap(s.forward_desc.dst_desc(), y)}};
-  if (s.bias) arguments.emplace(DNNL_ARG_BIAS, Wrap(s.forward_desc.bias_desc(), bias));
-  s.forward.execute(CpuStream(), arguments);
-  CpuStream().wait();
+  if (s.packed.get(true)) return s.Run(s.packed, x, bias, y);
+  Scratch packed(s.forward_desc.weights_desc());
+  s.pack.execute(CpuStream(), s.plain, packed);
+  s.Run(packed, x, bias, y);
 }
 
 void Convolution::BackwardData(const float* dy, const float* weights, float* dx) {
   State::BackwardData& b = *state_->backward_data;
+  Scratch packed(b.desc.weights_desc());
   memory plain = Wrap(Plain(state_->weights_dims), weights);
-  b.pack.execute(CpuStream(), plain, b.packed);
+  b.pack.execute(CpuStream(), plain, packed);
   b.primitive.execute(CpuStream(), {{DNNL_ARG_DIFF_DST, Wrap(b.desc.diff_dst_desc(), dy)},
-                                    {DNNL_ARG_WEIGHTS, b.packed},
+                                    {DNNL_ARG_WEIGHTS, packed},
                                     {DNNL_ARG_DIFF_SRC, Wrap(b.desc.diff_src_desc(), dx)}});
   CpuStream().wait();
 }
@@ -322,22 +357,21 @@ void Convolution::BackwardData(const float* dy, const float* weights, float* dx)
 void Convolution::BackwardWeights(const float* x, const float* dy, float* d_weights,
                                   float* d_bias) {
   State::BackwardWeights& b = *state_->backward_weights;
+  Scratch packed(b.desc.diff_weights_desc());
+  std::vector<float> bias_gradient(state_->bias ? state_->bias_dims[0] : 0);
   std::unordered_map<int, memory> arguments = {
       {DNNL_ARG_SRC, Wrap(b.desc.src_desc(), x)},
       {DNNL_ARG_DIFF_DST, Wrap(b.desc.diff_dst_desc(), dy)},
-      {DNNL_ARG_DIFF_WEIGHTS, b.packed}};
-  if (state_->bias) arguments.emplace(DNNL_ARG_DIFF_BIAS, b.bias);
+      {DNNL_ARG_DIFF_WEIGHTS, packed}};
+  if (state_->bias) {
+    arguments.emplace(DNNL_ARG_DIFF_BIAS, Wrap(Plain(state_->bias_dims), bias_gradient.data()));
+  }
   b.primitive.execute(CpuStream(), arguments);
-  b.unpack.execute(CpuStream(), b.packed, b.plain);
+  memory gradient = Wrap(Plain(state_->weights_dims), d_weights);
+  b.add.execute(CpuStream(), packed, gradient);
   CpuStream().wait();
-  const auto add = [](const memory& from, size_t count, float* to) {
-    const float* values = static_cast<const float*>(from.get_data_handle());
-    for (size_t i = 0; i < count; ++i) to[i] += values[i];
-  };
-  size_t count = 1;
-  for (const auto extent : state_->weights_dims) count *= extent;
-  add(b.plain, count, d_weights);
-  if (d_bias) add(b.bias, state_->bias_dims[0], d_bias);
+  if (!d_bias) return;
+  for (size_t i = 0; i < bias_gradient.size(); ++i) d_bias[i] += bias_gradient[i];
 }
 
 // ---- LRN

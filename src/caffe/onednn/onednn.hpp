@@ -39,7 +39,8 @@ class Convolution {
 
   const Layout& source() const;  ///< of x, as Forward takes it
   const Layout& target() const;  ///< of y, as Forward writes it
-  /// Takes over weights as Caffe stores them. For Forward.
+  /// Weights as Caffe stores them, for Forward. In training they are not copied: they stay where
+  /// they are until the last Forward with them.
   void SetWeights(const float* weights);
   void Forward(const float* x, const float* bias, float* y);
 
