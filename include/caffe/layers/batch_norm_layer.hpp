@@ -13,6 +13,9 @@ namespace caffe {
 template <typename Dtype>
 class AbsorbedLayers;
 
+template <typename Dtype>
+class ScaleLayer;
+
 /// Batch normalisation (Ioffe and Szegedy 2015): y = (x - mean) / sqrt(variance + eps) per channel
 /// (axis 1). Mean and variance are those of the batch, or, with use_global_stats (in the TEST phase
 /// unless said otherwise), running ones. May be in place.
@@ -49,7 +52,11 @@ class BatchNormLayer : public Layer<Dtype> {
   void UpdateGlobalStatistics(const vector<double>& mean, const vector<double>& variance);
 
   ChannelNormalization<Dtype> normalization_;
+  Blob<Dtype>* FusedScale() const;
+  Blob<Dtype>* FusedBias() const;
+
   std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
+  ScaleLayer<Dtype>* scale_ = nullptr;  // absorbed in the TRAIN phase; the net's
 
   // Engines ONEDNN and REFERENCE (batch_norm_engines.cpp). False: neither computes.
   struct Engines;

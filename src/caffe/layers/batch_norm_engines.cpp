@@ -42,11 +42,11 @@ struct BatchNormLayer<Dtype>::Engines {
 template <typename Dtype>
 bool BatchNormLayer<Dtype>::ForwardByEngine(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
   const bool reference = engine_ == Engine::REFERENCE;
-  if (!reference && !onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster)) {
+  const bool wanted = reference || onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster);
+  if (!wanted || this->fused_ || bottom.count() == 0) {
     engines_.reset();
     return false;
   }
-  if (this->fused_ || bottom.count() == 0) return false;
   if (!engines_) engines_ = std::make_shared<Engines>();
   engines_->mean.resize(channels_);
   engines_->variance.resize(channels_);

@@ -77,7 +77,7 @@ ConvolutionLayer<Dtype>::~ConvolutionLayer() = default;
 
 template <typename Dtype>
 int ConvolutionLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
-  if (!this->UsesOneDnn()) return 0;
+  if (!this->UsesOneDnn() || this->phase_ != TEST) return 0;
   return onednn_->absorbed.Take(followers, this->num_output_);
 }
 
@@ -113,6 +113,11 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
     }
     if (pointwise.scale.empty()) {
       own.convolution->SetWeights(weights);
+      // One copy is enough.
+      if (const auto unpack = own.convolution->UnpackWeights();
+          unpack && !this->blobs_[0]->shares_data()) {
+        this->blobs_[0]->data_tensor().Replace(ElementType::FLOAT, unpack);
+      }
     } else {
       vector<float> folded(weights, weights + this->blobs_[0]->count());
       Fold(pointwise, this->num_output_, &folded, &own.bias);

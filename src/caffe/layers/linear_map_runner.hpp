@@ -29,6 +29,10 @@ class LinearMapRunner {
     const uint64_t stamp = Mix(1, WriteStamp(*blobs[0]));
     if (map_ != stamped_ || stamp != stamp_) {
       map_->SetWeights(blobs[0]->template cpu_data_as<float>());
+      // One copy is enough.
+      if (const auto unpack = map_->UnpackWeights(); unpack && !blobs[0]->shares_data()) {
+        blobs[0]->data_tensor().Replace(ElementType::FLOAT, unpack);
+      }
       stamped_ = map_;
       stamp_ = stamp;
     }

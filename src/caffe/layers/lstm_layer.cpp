@@ -14,6 +14,7 @@ std::vector<Shape> ShapesOf(const LayerParameter& layer, const std::vector<Shape
 }
 
 const bool registered = OperationTable::Add(Operation("LSTM")
+                                                .Stateful()
                                                 .Shapes(ShapesOf)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()

@@ -1,6 +1,7 @@
 #ifndef CAFFE_ONEDNN_LINEAR_MAP_HPP_
 #define CAFFE_ONEDNN_LINEAR_MAP_HPP_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,13 @@ class LinearMapOf : public LinearMap {
     if (!packed_.get(true)) return;
     Run(pack_, weights_, packed_);
     weights_ = packed_;
+  }
+
+  std::function<void(void*)> UnpackWeights() const override {
+    if (!packed_.get(true)) return nullptr;
+    return [packed = packed_, plain = problem_.plain_weights](void* weights) {
+      Run(Reorder(packed.get_desc(), plain), packed, Wrap(plain, weights));
+    };
   }
 
   void Forward(const float* x, const float* bias, float* y) override {
@@ -126,7 +134,8 @@ class LinearMapOf : public LinearMap {
       return false;
     }
     forward_ = typename Family::Forward(forward_desc_);
-    const bool packs = forward_desc_.weights_desc() != p.plain_weights;
+    // Those of a convolution are the caller's for the call only: they may be folded ones.
+    const bool packs = Family::kWindows || forward_desc_.weights_desc() != p.plain_weights;
     packs_for_each_pass_ = packs && options.training;  // the weights change with every step
     if (packs) pack_ = Reorder(p.plain_weights, forward_desc_.weights_desc());
     if (packs && !options.training) packed_ = memory(forward_desc_.weights_desc(), CpuEngine());

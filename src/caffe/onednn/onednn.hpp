@@ -2,6 +2,7 @@
 #define CAFFE_ONEDNN_ONEDNN_HPP_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -41,10 +42,14 @@ class LinearMap {
 
   virtual const Layout& source() const = 0;  ///< of x, as Forward takes it
   virtual const Layout& target() const = 0;  ///< of y, as Forward writes it
-  /// Weights as Caffe stores them, for Forward. In training, and where oneDNN reads them in Caffe's
-  /// order, they are not copied: they stay where they are until the last Forward with them.
+  /// Weights as Caffe stores them, for Forward. In training, and of an inner product that reads
+  /// them in Caffe's order, they are not copied: they stay where they are until the last Forward
+  /// with them.
   virtual void SetWeights(const float* weights) = 0;
   virtual void Forward(const float* x, const float* bias, float* y) = 0;
+  /// What writes the weights of the latest SetWeights, as Caffe stores them, to a place; it may
+  /// outlive this object. Null where they were not copied.
+  virtual std::function<void(void*)> UnpackWeights() const = 0;
 
   /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
   virtual const Layout& data_target() const = 0;
