@@ -83,7 +83,9 @@ void FillWeights(Net<float>* net) {
       const float deviation = weights ? std::sqrt(2.f * blob.shape(0) / blob.count()) : 0.f;
       std::normal_distribution<float> value(mean, std::max(deviation, 1e-6f));
       for (int i = 0; i < blob.count(); ++i) data[i] = value(random);
+      // As after loading: each in its storage type only.
       blob.data_tensor().ForgetPointers();
+      blob.data_tensor().Trim();
     }
   }
 }
