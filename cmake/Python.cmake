@@ -84,6 +84,19 @@ if(HAVE_PYTHON)
   target_compile_options(pycaffe PRIVATE ${caffe_warnings})
   target_link_libraries(pycaffe PRIVATE caffe)
 
+  # A wheel gets the .py files by itself (pyproject.toml); an installation has python/ as Caffe's had.
+  if(SKBUILD)
+    install(TARGETS pycaffe DESTINATION caffe COMPONENT python)
+    install(FILES ${python_package}/proto/caffe.desc DESTINATION caffe/proto COMPONENT python)
+  else()
+    install(DIRECTORY ${python_package} DESTINATION python FILES_MATCHING
+      PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.desc"
+      PATTERN "__pycache__" EXCLUDE)
+    install(TARGETS pycaffe DESTINATION python/caffe)
+    set_target_properties(pycaffe PROPERTIES
+      INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
+  endif()
+
   # Python layers in programs that are not Python: needs a libcaffe that both use, and libpython.
   if(BUILD_SHARED_LIBS AND Python_Development.Embed_FOUND)
     add_library(caffe_python MODULE ${PROJECT_SOURCE_DIR}/python/plugin/python_plugin.cpp)
@@ -97,5 +110,6 @@ if(HAVE_PYTHON)
     target_compile_options(caffe_python PRIVATE ${caffe_warnings})
     target_link_libraries(caffe_python PRIVATE Python::Python)
     add_dependencies(caffe_python pycaffe)
+    install(TARGETS caffe_python LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endif()
