@@ -170,7 +170,7 @@ string WithoutX(const string& text) {
 
 TEST(TextFields, RemovesAFieldWithItsLineIfItIsAloneThere) {
   EXPECT_EQ("a: 1\nb: 2\n", WithoutX("a: 1\n  x: 3 \nb: 2\n"));
-  EXPECT_EQ("a: 1  b: 2\n", WithoutX("a: 1 x: 3; b: 2\n"));
+  EXPECT_EQ("a: 1 b: 2\n", WithoutX("a: 1 x: 3; b: 2\n"));
   EXPECT_EQ("# why\n", WithoutX("x { y: 'a}' } # why\n"));
   EXPECT_EQ("a: 1\n", WithoutX("a: 1\nx: [1, '2]', 3]"));
 }
