@@ -336,7 +336,7 @@ TEST_F(PrecisionMigrationTest, LayersThatSayFloatKeepTheirWeights) {
 
 TEST_F(PrecisionMigrationTest, UnknownAndPythonLayersPassWithAllTheirFields) {
   WriteNet(
-      "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 } } }\n"
+      "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 dim: 1 } } }\n"
       "layer { name: \"fc\" type: \"InnerProduct\" bottom: \"data\" top: \"fc\" "
       "inner_product_param { num_output: 1 } }");
   NetParameter net = Model("net");
@@ -490,7 +490,9 @@ TEST_F(PrecisionMigrationTest, JoinsBatchNormAndScaleToFiveBlobs) {
 TEST_F(PrecisionMigrationTest, FiveBlobsStayFloat) {
   WriteNet();
   Migrate(Norms(BatchNormForm::NVCAFFE, ElementType::FLOAT16));
-  for (const BlobProto& blob : LayerNamed(Model(), "bn").blobs()) {
+  const NetParameter net = Model();
+  ASSERT_EQ(5, LayerNamed(net, "bn").blobs_size());
+  for (const BlobProto& blob : LayerNamed(net, "bn").blobs()) {
     EXPECT_EQ(FLOAT, blob.raw_data_type());
   }
   EXPECT_LT(Difference("net", "new"), 2e-3);
