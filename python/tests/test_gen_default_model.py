@@ -14,6 +14,7 @@ import pytest
 PYTHON = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PYTHON))
 
+import genDefaultModel  # noqa: E402
 from precision_migration import conversion, text_fields  # noqa: E402
 from precision_migration.conversion import FLOAT, FLOAT16  # noqa: E402
 from precision_migration.prototxt import load_schema  # noqa: E402
@@ -21,8 +22,10 @@ from precision_migration.prototxt import load_schema  # noqa: E402
 DATA = pathlib.Path(os.environ.get("CAFFE_TEST_DATA", PYTHON.parent / ".." / "shared" / "data"))
 BUILD = pathlib.Path(os.environ.get("CAFFE_BUILD", PYTHON.parent / "build"))
 TOOL = BUILD / "tools" / "upgrade_net_fp16"
-MODELS = sorted((DATA / "models").glob("*/*.caffemodel")) + sorted(
-    (DATA / "models").glob("*/weights.caffemodel.h5"))
+# Of the landmark nets, which differ in their weights only, three.
+MODELS = sorted(model for model in (DATA / "models").glob("*/*.caffemodel")
+                if "deep_landmark" not in str(model) or "LE1" in model.name or "1_F" in model.name)
+MODELS += sorted((DATA / "models").glob("*/weights.caffemodel.h5"))
 
 NET = textwrap.dedent("""\
     # A net with a comment.
@@ -245,25 +248,28 @@ def prototxt_of(model):
                     "build folder")
 @pytest.mark.parametrize("flags", [[], ["--to", "fp32"], ["--batch_norm", "nvcaffe"],
                                    ["--to", "fp32", "--batch_norm", "bvlc"]], ids=" ".join)
-def test_writes_what_the_tool_in_cpp_writes(tmp_path, flags):
-    """Both files and the report, for every model, byte for byte."""
+def test_writes_what_the_tool_in_cpp_writes(tmp_path, monkeypatch, capfd, flags):
+    """Both files and the report, byte for byte: halves for every model, the rest for some."""
+    few = ("lenet_v1format", "resnet20_cifar10", "retinaface", "intel_face", "imistyrain")
+    folders = [tmp_path / "tool", tmp_path / "script"]
+    for folder in folders:
+        folder.mkdir()
     for model in MODELS:
+        if flags and not any(name in str(model) for name in few):
+            continue
         if model.suffix == ".h5":
             pytest.importorskip("h5py")
-        printed = []
-        for program in ([str(TOOL)], [sys.executable, str(PYTHON / "genDefaultModel.py")]):
-            folder = tmp_path / str(len(printed))
-            folder.mkdir(exist_ok=True)
-            done = subprocess.run(
-                [*program, "--input", prototxt_of(model), "--model", model, "--output",
-                 "new.caffemodel", "--skip_check", *flags], cwd=folder, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, env={**os.environ, "GLOG_minloglevel": "3"},
-                check=False)
-            assert done.returncode == 0, done.stderr
-            printed.append(done.stdout.replace("--skip", "-skip"))
-        assert printed[0] == printed[1], model
+        command = ["--input", str(prototxt_of(model)), "--model", str(model), "--output",
+                   "new.caffemodel", "--skip_check", *flags]
+        done = subprocess.run([str(TOOL), *command], cwd=folders[0], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False,
+                              env={**os.environ, "GLOG_minloglevel": "3"})
+        assert done.returncode == 0, done.stderr
+        monkeypatch.chdir(folders[1])
+        assert genDefaultModel.main(command) == 0
+        assert done.stdout.replace("-skip", "--skip") == capfd.readouterr().out, model
         for name in ("new.caffemodel", "new.prototxt"):
-            assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes(), model
+            assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), model
 
 
 def opencv():
