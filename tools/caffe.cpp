@@ -18,6 +18,7 @@
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/signal_handler.h"
+#include "check_fp16.hpp"
 #include "command_line.hpp"
 
 DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty.");
@@ -63,6 +64,7 @@ commands:
   time            time a net, layer by layer        -model FILE [-iterations N] [-phase TEST]
   device_query    show what computes here           [-gpu 0]
   layers          list the layer types there are, as a table for docs/layers.md
+  check_fp16      which numbers FP16 does not hold, and a cure; `caffe check_fp16 --help`
 
 flags:
   -solver FILE          the solver definition
@@ -342,6 +344,20 @@ int Layers() {
   return 0;
 }
 
+// With what is left of the command line behind the command.
+int CheckFp16(const vector<string>& rest) {
+  Require(!FLAGS_model.empty(), "check_fp16 needs a net definition: -model FILE");
+  Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
+  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  ChooseDevice();
+  caffe::NetParameter param;
+  caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
+  param.mutable_state()->set_phase(caffe::TEST);
+  param.mutable_state()->set_level(FLAGS_level);
+  for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
+  return caffe::CheckFp16(param, FLAGS_model, SplitAtCommas(FLAGS_weights), FLAGS_iterations, rest);
+}
+
 int DeviceQuery() {
   LOG(INFO) << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
   LOG(INFO) << "CPU instruction set:           "
@@ -356,20 +372,30 @@ int DeviceQuery() {
 }
 
 int Run(int argc, char** argv) {
-  const std::map<string, std::function<int()>> commands = {
-      {"train", Train}, {"test", Test},     {"test_detection", TestDetection},
-      {"time", Time},   {"layers", Layers}, {"device_query", DeviceQuery}};
+  const auto check_fp16 = [&] { return CheckFp16(vector<string>(argv + 2, argv + argc)); };
+  const std::map<string, std::function<int()>> commands = {{"train", Train},
+                                                           {"test", Test},
+                                                           {"test_detection", TestDetection},
+                                                           {"time", Time},
+                                                           {"layers", Layers},
+                                                           {"device_query", DeviceQuery},
+                                                           {"check_fp16", check_fp16}};
   vector<string> names;
   for (const auto& command : commands) names.push_back(command.first);
-  Require(argc == 2, "give one command, train, test, time or device_query; caffe --help shows how");
+  const bool takes_files = argc > 2 && string(argv[1]) == "check_fp16";
+  Require(argc == 2 || takes_files,
+          "give one command, train, test, time or device_query; caffe --help shows how");
   const auto command = commands.find(argv[1]);
   Require(command != commands.end(), "unknown command '", argv[1], "'",
           caffe::DidYouMean(argv[1], names),
-          " Valid are train, test, test_detection, time, device_query and layers");
+          " Valid are train, test, test_detection, time, device_query, layers and check_fp16");
   caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
   return command->second();
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Run); }
+int main(int argc, char** argv) {
+  const bool check_fp16 = argc > 1 && string(argv[1]) == "check_fp16";
+  return caffe::RunTool(argc, argv, check_fp16 ? caffe::kCheckFp16Usage : kUsage, Run);
+}

@@ -110,7 +110,9 @@ class ForwardBenchmark : public Benchmark {
     net_ = std::make_unique<Net<float>>(param);
     FillWeights(net_.get());
     input_ = net_->input_blobs().at(0);
-    input_->Reshape(DataShape());
+    std::vector<int> shape = input_->shape();
+    shape.at(0) = FLAGS_batch;
+    input_->Reshape(shape);
     net_->Reshape();
     pictures_.Reshape(input_->shape());
     FillPictures(&pictures_);

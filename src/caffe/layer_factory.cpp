@@ -1,5 +1,6 @@
 #include "caffe/layer_factory.hpp"
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/edit_distance.hpp"
 
@@ -25,6 +26,7 @@ shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter&
     Fail("unknown layer type '", param.type(), "'", near.empty() ? "." : near,
          " A layer of your own is registered with REGISTER_LAYER_CLASS (caffe/layer_factory.hpp)");
   }
+  ExplainEngine(param);
   return found->second(param);
 }
 

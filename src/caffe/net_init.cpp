@@ -1,6 +1,7 @@
 // Building a net from its description.
 #include <algorithm>
 
+#include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/insert_splits.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -68,8 +69,13 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   PlaceParameters();
   FindLastReaders();
   absorbed_.assign(layers_.size(), vector<int>());
-  if (phase_ == TEST && !param.force_backward()) FindFusions();
+  absorbed_by_.assign(layers_.size(), -1);
+  if (phase_ == TRAIN || !param.force_backward()) FindFusions();
   debug_info_ = param.debug_info();
+  if (phase_ == TEST && !param.force_backward() && !debug_info_ && MayRepeatLayers()) {
+    sharing_ = Sharing::UNTIL_SEEN;
+    pool_ = std::make_shared<MemoryPool>();
+  }
   global_grad_scale_ = param.global_grad_scale();
   LOG_IF(INFO, Caffe::root_solver()) << "Network initialization done.";
 }

@@ -72,6 +72,12 @@ class RecurrentLayer : public Layer<Dtype> {
   /// Row `t` of state number `which`, (N, D); t = 0 is the state before the first step.
   Dtype* state(int which, int t) { return state_[which].mutable_cpu_data() + RowOffset(t); }
   Dtype* state_diff(int which, int t) { return state_[which].mutable_cpu_diff() + RowOffset(t); }
+  /// State number `which` after the latest batch, (N, D).
+  Blob<Dtype>& kept(int which) { return kept_[which]; }
+  /// What state number `which` is before the first step, if it is not zero.
+  const Blob<Dtype>& StateBefore(int which, const vector<Blob<Dtype>*>& bottom) const {
+    return expose_hidden_ ? *bottom[FirstStateBottom() + which] : kept_[which];
+  }
   Dtype* gate(int t) { return gates_.mutable_cpu_data() + RowOffset(t) * gates(); }
   Dtype* gate_diff(int t) { return gates_.mutable_cpu_diff() + RowOffset(t) * gates(); }
 

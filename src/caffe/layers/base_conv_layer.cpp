@@ -166,7 +166,7 @@ void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 bool BaseConvolutionLayer<Dtype>::reference_engine() const {
-  return this->layer_param_.convolution_param().engine() == ConvolutionParameter_Engine_REFERENCE;
+  return engine_ == Engine::REFERENCE;
 }
 
 template <typename Dtype>

@@ -57,7 +57,7 @@ template <typename Dtype>
 struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
   struct Primitive {
-    std::unique_ptr<onednn::Convolution> convolution;
+    std::unique_ptr<onednn::LinearMap> convolution;
     kernels::ConvolutionShape shape;  // what it was made for
     int num = -1;
     PointwiseActivation activation;
@@ -77,7 +77,7 @@ ConvolutionLayer<Dtype>::~ConvolutionLayer() = default;
 
 template <typename Dtype>
 int ConvolutionLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
-  if (!this->UsesOneDnn()) return 0;
+  if (!this->UsesOneDnn() || this->phase_ != TEST) return 0;
   return onednn_->absorbed.Take(followers, this->num_output_);
 }
 
@@ -104,7 +104,7 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
 
   uint64_t stamp = this->fused_ ? onednn_->absorbed.Stamp() : 1;
   for (const auto& blob : this->blobs_) stamp = Mix(stamp, WriteStamp(*blob));
-  if (stamp != own.stamp) {
+  if (stamp != own.stamp || this->phase_ == TRAIN) {
     const float* weights = this->blobs_[0]->template cpu_data_as<float>();
     own.bias.clear();
     if (this->bias_term_) {
@@ -113,6 +113,11 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
     }
     if (pointwise.scale.empty()) {
       own.convolution->SetWeights(weights);
+      // One copy is enough.
+      if (const auto unpack = own.convolution->UnpackWeights();
+          unpack && !this->blobs_[0]->shares_data()) {
+        this->blobs_[0]->data_tensor().Replace(ElementType::FLOAT, unpack);
+      }
     } else {
       vector<float> folded(weights, weights + this->blobs_[0]->count());
       Fold(pointwise, this->num_output_, &folded, &own.bias);
@@ -132,7 +137,7 @@ template <typename Dtype>
 bool ConvolutionLayer<Dtype>::BackwardOneDnn(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
-  onednn::Convolution* convolution = onednn_->alone.convolution.get();
+  onednn::LinearMap* convolution = onednn_->alone.convolution.get();
   if (!convolution || !this->UsesOneDnn() || this->backward_type() != ElementType::FLOAT ||
       onednn_->alone.num != this->num_ || !SameShape(onednn_->alone.shape, this->shape_) ||
       this->phase_ != TRAIN) {

@@ -183,7 +183,7 @@ void RecurrentLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   const int columns = gates() * D_;
   const Dtype* cont = Continuation(bottom);
   for (int i = 0; i < states(); ++i) {
-    const Blob<Dtype>& from = expose_hidden_ ? *bottom[FirstStateBottom() + i] : kept_[i];
+    const Blob<Dtype>& from = StateBefore(i, bottom);
     if (expose_hidden_ || KeepsState(bottom)) {
       std::copy_n(from.cpu_data(), row, state(i, 0));
     } else {

@@ -10,6 +10,7 @@ std::vector<Shape> ShapesOf(const LayerParameter& layer, const std::vector<Shape
 }
 
 const bool registered = OperationTable::Add(Operation("RNN")
+                                                .Stateful()
                                                 .Shapes(ShapesOf)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()

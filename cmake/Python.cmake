@@ -1,0 +1,101 @@
+# The Python package: the module python/caffe/_caffe, beside the package's .py files, and the compiled
+# schema that its messages are made from.
+#
+# The interpreter is Python_EXECUTABLE (or PYTHON_EXECUTABLE, as Caffe called it) where that is set;
+# else the first of the active virtual environment's, PATH's and the system's that has numpy,
+# protobuf, and headers.
+set(HAVE_PYTHON FALSE)
+set(python_package ${PROJECT_SOURCE_DIR}/python/caffe)
+
+set(python_remedy "")
+function(caffe_try_python executable)
+  execute_process(
+    COMMAND ${executable} -c "import os, sys, sysconfig, numpy, google.protobuf
+assert sys.version_info >= (3, 9), 'Python 3.9 or newer is needed'
+assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')), 'no Python.h'
+print(sys.executable)"
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE error
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+  if(status EQUAL 0)
+    set(python_found ${output} PARENT_SCOPE)
+  else()
+    string(REGEX REPLACE ".*\n" "" reason "${error}")
+    set(python_remedy "${python_remedy} ${executable}: ${reason};" PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(NOT BUILD_python STREQUAL "OFF")
+  if(PYTHON_EXECUTABLE AND NOT Python_EXECUTABLE)
+    set(Python_EXECUTABLE ${PYTHON_EXECUTABLE})
+  endif()
+  if(Python_EXECUTABLE)
+    set(python_found ${Python_EXECUTABLE})
+  else()
+    set(python_found "")
+    foreach(candidate $ENV{VIRTUAL_ENV}/bin/python3 python3 /usr/bin/python3)
+      if(NOT python_found)
+        caffe_try_python(${candidate})
+      endif()
+    endforeach()
+  endif()
+  if(python_found)
+    set(Python_EXECUTABLE ${python_found})
+    find_package(Python 3.9 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.Embed)
+  endif()
+  if(Python_Development.Module_FOUND)
+    execute_process(COMMAND ${Python_EXECUTABLE} -c "import pybind11; print(pybind11.get_include())"
+      OUTPUT_VARIABLE pybind11_hint ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+    find_path(PYBIND11_INCLUDE_DIR pybind11/pybind11.h HINTS ${pybind11_hint})
+    mark_as_advanced(PYBIND11_INCLUDE_DIR)
+  endif()
+  if(Python_Development.Module_FOUND AND PYBIND11_INCLUDE_DIR)
+    set(HAVE_PYTHON TRUE)
+    list(APPEND caffe_parts "python|${Python_VERSION}, ${Python_EXECUTABLE}")
+  elseif(BUILD_python STREQUAL "ON")
+    message(FATAL_ERROR "BUILD_python=ON, but Python (with its headers, numpy and protobuf) or "
+      "pybind11 was not found: ${caffe_remedy}; Python_EXECUTABLE names another interpreter."
+      "${python_remedy}")
+  else()
+    list(APPEND caffe_parts "python|off, not found:${python_remedy}")
+  endif()
+else()
+  list(APPEND caffe_parts "python|off")
+endif()
+
+# The schema for caffe/proto/caffe_pb2.py; of use without the module too.
+add_custom_command(OUTPUT ${python_package}/proto/caffe.desc
+  COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/src/caffe/proto
+          --descriptor_set_out=${python_package}/proto/caffe.desc ${proto_file}
+  DEPENDS ${proto_file}
+  COMMENT "Generating caffe.desc"
+  VERBATIM)
+add_custom_target(pycaffe_schema ALL DEPENDS ${python_package}/proto/caffe.desc)
+
+if(HAVE_PYTHON)
+  file(GLOB python_sources CONFIGURE_DEPENDS ${python_package}/*.cpp)
+  Python_add_library(pycaffe MODULE WITH_SOABI ${python_sources})
+  add_dependencies(pycaffe pycaffe_schema)
+  set_target_properties(pycaffe PROPERTIES
+    OUTPUT_NAME _caffe
+    LIBRARY_OUTPUT_DIRECTORY ${python_package}
+    CXX_VISIBILITY_PRESET hidden)
+  target_include_directories(pycaffe SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
+  target_compile_definitions(pycaffe PRIVATE CAFFE_VERSION="${PROJECT_VERSION}")
+  target_compile_options(pycaffe PRIVATE ${caffe_warnings})
+  target_link_libraries(pycaffe PRIVATE caffe)
+
+  # Python layers in programs that are not Python: needs a libcaffe that both use, and libpython.
+  if(BUILD_SHARED_LIBS AND Python_Development.Embed_FOUND)
+    add_library(caffe_python MODULE ${PROJECT_SOURCE_DIR}/python/plugin/python_plugin.cpp)
+    set_target_properties(caffe_python PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+      CXX_VISIBILITY_PRESET hidden)
+    target_include_directories(caffe_python SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
+    target_include_directories(caffe_python PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(caffe_python PRIVATE
+      CAFFE_PYTHON_EXECUTABLE="${Python_EXECUTABLE}")
+    target_compile_options(caffe_python PRIVATE ${caffe_warnings})
+    target_link_libraries(caffe_python PRIVATE Python::Python)
+    add_dependencies(caffe_python pycaffe)
+  endif()
+endif()

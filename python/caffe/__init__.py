@@ -1,0 +1,67 @@
+"""Caffe for Python: ``caffe.Net``, solvers, layers, and the tools around them.
+
+    import caffe
+    net = caffe.Net('deploy.prototxt', 'net.caffemodel', caffe.TEST)
+    net.blobs['data'].data[...] = picture
+    probabilities = net.forward()['prob']
+
+What needs the compiled module ``caffe._caffe`` says so when it is asked for and was not built;
+``caffe.proto.caffe_pb2`` and other modules that are Python alone work without it.
+"""
+import importlib
+import importlib.util
+import os
+from typing import Any, List
+
+#: What is made on the compiled module, in :mod:`caffe.pycaffe`.
+_COMPILED_NAMES = [
+    "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer", "LayerBase",
+    "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST",
+    "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
+    "layer_type_list", "log", "set_device", "set_devices", "set_logging_disabled", "set_mode_cpu",
+    "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count", "set_solver_rank",
+    "solver_count", "solver_rank",
+]
+
+#: What lies in modules of its own, imported when it is first asked for.
+_ELSEWHERE = {
+    "Classifier": "classifier", "Detector": "detector", "layers": "net_spec", "params": "net_spec",
+    "NetSpec": "net_spec", "to_proto": "net_spec",
+}
+_MODULES = ["classifier", "coord_map", "detector", "draw", "io", "net_spec", "proto", "pycaffe"]
+
+if importlib.util.find_spec("caffe._caffe") is not None:
+    from . import pycaffe as _pycaffe
+    globals().update({name: getattr(_pycaffe, name) for name in _COMPILED_NAMES})
+
+__all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + list(_ELSEWHERE) + _MODULES
+
+
+def _what_to_build() -> str:
+    """Says what is missing where the compiled module is."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    others = sorted(name for name in os.listdir(folder)
+                    if name.startswith("_caffe.") and name.endswith(".so"))
+    if others:
+        return (f"the compiled module caffe._caffe in {folder} is for another Python "
+                f"({', '.join(others)}): build it for this one (cmake -DPython_EXECUTABLE=...)")
+    return (f"the compiled module caffe._caffe is not in {folder}: build Cortado with "
+            "-DBUILD_python=ON, or install the package with pip")
+
+
+def __getattr__(name: str) -> Any:
+    """Modules and what lies in them, when first asked for; why there is no compiled module."""
+    if name in _COMPILED_NAMES and name != "__version__":
+        raise ImportError(f"caffe.{name}: {_what_to_build()}")
+    if name in _ELSEWHERE:
+        value = getattr(importlib.import_module("." + _ELSEWHERE[name], __name__), name)
+    elif name in _MODULES:
+        value = importlib.import_module("." + name, __name__)
+    else:
+        raise AttributeError(f"module 'caffe' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> List[str]:
+    return sorted(set(globals()) | set(__all__))

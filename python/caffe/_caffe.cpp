@@ -1,0 +1,132 @@
+// The module caffe._caffe: C++ for Python. caffe/__init__.py and pycaffe.py make it what people
+// use.
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <pybind11/stl.h>
+
+#include <mutex>
+
+#include "caffe/util/benchmark.hpp"
+#include "handles.hpp"
+
+namespace caffe {
+namespace pycaffe {
+namespace {
+
+void BindErrors(py::module_& module) {
+  static PyObject* error = PyErr_NewExceptionWithDoc(
+      "caffe.Error",
+      "What is wrong with a file, a field, a shape or a value; the text says which and what to do.",
+      PyExc_RuntimeError, nullptr);
+  module.attr("Error") = py::handle(error);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Error& caught) {
+      PyErr_SetString(error, caught.what());
+    }
+  });
+}
+
+/// glog may be started once in a process.
+void InitLog(const py::object& level, const py::object& to_stderr) {
+  if (!level.is_none()) FLAGS_minloglevel = level.cast<int>();
+  if (!to_stderr.is_none()) FLAGS_logtostderr = to_stderr.cast<bool>();
+  static std::once_flag once;
+  std::call_once(once, [] { google::InitGoogleLogging("pycaffe"); });
+}
+
+void SetLoggingDisabled(bool disabled) {
+  static const int level_at_start = FLAGS_minloglevel;
+  FLAGS_minloglevel = disabled ? google::GLOG_FATAL : level_at_start;
+}
+
+void BindLogging(py::module_& module) {
+  module.def(
+      "init_log", &InitLog, py::arg("level") = py::none(), py::arg("to_stderr") = py::none(),
+      "Starts the log: from level 0 (information), 1 (warnings), 2 (errors) on, and to stderr\n"
+      "or to files in the temporary folder. The level may be changed by calling it again.");
+  module.def(
+      "log", [](const std::string& text) { LOG(INFO) << text; }, py::arg("text"),
+      "Writes a line into Caffe's log.");
+  module.def("set_logging_disabled", &SetLoggingDisabled, py::arg("disabled") = true,
+             "Stops the log, or lets it go on.");
+}
+
+void SetDevices(const std::vector<int>& devices) {
+  Require(!devices.empty(), "set_devices takes the numbers of the GPUs to use, and got none");
+  for (const int device : devices) SetDevice(device);
+  Require(devices.size() == 1, "training on several GPUs needs a build with NCCL");
+}
+
+void BindSettings(py::module_& module) {
+  module.def(
+      "set_mode_cpu", [] { SetMode(Caffe::CPU); }, "Computes on the CPU, in all threads.");
+  module.def(
+      "set_mode_gpu", [] { SetMode(Caffe::GPU); },
+      "Computes on the GPU, in all threads. In a build without CUDA the first use of a net\n"
+      "then raises caffe.Error.");
+  module.def("set_device", &SetDevice, py::arg("device"),
+             "Chooses the GPU of this number, for all threads.");
+  module.def("set_devices", &SetDevices, py::arg("devices"),
+             "Chooses the GPUs of these numbers (NVCaffe's function).");
+  module.def("set_random_seed", &Caffe::set_random_seed, py::arg("seed"),
+             "Seeds the random numbers of the nets and solvers that this thread makes and runs.");
+  module.def("solver_count", &Caffe::solver_count, "The number of solvers that train together.");
+  module.def("set_solver_count", &Caffe::set_solver_count, py::arg("count"),
+             "Says how many solvers train together.");
+  module.def("solver_rank", &Caffe::solver_rank, "Which of them this process (or thread) is.");
+  module.def("set_solver_rank", &Caffe::set_solver_rank, py::arg("rank"),
+             "Says which of the solvers that train together this one is; 0 logs and snapshots.");
+  module.def("set_multiprocess", &Caffe::set_multiprocess, py::arg("multiprocess"),
+             "Says whether each solver is a process of its own.");
+  module.def(
+      "has_nccl", [] { return false; }, "Whether this build trains on several GPUs.");
+}
+
+/// NCCL's class of a build without it.
+struct NoNccl {
+  [[noreturn]] static void Refuse() {
+    Fail("this libcaffe was built without NCCL, which training on several GPUs needs");
+  }
+};
+
+void BindNccl(py::module_& module) {
+  py::class_<NoNccl>(module, "NCCL", "Exchanges gradients between GPUs; needs a build with NCCL.")
+      .def(py::init([](const py::args&) -> NoNccl { NoNccl::Refuse(); }))
+      .def_static(
+          "new_uid", [] { NoNccl::Refuse(); }, "A name for a group of solvers.");
+}
+
+void BindTimer(py::module_& module) {
+  py::class_<Timer>(module, "Timer", "A stopwatch.")
+      .def(py::init<>())
+      .def("start", &Timer::Start, "Starts it, from zero.")
+      .def("stop", &Timer::Stop, "Stops it.")
+      .def_property_readonly("ms", &Timer::MilliSeconds,
+                             "Milliseconds between start and stop; stops it if it runs.");
+}
+
+}  // namespace
+}  // namespace pycaffe
+}  // namespace caffe
+
+PYBIND11_MODULE(_caffe, module) {
+  module.doc() = "Caffe's C++ library for Python; use the package caffe.";
+  using namespace caffe::pycaffe;
+  module.attr("TRAIN") = int(caffe::TRAIN);
+  module.attr("TEST") = int(caffe::TEST);
+  module.attr("__version__") = CAFFE_VERSION;
+  BindErrors(module);
+  BindLogging(module);
+  BindSettings(module);
+  BindNccl(module);
+  BindTimer(module);
+  BindBlob(module);
+  BindLayer(module);
+  BindPythonLayer(module);
+  BindNet(module);
+  BindSolver(module);
+  module.def("layer_type_list", &caffe::LayerRegistry<float>::LayerTypeList,
+             "The types of layers that nets can have.");
+}

@@ -1,0 +1,230 @@
+// Python's Layer: the base of layers that are written in Python.
+#include <pybind11/stl.h>
+
+#include <atomic>
+
+#include "caffe/layers/python_layer.hpp"
+#include "python_layer.hpp"
+
+namespace caffe {
+namespace pycaffe {
+namespace {
+
+std::atomic<bool> embedded{false};
+
+/// "Traceback (most recent call last): ...", as Python prints it.
+std::string TracebackOf(const py::error_already_set& error) {
+  const py::object lines =
+      py::module_::import("traceback")
+          .attr("format_exception")(error.type(), error.value(),
+                                    error.trace() ? error.trace() : py::none());
+  return py::str("").attr("join")(lines).cast<std::string>();
+}
+
+/// Throws what a Python layer raised: in a Python program the exception itself, which a note tells
+/// the layer where Python has notes.
+[[noreturn]] void Rethrow(py::error_already_set& error, const LayerParameter& param,
+                          const char* method) {
+  const std::string where =
+      Join("in ", method, " of the Python layer '", param.name(), "' (class ",
+           param.python_param().module(), ".", param.python_param().layer(), ")");
+  if (embedded && !error.matches(PyExc_KeyboardInterrupt)) {
+    Fail(where, ":\n", TracebackOf(error));
+  }
+  if (py::hasattr(error.value(), "add_note")) error.value().attr("add_note")(where);
+  throw error;
+}
+
+}  // namespace
+
+void SetEmbedded() { embedded = true; }
+
+template <typename Dtype>
+py::list PythonLayer<Dtype>::Lend(const vector<Blob<Dtype>*>& blobs) {
+  py::list list(blobs.size());
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    LentBlob& lent = lent_[blobs[i]];
+    if (!lent.ref) {
+      lent.ref = std::make_shared<BlobRefOf<Dtype>>(blobs[i], views_);
+      lent.object = py::cast(std::static_pointer_cast<BlobRef>(lent.ref));
+    }
+    list[i] = lent.object;
+  }
+  return list;
+}
+
+template <typename Dtype>
+void PythonLayer<Dtype>::ForgetBlobs() {
+  for (auto& lent : lent_) lent.second.ref->Invalidate();
+  lent_.clear();
+}
+
+/// True if the user's class, or the object, has the method: LayerBase has some of the same names.
+template <typename Dtype>
+bool PythonLayer<Dtype>::Overrides(const char* method) const {
+  const py::object type = py::type::of(self_);
+  const py::object own = py::getattr(type, method, py::none());
+  const py::object base = py::getattr(py::type::of<PythonLayerHandle>(), method, py::none());
+  return py::hasattr(self_, method) && (!own.is(base) || self_.attr("__dict__").contains(method));
+}
+
+template <typename Dtype>
+template <typename... Arguments>
+void PythonLayer<Dtype>::Call(const char* method, const Arguments&... arguments) {
+  const PythonParameter& param = this->layer_param_.python_param();
+  Require(Overrides(method), "the class ", param.module(), ".", param.layer(), " has no method '",
+          method, "'");
+  views_->Pull();
+  try {
+    self_.attr(method)(arguments...);
+  } catch (py::error_already_set& error) {
+    Rethrow(error, this->layer_param_, method);
+  }
+  views_->Push();
+}
+
+template <typename Dtype>
+void PythonLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                    const vector<Blob<Dtype>*>& top) {
+  const py::gil_scoped_acquire with_gil;
+  Require(bool(self_), "a Python layer is made by a net or by caffe.create_layer");
+  self_.attr("param_str") = this->layer_param_.python_param().param_str();
+  self_.attr("phase") = static_cast<int>(this->phase_);
+  if (Overrides("setup")) Call("setup", Lend(bottom), Lend(top));
+}
+
+template <typename Dtype>
+void PythonLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                 const vector<Blob<Dtype>*>& top) {
+  const py::gil_scoped_acquire with_gil;
+  Call("reshape", Lend(bottom), Lend(top));
+}
+
+template <typename Dtype>
+void PythonLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                     const vector<Blob<Dtype>*>& top) {
+  const py::gil_scoped_acquire with_gil;
+  Call("forward", Lend(bottom), Lend(top));
+}
+
+template <typename Dtype>
+void PythonLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                      const vector<bool>& propagate_down,
+                                      const vector<Blob<Dtype>*>& bottom) {
+  const py::gil_scoped_acquire with_gil;
+  Call("backward", Lend(top), propagate_down, Lend(bottom));
+}
+
+template class PythonLayer<float>;
+template class PythonLayer<double>;
+
+namespace {
+
+/// The class that python_param names. Throws Error with the path that was searched and Python's own
+/// error.
+py::object ImportClass(const PythonParameter& param) {
+  py::object module;
+  try {
+    module = py::module_::import(param.module().c_str());
+  } catch (py::error_already_set& error) {
+    Fail("python_param: the module '", param.module(), "' cannot be imported; sys.path is ",
+         py::str(py::module_::import("sys").attr("path")).cast<std::string>(),
+         ", PYTHONPATH adds folders to it\n", TracebackOf(error));
+  }
+  Require(py::hasattr(module, param.layer().c_str()), "python_param: the module '", param.module(),
+          "' (", py::str(py::getattr(module, "__file__", py::str("built in"))).cast<std::string>(),
+          ") has no class '", param.layer(), "'");
+  const py::object layer = module.attr(param.layer().c_str());
+  Require(PyType_Check(layer.ptr()) &&
+              PyType_IsSubtype(
+                  reinterpret_cast<PyTypeObject*>(layer.ptr()),
+                  reinterpret_cast<PyTypeObject*>(py::type::of<PythonLayerHandle>().ptr())),
+          "python_param: ", param.module(), ".", param.layer(), " is no subclass of caffe.Layer");
+  return layer;
+}
+
+/// Which Dtype an object of Python's Layer gets: the factory's that makes it.
+thread_local bool make_double = false;
+
+struct MakeDouble {
+  explicit MakeDouble(bool value) : before(make_double) { make_double = value; }
+  ~MakeDouble() { make_double = before; }
+  const bool before;
+};
+
+std::shared_ptr<PythonLayerHandle> MakeHandle(const LayerParameter& param) {
+  if (make_double) {
+    return std::make_shared<PythonLayerHandle>(
+        boost::shared_ptr<PythonLayer<double>>(new PythonLayer<double>(param)));
+  }
+  return std::make_shared<PythonLayerHandle>(
+      boost::shared_ptr<PythonLayer<float>>(new PythonLayer<float>(param)));
+}
+
+/// Stands for the net's ownership of the Python object. After the interpreter's end nothing is
+/// done.
+template <typename Dtype>
+struct ReleaseObject {
+  PyObject* self;
+  void operator()(Layer<Dtype>* layer) const {
+    if (!Py_IsInitialized()) return;
+    const py::gil_scoped_acquire with_gil;
+    static_cast<PythonLayer<Dtype>*>(layer)->ForgetBlobs();
+    Py_DECREF(self);
+  }
+};
+
+template <typename Dtype>
+boost::shared_ptr<Layer<Dtype>> MakePythonLayer(const LayerParameter& param) {
+  const py::gil_scoped_acquire with_gil;
+  const py::object type = ImportClass(param.python_param());
+  const MakeDouble scope(std::is_same<Dtype, double>::value);
+  py::object self;
+  try {
+    self = type(param);
+  } catch (py::error_already_set& error) {
+    Rethrow(error, param, "__init__");
+  }
+  PythonLayer<Dtype>* layer = nullptr;
+  self.cast<PythonLayerHandle&>().Visit([&](auto& made) {
+    if constexpr (std::is_same_v<DtypeOf<std::decay_t<decltype(made)>>, Dtype>) {
+      layer = static_cast<PythonLayer<Dtype>*>(&made);
+    }
+  });
+  CHECK(layer);
+  layer->set_self(self);
+  return boost::shared_ptr<Layer<Dtype>>(layer, ReleaseObject<Dtype>{self.release().ptr()});
+}
+
+}  // namespace
+
+py::object LayerObject(const boost::shared_ptr<Layer<float>>& layer,
+                       const std::shared_ptr<ViewGroup>& views) {
+  if (const auto* python = dynamic_cast<const PythonLayer<float>*>(layer.get())) {
+    return py::reinterpret_borrow<py::object>(python->self());
+  }
+  return py::cast(std::make_shared<LayerHandle>(layer, views));
+}
+
+void BindPythonLayer(py::module_& module) {
+  py::class_<PythonLayerHandle, LayerHandle, std::shared_ptr<PythonLayerHandle>>(
+      module, "Layer", py::dynamic_attr(),
+      "The base of layers written in Python, which a prototxt file names:\n\n"
+      "    layer { type: \"Python\" ... python_param { module: \"m\" layer: \"L\" param_str: "
+      "\"..\" } }\n"
+      "\n"
+      "A subclass L in module m has setup(bottom, top), which may be missing, reshape(bottom, "
+      "top),\n"
+      "forward(bottom, top) and backward(top, propagate_down, bottom). bottom and top are lists "
+      "of\n"
+      "Blobs; self.param_str is the text of the file, self.phase caffe.TRAIN or caffe.TEST,\n"
+      "self.blobs what the layer learns (self.blobs.add_blob(3, 4) in setup adds one).")
+      .def(py::init(&MakeHandle), py::arg("param"));
+  module.def("_set_embedded", &SetEmbedded,
+             "For the library that runs Python layers in programs that are not Python.");
+  SetPythonLayerFactory<float>(&MakePythonLayer<float>);
+  SetPythonLayerFactory<double>(&MakePythonLayer<double>);
+}
+
+}  // namespace pycaffe
+}  // namespace caffe

@@ -1,0 +1,87 @@
+// The border between Python and C++ computing: locks, the GIL, the mode of threads.
+#include <algorithm>
+#include <atomic>
+
+#include "caffe/context.hpp"
+#include "handles.hpp"
+
+namespace caffe {
+namespace pycaffe {
+namespace {
+
+std::atomic<int> process_mode{-1};  // not set from Python
+std::atomic<int> process_device{0};
+
+}  // namespace
+
+void SetMode(Caffe::Brew mode) {
+  Caffe::set_mode(mode);
+  process_mode = mode;
+}
+
+void SetDevice(int device) {
+  Caffe::SetDevice(device);
+  process_device = device;
+}
+
+// A thread has settings of its own from its first use of Caffe on. Python code does not see threads
+// that way: what one of them chose holds for all.
+void UseProcessMode() {
+  const int mode = process_mode;
+  Context& context = Context::Current();
+  if (mode < 0) return;
+  Context::Settings settings = context.settings();
+  if (settings.mode == mode && settings.device == process_device) return;
+  settings.mode = static_cast<Caffe::Brew>(mode);
+  settings.device = process_device;
+  context.Inherit(settings);
+}
+
+// Nobody waits for a net while holding the GIL: the thread that has the net may need it. All
+// threads take several nets in the same order.
+ComputeScope::ComputeScope(std::vector<NetHandle*> nets) : nets_(std::move(nets)) {
+  std::sort(nets_.begin(), nets_.end());
+  nets_.erase(std::unique(nets_.begin(), nets_.end()), nets_.end());
+  for (NetHandle* net : nets_) {
+    std::unique_lock<std::recursive_mutex> lock(net->mutex, std::try_to_lock);
+    if (!lock) {
+      const py::gil_scoped_release without_gil;
+      lock.lock();
+    }
+    locks_.push_back(std::move(lock));
+  }
+  for (NetHandle* net : nets_) net->views->Push();
+  without_gil_.emplace();
+  UseProcessMode();
+}
+
+void ComputeScope::TakeBack() {
+  if (!without_gil_) return;
+  without_gil_.reset();
+  for (NetHandle* net : nets_) net->views->Pull();
+}
+
+void ComputeScope::Done() { TakeBack(); }
+
+ComputeScope::~ComputeScope() {
+  try {
+    TakeBack();
+  } catch (const std::exception&) {
+    // An exception is on its way already.
+  }
+}
+
+void NetCallback::run(int layer) {
+  const py::gil_scoped_acquire with_gil;
+  const std::shared_ptr<ViewGroup> views = views_.lock();
+  if (views) views->Pull();
+  function_(layer);
+  if (views) views->Push();
+}
+
+std::string PathOf(const py::object& path) {
+  return py::module_::import("os").attr("fsdecode")(path).cast<std::string>();
+}
+
+}  // namespace pycaffe
+}  // namespace caffe
