@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layers/recurrent_layer.hpp"
+#include "caffe/layers/direct_recurrent_layer.hpp"
 
 namespace caffe {
 
@@ -17,9 +17,9 @@ namespace caffe {
 /// Output: h. Parameters: W_xc (4 D, inputs), b_c (4 D), W_xc_static if there is a static input,
 /// W_hc (4 D, D), with the gates' rows in the order i, f, o, g. Exposed states: h, c.
 template <typename Dtype>
-class LSTMLayer : public RecurrentLayer<Dtype> {
+class LSTMLayer : public DirectRecurrentLayer<Dtype> {
  public:
-  explicit LSTMLayer(const LayerParameter& param) : RecurrentLayer<Dtype>(param) {}
+  explicit LSTMLayer(const LayerParameter& param) : DirectRecurrentLayer<Dtype>(param) {}
   const char* type() const override { return "LSTM"; }
 
  protected:

@@ -59,12 +59,21 @@ class MissingPythonLayer : public Layer<Dtype> {
   }
 
  private:
+  /// The C++ layer that does what a well-known Python layer does.
+  static string Twin(const string& layer) {
+    if (layer == "ProposalLayer") {
+      return "; for a deployed net type: 'Proposal' computes the same in C++ (proposal_param: "
+             "feat_stride, ...)";
+    }
+    return "";
+  }
   [[noreturn]] void Refuse() const {
     const PythonParameter& param = this->layer_param_.python_param();
     Fail("layers of type Python (here python_param: module '", param.module(), "', layer '",
          param.layer(), "') need Caffe's Python package: run the net from Python (import caffe), ",
          "or name the package's library, ", kPlugin, ", in the environment variable ", kVariable,
-         reason_.empty() ? "" : " (", reason_, reason_.empty() ? "" : ")");
+         reason_.empty() ? "" : " (", reason_, reason_.empty() ? "" : ")",
+         Twin(param.layer()));
   }
 
   const string reason_;
