@@ -3,11 +3,12 @@
 #
 #     examples/ssd/prepare_data.sh DIR
 #
-# DIR has what make_pictures.py writes, or the same of pictures of your own: train.txt and test.txt
-# (lines "picture annotation", paths below DIR) and labels.txt (lines "name number name"). It gets
+# DIR (relative to the repository's root) has what make_pictures.py writes, or the same of pictures
+# of your own: train.txt and test.txt (lines "picture annotation", paths below DIR) and labels.txt (lines "name number name"). It gets
 # labelmap.prototxt, train_lmdb, test_lmdb and test_name_size.txt.
 set -euo pipefail
-tools=$(cd "$(dirname "$0")/../.." && pwd)/${BUILD:-build}/tools
+cd "$(dirname "$0")/../.."
+tools=${BUILD:-build}/tools
 if [ $# != 1 ] || [ ! -e "$1/train.txt" ]; then
   echo "usage: prepare_data.sh DIR, which has train.txt, test.txt and labels.txt" >&2
   exit 1

@@ -11,12 +11,27 @@ namespace {
 /// Types that public nets of single projects use and that the library leaves out; true if `type` is
 /// one of them.
 bool IsLeftOut(const string& type) {
-  static const std::set<string> types = {
-      "Affinity", "AssistedExcitation", "CPMData", "CenterGridOutput", "ConnectedComponent",
-      "DataRandTransform", "DenseBlock", "EvalDetection", "GeneralContrastiveLoss",
-      "GeneralTripletLoss", "K1_EuclideanLoss", "K2_EuclideanLoss", "LabelSpecificRescale",
-      "LpEvaluate", "MalisLoss", "RegionLoss", "Repeat", "SegmentationEvaluate",
-      "SpatialTransformer", "VideoData", "ccpdData"};
+  static const std::set<string> types = {"Affinity",
+                                         "AssistedExcitation",
+                                         "CPMData",
+                                         "CenterGridOutput",
+                                         "ConnectedComponent",
+                                         "DataRandTransform",
+                                         "DenseBlock",
+                                         "EvalDetection",
+                                         "GeneralContrastiveLoss",
+                                         "GeneralTripletLoss",
+                                         "K1_EuclideanLoss",
+                                         "K2_EuclideanLoss",
+                                         "LabelSpecificRescale",
+                                         "LpEvaluate",
+                                         "MalisLoss",
+                                         "RegionLoss",
+                                         "Repeat",
+                                         "SegmentationEvaluate",
+                                         "SpatialTransformer",
+                                         "VideoData",
+                                         "ccpdData"};
   return types.count(type) > 0;
 }
 

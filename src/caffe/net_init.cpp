@@ -149,7 +149,8 @@ int Net<Dtype>::AppendBottom(const LayerParameter& layer, int bottom_id, Connect
 }
 
 // An in-place layer's top is its bottom's blob, unless the layer cannot work in place or its own
-// fields ask for another type than the blob has. Tops beyond those the layer names are anonymous and cannot be read.
+// fields ask for another type than the blob has. Tops beyond those the layer names are anonymous
+// and cannot be read.
 template <typename Dtype>
 void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerTypes& types,
                            Connections* connections) {

@@ -21,8 +21,8 @@ namespace caffe {
 /// Parameters, in Caffe's order: W_x (G, inputs), b (G), W_x_static (G, static inputs) if there is
 /// a static input, W_h (G, D), then the subclass's; G is D times the number of gates.
 ///
-/// Instead of a net for all steps (recurrent_layer.hpp) each step is computed directly, in Dtype, with
-/// one matrix product for the inputs of all steps. Subclasses say what a step is.
+/// Instead of a net for all steps (recurrent_layer.hpp) each step is computed directly, in Dtype,
+/// with one matrix product for the inputs of all steps. Subclasses say what a step is.
 template <typename Dtype>
 class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
  public:

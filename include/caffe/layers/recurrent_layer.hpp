@@ -9,16 +9,16 @@
 
 namespace caffe {
 
-/// A layer whose steps in time are a net: a subclass says what the net for T steps is, and this class
-/// runs it, hands the state from batch to batch and takes the net's parameters as its own. (RNN and
-/// LSTM compute their steps directly: direct_recurrent_layer.hpp.)
+/// A layer whose steps in time are a net: a subclass says what the net for T steps is, and this
+/// class runs it, hands the state from batch to batch and takes the net's parameters as its own.
+/// (RNN and LSTM compute their steps directly: direct_recurrent_layer.hpp.)
 ///
 /// Bottoms: the inputs (T, N, ...), which are the net's blob "x"; cont (T, N), its blob "cont", 0
 /// where a sequence begins and 1 where the one of the step before goes on; if given, a static input
 /// (N, ...), its "x_static"; with recurrent_param.expose_hidden the state before the first step, a
-/// bottom for each RecurrentInputBlobNames. Tops: OutputBlobNames; with expose_hidden the state after
-/// the last step, RecurrentOutputBlobNames. Without it the state goes on in the next batch; its
-/// gradient does not. The parameters are those of the net, in its order, each once.
+/// bottom for each RecurrentInputBlobNames. Tops: OutputBlobNames; with expose_hidden the state
+/// after the last step, RecurrentOutputBlobNames. Without it the state goes on in the next batch;
+/// its gradient does not. The parameters are those of the net, in its order, each once.
 template <typename Dtype>
 class RecurrentLayer : public Layer<Dtype> {
  public:

@@ -7,15 +7,15 @@
 
 namespace caffe {
 
-/// Undoes a max pooling (Noh, Hong, Han, "Learning Deconvolution Network for Semantic Segmentation",
-/// 2015): types UnPooling and Unpooling, which take the pooling's own pooling_param.
+/// Undoes a max pooling (Noh, Hong, Han, "Learning Deconvolution Network for Semantic
+/// Segmentation", 2015): types UnPooling and Unpooling, which take the pooling's own pooling_param.
 ///
 /// Bottoms: values (N, C, H, W); the mask that Pooling writes to its second top, of the same shape:
 /// the position h * width + w in a plane of the output where each value goes, the rest is 0; if
 /// given, a blob of 4 axes as high and wide as the output. Top (N, C, height, width); without the
-/// third bottom the smallest size that such a pooling makes H x W of: (H - 1) stride + kernel - 2 pad.
-/// Where windows overlapped, the last of those that share a position wins. A position outside is an
-/// Error in Forward.
+/// third bottom the smallest size that such a pooling makes H x W of: (H - 1) stride + kernel - 2
+/// pad. Where windows overlapped, the last of those that share a position wins. A position outside
+/// is an Error in Forward.
 template <typename Dtype>
 class UnPoolingLayer : public Layer<Dtype> {
  public:

@@ -70,7 +70,8 @@ void DirectRecurrentLayer<Dtype>::SetLengths(const Shape& input) {
 }
 
 template <typename Dtype>
-void DirectRecurrentLayer<Dtype>::AddWeights(const FillerParameter& filler, const vector<int>& shape) {
+void DirectRecurrentLayer<Dtype>::AddWeights(const FillerParameter& filler,
+                                             const vector<int>& shape) {
   this->blobs_.emplace_back(new Blob<Dtype>(shape));
   FillBlob(filler, this->blobs_.back().get());
 }
@@ -87,7 +88,7 @@ void DirectRecurrentLayer<Dtype>::MakeParameters(int inputs, int static_inputs) 
 
 template <typename Dtype>
 void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
-                                       const vector<Blob<Dtype>*>&) {
+                                             const vector<Blob<Dtype>*>&) {
   std::vector<Shape> shapes;
   for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
   TopShapes(shapes);
@@ -104,7 +105,7 @@ void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 void DirectRecurrentLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
-                                    const vector<Blob<Dtype>*>& top) {
+                                          const vector<Blob<Dtype>*>& top) {
   std::vector<Shape> shapes;
   for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
   const std::vector<Shape> tops = TopShapes(shapes);
@@ -178,7 +179,7 @@ void DirectRecurrentLayer<Dtype>::AddInputs(const vector<Blob<Dtype>*>& bottom) 
 
 template <typename Dtype>
 void DirectRecurrentLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                                        const vector<Blob<Dtype>*>& top) {
+                                              const vector<Blob<Dtype>*>& top) {
   const size_t row = size_t(N_) * D_;
   const int columns = gates() * D_;
   const Dtype* cont = Continuation(bottom);
@@ -221,8 +222,8 @@ void DirectRecurrentLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
 
 template <typename Dtype>
 void DirectRecurrentLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
-                                         const vector<bool>& propagate_down,
-                                         const vector<Blob<Dtype>*>& bottom) {
+                                               const vector<bool>& propagate_down,
+                                               const vector<Blob<Dtype>*>& bottom) {
   Require(bottom.size() < 2 || !propagate_down[1], this->type(),
           " has no gradient for its continuation indicators");
   const size_t row = size_t(N_) * D_, rows = size_t(T_) * N_;

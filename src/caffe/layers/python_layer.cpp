@@ -72,8 +72,7 @@ class MissingPythonLayer : public Layer<Dtype> {
     Fail("layers of type Python (here python_param: module '", param.module(), "', layer '",
          param.layer(), "') need Caffe's Python package: run the net from Python (import caffe), ",
          "or name the package's library, ", kPlugin, ", in the environment variable ", kVariable,
-         reason_.empty() ? "" : " (", reason_, reason_.empty() ? "" : ")",
-         Twin(param.layer()));
+         reason_.empty() ? "" : " (", reason_, reason_.empty() ? "" : ")", Twin(param.layer()));
   }
 
   const string reason_;

@@ -27,8 +27,8 @@ int RecurrentLayer<Dtype>::ExactNumTopBlobs() const {
   return static_cast<int>(outputs.size() + states.size());
 }
 
-// Input, the subclass's layers, and for each output a loss, because only what a loss depends on runs
-// backward; that loss itself is never run.
+// Input, the subclass's layers, and for each output a loss, because only what a loss depends on
+// runs backward; that loss itself is never run.
 template <typename Dtype>
 NetParameter RecurrentLayer<Dtype>::UnrolledNet(const vector<Blob<Dtype>*>& bottom) const {
   NetParameter net;
@@ -73,13 +73,14 @@ vector<Blob<Dtype>*> RecurrentLayer<Dtype>::BlobsCalled(const vector<string>& na
 template <typename Dtype>
 void RecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>&) {
-  Require(bottom[0]->num_axes() >= 2, "bottom 0, the inputs, must have axes (time, batch, ...), not ",
+  Require(bottom[0]->num_axes() >= 2,
+          "bottom 0, the inputs, must have axes (time, batch, ...), not ",
           bottom[0]->shape_string());
   T_ = bottom[0]->shape(0);
   N_ = bottom[0]->shape(1);
-  Require(bottom[1]->shape() == vector<int>({T_, N_}), "bottom 1, the continuation indicators, must ",
-          "have shape ", T_, " ", N_, ", one for each step of each sequence, not ",
-          bottom[1]->shape_string());
+  Require(bottom[1]->shape() == vector<int>({T_, N_}),
+          "bottom 1, the continuation indicators, must ", "have shape ", T_, " ", N_,
+          ", one for each step of each sequence, not ", bottom[1]->shape_string());
   expose_hidden_ = this->layer_param_.recurrent_param().expose_hidden();
   static_input_ = static_cast<int>(bottom.size()) > MinBottomBlobs();
   if (static_input_) {
@@ -123,8 +124,9 @@ void RecurrentLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   Require(bottom[0]->num_axes() >= 2 && bottom[0]->shape(0) == T_, "the net is unrolled for ", T_,
           " steps; bottom 0 now has shape ", bottom[0]->shape_string());
   N_ = bottom[0]->shape(1);
-  Require(bottom[1]->shape() == vector<int>({T_, N_}), "bottom 1, the continuation indicators, must ",
-          "have shape ", T_, " ", N_, ", not ", bottom[1]->shape_string());
+  Require(bottom[1]->shape() == vector<int>({T_, N_}),
+          "bottom 1, the continuation indicators, must ", "have shape ", T_, " ", N_, ", not ",
+          bottom[1]->shape_string());
   x_input_blob_->ReshapeLike(*bottom[0]);
   cont_input_blob_->ReshapeLike(*bottom[1]);
   if (static_input_) x_static_input_blob_->ReshapeLike(*bottom[2]);

@@ -23,8 +23,9 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(p.pool() == PoolingParameter_PoolMethod_MAX, "pooling_param: ", layer.type(),
           " undoes pool: MAX only");
   if (bottoms.size() > 2) {
-    Require(bottoms[2].size() == 4, "bottom 2, which has the output's height and width, must have 4 ",
-            "axes, not ", ShapeString(bottoms[2]));
+    Require(bottoms[2].size() == 4,
+            "bottom 2, which has the output's height and width, must have 4 ", "axes, not ",
+            ShapeString(bottoms[2]));
     return {{values[0], values[1], bottoms[2][2], bottoms[2][3]}};
   }
   const bool both = p.has_kernel_h() && p.has_kernel_w();
