@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
-#include "caffe/layers/recurrent_layer.hpp"
+#include "caffe/layers/direct_recurrent_layer.hpp"
 
 namespace caffe {
 
@@ -22,9 +22,9 @@ namespace caffe {
 /// Engine ONEDNN computes the TEST phase in FLOAT where no sequence begins behind the first step
 /// and there is no static input.
 template <typename Dtype>
-class LSTMLayer : public RecurrentLayer<Dtype> {
+class LSTMLayer : public DirectRecurrentLayer<Dtype> {
  public:
-  explicit LSTMLayer(const LayerParameter& param) : RecurrentLayer<Dtype>(param) {}
+  explicit LSTMLayer(const LayerParameter& param) : DirectRecurrentLayer<Dtype>(param) {}
   const char* type() const override { return "LSTM"; }
 
  protected:

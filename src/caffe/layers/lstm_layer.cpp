@@ -86,7 +86,7 @@ template <typename Dtype>
 void LSTMLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>& top) {
   by_onednn_ = ForwardOneDnn(bottom, top);
-  if (!by_onednn_) RecurrentLayer<Dtype>::Forward_cpu(bottom, top);
+  if (!by_onednn_) DirectRecurrentLayer<Dtype>::Forward_cpu(bottom, top);
 }
 
 // oneDNN's inference leaves nothing that a gradient could be computed from: the pass is run again.
@@ -96,10 +96,10 @@ void LSTMLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                     const vector<Blob<Dtype>*>& bottom) {
   if (by_onednn_) {
     for (int i = 0; i < 2; ++i) this->kept(i).CopyFrom(onednn_->kept[i]);
-    RecurrentLayer<Dtype>::Forward_cpu(bottom, top);
+    DirectRecurrentLayer<Dtype>::Forward_cpu(bottom, top);
     by_onednn_ = false;
   }
-  RecurrentLayer<Dtype>::Backward_cpu(top, propagate_down, bottom);
+  DirectRecurrentLayer<Dtype>::Backward_cpu(top, propagate_down, bottom);
 }
 
 template <typename Dtype>

@@ -319,6 +319,41 @@ TEST(NetTypes, AnInPlaceLayerOfAnotherTypeGetsATensorOfItsOwn) {
   EXPECT_EQ(message.layer(2).top(0), "ip1");
 }
 
+// People write convolutions in place; the result is that of a top of its own, gradients included.
+TEST(NetTypes, AConvolutionInPlaceGetsATensorOfItsOwn) {
+  const auto make = [](const string& top, Phase phase) {
+    const string convolution =
+        " type: 'Convolution' convolution_param { num_output: 3 kernel_size: 2 weight_filler { "
+        "type: 'constant' value: 0.5 } } }";
+    return MakeNet(
+        "force_backward: true layer { name: 'in' type: 'Input' top: 'x' input_param { "
+        "shape { dim: 2 dim: 2 dim: 4 dim: 4 } } }"
+        "layer { name: 'a' bottom: 'x' top: 'a' " +
+            convolution + "layer { name: 'b' bottom: 'a' top: '" + top + "'" + convolution +
+            "layer { name: 'relu' type: 'ReLU' bottom: '" + top + "' top: '" + top +
+            "' } layer { name: 'l' type: 'Reduction' bottom: '" + top +
+            "' top: 'l' loss_weight: 1 }",
+        phase);
+  };
+  for (const Phase phase : {TRAIN, TEST}) {
+    const auto in_place = make("a", phase), apart = make("b", phase);
+    for (const auto& net : {in_place.get(), apart.get()}) {
+      std::vector<double> values(net->input_blobs()[0]->count());
+      for (size_t i = 0; i < values.size(); ++i) values[i] = double(i % 7) - 2;
+      Fill(net->input_blobs()[0], values);
+      net->ClearParamDiffs();
+      net->ForwardBackward();
+    }
+    EXPECT_EQ(Values(*in_place->blob_by_name("a")), Values(*apart->blob_by_name("b")));
+    EXPECT_EQ(Values(*in_place->blob_by_name("a_before_b")), Values(*apart->blob_by_name("a")));
+    EXPECT_EQ(Gradients(*in_place->input_blobs()[0]), Gradients(*apart->input_blobs()[0]));
+    for (size_t i = 0; i < apart->learnable_params().size(); ++i) {
+      EXPECT_EQ(Gradients(*in_place->learnable_params()[i]),
+                Gradients(*apart->learnable_params()[i]));
+    }
+  }
+}
+
 TEST(NetTypes, ALayerThatKnowsOnlyFloatWorksInAFloat16Net) {
   const auto net = MakeNet(R"(
       default_forward_type: FLOAT16 default_backward_type: FLOAT16 force_backward: true
