@@ -27,6 +27,14 @@ TEST(PythonLayer, SaysThatItNeedsThePackage) {
   ExpectContains(error, "CAFFE_PYTHON_PLUGIN");
 }
 
+// Faster R-CNN's nets name a Python layer that the library has in C++.
+TEST(PythonLayer, NamesTheTwinInCpp) {
+  Example example(
+      "type: 'Python' python_param { module: 'rpn.proposal_layer' layer: "
+      "'ProposalLayer' }");
+  ExpectContains(ErrorOf([&] { example.Bottom({1}, {0}).SetUp(); }), "type: 'Proposal'");
+}
+
 TEST(PythonLayer, SaysWhyAPluginCannotBeLoaded) {
   const string text = NewFile("no library");
   setenv("CAFFE_PYTHON_PLUGIN", text.c_str(), 1);
