@@ -261,8 +261,10 @@ TEST_P(MultiBoxSteps, GiveTheLayersLoss) {
                  "test layer", &layer);
   const MultiBoxLossParameter& param = layer.multibox_loss_param();
   const int loc_classes = param.share_location() ? 1 : kClasses;
-  Blob<float> locations({kItems, kPriors * loc_classes * 4}), scores({kItems, kPriors * kClasses}),
-      priors({1, 2, kPriors * 4}), labels({1, 1, 5, 8}), loss;
+  using Axes = vector<int>;
+  Blob<float> locations(Axes{kItems, kPriors * loc_classes * 4}), loss;
+  Blob<float> scores(Axes{kItems, kPriors * kClasses});
+  Blob<float> priors(Axes{1, 2, kPriors * 4}), labels(Axes{1, 1, 5, 8});
   for (Blob<float>* blob : {&locations, &scores}) {
     for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = draw(-1, 1);
   }
