@@ -192,7 +192,6 @@ inline bool Verify(const RangeRewriting& rewriting, Net<float>* net, InputBatche
   NetAgreement float_agreement(net, &in_float), half_agreement(net, &in_half);
   for (int i = 0; i < count; ++i) {
     for (Net<float>* each : {net, &in_float, &in_half}) batches->Feed(i, each);
-    net->Forward();
     float_agreement.Add();
     half_agreement.Add();
   }

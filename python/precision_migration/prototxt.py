@@ -2,6 +2,7 @@
 import importlib.util
 import os
 import re
+import sys
 from typing import List, Tuple
 
 from . import MigrationError
@@ -12,13 +13,20 @@ _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "caffe"
 
 
 def load_schema():
-    """The module ``caffe_pb2``, by its path: importing ``caffe`` would need the compiled package."""
-    spec = importlib.util.spec_from_file_location("caffe_pb2", _SCHEMA)
+    """The module ``caffe.proto.caffe_pb2``, by its path: the package around it may need a compiled one.
+
+    protobuf takes a schema once, so whoever imports the module later gets this one.
+    """
+    name = "caffe.proto.caffe_pb2"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, _SCHEMA)
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except ImportError as error:
         raise MigrationError(str(error)) from None
+    sys.modules[name] = module
     return module
 
 

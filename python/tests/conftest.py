@@ -82,7 +82,7 @@ def solver_file(write, tmp_path):
         net_file = write(net, "train.prototxt")
         return write(f"""
             net: "{net_file}"
-            base_lr: 0.01 lr_policy: "fixed" momentum: 0 max_iter: 20 display: 0
+            base_lr: 0.01 lr_policy: "fixed" max_iter: 20 display: 0
             snapshot_prefix: "{tmp_path}/snap" snapshot_after_train: false
             {more}
         """, "solver.prototxt")

@@ -1,4 +1,5 @@
 """Real nets and pictures beside the checkout, where they are present."""
+import itertools
 import os
 import tarfile
 
@@ -21,9 +22,10 @@ def cifar10_pictures(folder, number):
                "truck"]
     pictures = []
     for label, name in enumerate(classes):
-        with tarfile.open(shared("datasets", "cifar10_jpg", "test", f"{name}_all1000.tar.gz")) as tar:
-            members = [member for member in tar if member.isfile()][:number]
-            for member in members:
+        # As a stream, which is read no further than needed.
+        with tarfile.open(shared("datasets", "cifar10_jpg", "test", f"{name}_all1000.tar.gz"),
+                          "r|gz") as tar:
+            for member in itertools.islice(filter(tarfile.TarInfo.isfile, tar), number):
                 path = os.path.join(folder, f"{name}_{os.path.basename(member.name)}")
                 with open(path, "wb") as file:
                     file.write(tar.extractfile(member).read())

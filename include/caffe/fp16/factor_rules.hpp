@@ -16,8 +16,11 @@ namespace caffe {
 ///            Clip, whose bounds are);
 ///   FREE     the layer's parameters absorb any e: all its FREE bottoms have one e and all its FREE
 ///            tops another (Convolution, InnerProduct, Scale, BatchNorm, ...);
+///   LOOSE    a bottom of Eltwise SUM with an e of its own, which its coefficient makes up for. No
+///            layer begins with such bottoms: the coefficient costs time, so branches of a sum
+///            carry one factor unless a small one would lose its digits by that;
 ///   UNREAD   only the shape is read, or the order of the values: any e.
-enum class FactorSlot { RIGID, CARRIED, FREE, UNREAD };
+enum class FactorSlot { RIGID, CARRIED, FREE, LOOSE, UNREAD };
 
 struct FactorRule {
   std::vector<FactorSlot> bottoms, tops;
@@ -29,6 +32,12 @@ struct FactorRule {
 /// of the operation table; which others absorb factors is listed in factor_rules.cpp. In a product
 /// of bottoms one of them carries the factor: number `carrier`.
 FactorRule FactorRuleOf(const Layer<float>& layer, int bottoms, int tops, int carrier = 0);
+
+/// True if CARRIED bottoms of the layer may become LOOSE.
+bool MayBeLoose(const LayerParameter& layer);
+
+/// Multiplies the coefficients of a layer with LOOSE bottoms, by 2^exponents[i].
+void AbsorbInCoefficients(const std::vector<int>& exponents, LayerParameter* layer);
 
 /// Changes the fields of `param` (a copy of the layer's) so that the layer takes FREE bottoms
 /// scaled by 2^-bottom_exponent and gives FREE tops scaled by 2^-top_exponent; for a layer that

@@ -24,8 +24,8 @@ class NetAgreement {
   /// Both must have outputs of the same names; Error otherwise.
   NetAgreement(Net<float>* reference, Net<float>* other);
 
-  /// After Forward of the reference; runs `other`, whose inputs have been written, layer by layer.
-  /// Outputs of different shapes (numbers of detections) are Error.
+  /// Runs both nets, whose inputs have been written, layer by layer. Outputs of different shapes
+  /// are Error.
   void Add();
 
   const std::vector<OutputAgreement>& outputs() const { return outputs_; }
@@ -36,7 +36,7 @@ class NetAgreement {
   const std::string& first_not_finite() const { return first_not_finite_; }
 
  private:
-  void RunOther();
+  void CountNotFinite(int layer);
 
   Net<float>* reference_;
   Net<float>* other_;

@@ -9,6 +9,9 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
+from .layers.data import input_shapes
+from .layers.losses import EVALUATIONS, INFERENCE_FORMS, PENALTIES
+
 DEFAULT_EXTENT = 2  # for an extent that is known only when the model runs
 
 
@@ -53,6 +56,25 @@ def pycaffe() -> Optional[Any]:
     return caffe if hasattr(caffe, "Net") else None
 
 
+def inference_net(net: Any, inputs: Dict[str, np.ndarray]) -> Any:
+    """A NetParameter with inputs instead of data layers, and without what training is for."""
+    result = type(net)()
+    result.CopyFrom(net)
+    result.ClearField("layer")
+    for name, values in inputs.items():
+        layer = result.layer.add(name=f"input {name}", type="Input", top=[name])
+        layer.input_param.shape.add().dim.extend(values.shape)
+    for layer in net.layer:
+        if input_shapes(layer) is not None or layer.type in PENALTIES or layer.type in EVALUATIONS:
+            continue
+        kept = result.layer.add()
+        kept.CopyFrom(layer)
+        if layer.type in INFERENCE_FORMS:
+            kept.type = INFERENCE_FORMS[layer.type]
+            del kept.bottom[1:], kept.top[:-1], kept.loss_weight[:]
+    return result
+
+
 def run_caffe(net: Any, weights: Optional[str], inputs: Dict[str, np.ndarray],
               outputs: List[str]) -> Dict[str, np.ndarray]:
     """The same outputs of a NetParameter (filtered, in today's form), computed by pycaffe."""
@@ -61,13 +83,10 @@ def run_caffe(net: Any, weights: Optional[str], inputs: Dict[str, np.ndarray],
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "net.prototxt")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text_format.MessageToString(net))
+            file.write(text_format.MessageToString(inference_net(net, inputs)))
         built = caffe.Net(path, caffe.TEST)
     if weights:
         built.copy_from(weights)
-    for name, values in inputs.items():
-        built.blobs[name].reshape(*values.shape)
-    built.reshape()
     for name, values in inputs.items():
         built.blobs[name].data[...] = values
     built.forward()

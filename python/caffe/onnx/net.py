@@ -93,9 +93,7 @@ class NetExporter:
         if self._is_source(param):
             return self._export_source(param, dtype)
         for name in param.bottom:
-            if name not in self._blobs.values:
-                raise ExportError(f"layer '{param.name}' ({param.type}): reads the blob '{name}', "
-                                  "which no layer before it makes")
+            self._require_blob(param, name)
         if param.type in PENALTIES or param.type in EVALUATIONS:
             kind = "a loss" if param.type in PENALTIES else "a measure of how good the net is"
             self._notes.append(f"layer '{param.name}' ({param.type}) is left out: {kind}")
@@ -115,6 +113,17 @@ class NetExporter:
                 self._blobs.write(name, value)
         self._notes += [f"layer '{param.name}' ({param.type}): {note}" for note in layer.notes]
         return None
+
+    def _require_blob(self, param: Any, name: str) -> None:
+        """A blob that the TEST phase does not make is an input if the user gives its shape."""
+        if name in self._blobs.values:
+            return
+        if name not in self._options.shapes:
+            raise ExportError(f"layer '{param.name}' ({param.type}): reads the blob '{name}', which no "
+                              f"layer before it makes in the TEST phase; --shape {name}:1,3,224,224 (or "
+                              "what it is) makes it an input")
+        value = self._graph.add_input(name, self._options.shapes[name], np.dtype(np.float32))
+        self._blobs.write(name, value, is_output=False)
 
     def _export_source(self, param: Any, dtype: np.dtype) -> None:
         """An input of the graph for each top of a layer that reads data."""

@@ -39,8 +39,10 @@ FactorAssignment::FactorAssignment(const RangeInspector& inspector,
   }
   stays_float_.assign(graph_.layers.size(), false);
   sums_in_float_.assign(graph_.layers.size(), false);
-  MakeClasses();
-  ChooseExponents();
+  do {
+    MakeClasses();
+    ChooseExponents();
+  } while (LoosenJoins());
   SpreadOverLayers();
   FindFloatLayers();
 }
@@ -120,11 +122,41 @@ void FactorAssignment::ChooseExponents() {
   for (int v = 0; v < static_cast<int>(graph_.values.size()); ++v) {
     const ValueGraph::Value& value = graph_.values[v];
     const bool rigid = rules_[value.producer].tops[value.top] == FactorSlot::RIGID &&
-                       !ReadBy(v, FactorSlot::CARRIED) && !ReadBy(v, FactorSlot::FREE);
+                       !ReadBy(v, FactorSlot::CARRIED) && !ReadBy(v, FactorSlot::FREE) &&
+                       !ReadBy(v, FactorSlot::LOOSE);
     if (rigid) continue;
     int& exponent = exponents_[classes_[v]];
     exponent = std::max(exponent, inspector_.magnitudes(v).ExponentFor(options_.headroom));
   }
+}
+
+// Makes branches of sums loose that their class's factor makes subnormal. False if there are none.
+bool FactorAssignment::LoosenJoins() {
+  bool loosened = false;
+  for (int i = 0; i < static_cast<int>(graph_.layers.size()); ++i) {
+    if (!MayBeLoose(LayerAt(i).layer_param())) continue;
+    const std::vector<int>& bottoms = graph_.layers[i].bottoms;
+    for (size_t j = 0; j < bottoms.size(); ++j) {
+      const Magnitudes& magnitudes = inspector_.magnitudes(bottoms[j]);
+      const double alone = magnitudes.ShareSubnormal(magnitudes.ExponentFor(options_.headroom));
+      const double share = magnitudes.ShareSubnormal(exponent(bottoms[j]));
+      FactorSlot& slot = rules_[i].bottoms[j];
+      if (slot == FactorSlot::LOOSE || share <= alone + options_.max_subnormal) continue;
+      slot = FactorSlot::LOOSE;
+      loosened = true;
+    }
+  }
+  return loosened;
+}
+
+std::vector<int> FactorAssignment::coefficient_exponents(int layer) const {
+  const std::vector<FactorSlot>& slots = rules_[layer].bottoms;
+  if (std::count(slots.begin(), slots.end(), FactorSlot::LOOSE) == 0) return {};
+  std::vector<int> exponents;
+  for (int value : graph_.layers[layer].bottoms) {
+    exponents.push_back(exponent(value) - exponent(graph_.layers[layer].tops[0]));
+  }
+  return exponents;
 }
 
 // True if a factor other than 1 costs an additional layer.
@@ -251,7 +283,7 @@ int FactorAssignment::read_exponent(int layer, int bottom) const {
 namespace {
 
 int FindSlot(const std::vector<FactorSlot>& slots) {
-  for (FactorSlot wanted : {FactorSlot::FREE, FactorSlot::CARRIED}) {
+  for (FactorSlot wanted : {FactorSlot::FREE, FactorSlot::CARRIED, FactorSlot::LOOSE}) {
     const auto found = std::find(slots.begin(), slots.end(), wanted);
     if (found != slots.end()) return static_cast<int>(found - slots.begin());
   }

@@ -17,7 +17,8 @@ namespace caffe {
 /// the least with which all of them keep the headroom. Between classes lie layers whose parameters
 /// absorb any two exponents, or rigid ones, which read and write values as they are. A layer whose
 /// weights would lose digits (or overflow) by what they absorb gets it spread over the layers
-/// before (behind) it where those can take it; else it stays FLOAT.
+/// before (behind) it where those can take it; else it stays FLOAT. A branch of a sum that would
+/// become subnormal by the other branch's factor gets one of its own (FactorSlot::LOOSE).
 class FactorAssignment {
  public:
   FactorAssignment(const RangeInspector& inspector, const RangeRewritingOptions& options);
@@ -36,6 +37,8 @@ class FactorAssignment {
   bool stays_float(int layer) const { return stays_float_[layer]; }
   /// True if the layer's sums may leave the range on the way.
   bool sums_in_float(int layer) const { return sums_in_float_[layer]; }
+  /// For a layer with LOOSE bottoms: what each bottom's coefficient has to make up for; else empty.
+  std::vector<int> coefficient_exponents(int layer) const;
   int class_of(int value) const { return classes_[value]; }
 
  private:
@@ -45,6 +48,7 @@ class FactorAssignment {
             int* first);
   void JoinValues(int a, int b);
   void ChooseExponents();
+  bool LoosenJoins();
   void SpreadOverLayers();
   bool Spread(int layer);
   bool Raise(int value);

@@ -266,6 +266,19 @@ FactorRule FactorRuleOf(const Layer<float>& layer, int bottoms, int tops, int ca
   return rule;
 }
 
+bool MayBeLoose(const LayerParameter& layer) {
+  return layer.type() == "Eltwise" &&
+         layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
+}
+
+void AbsorbInCoefficients(const std::vector<int>& exponents, LayerParameter* layer) {
+  EltwiseParameter* param = layer->mutable_eltwise_param();
+  for (size_t i = 0; i < exponents.size(); ++i) {
+    if (param->coeff_size() <= static_cast<int>(i)) param->add_coeff(1);
+    param->set_coeff(i, Times(param->coeff(i), exponents[i]));
+  }
+}
+
 std::vector<int> AbsorbFactors(const Layer<float>& layer, int bottom_exponent, int top_exponent,
                                LayerParameter* param) {
   std::vector<int> exponents;

@@ -4,6 +4,18 @@
 #include <cmath>
 
 namespace caffe {
+namespace {
+
+/// One layer after the other: nothing is joined, so nothing is rounded differently.
+template <typename AfterLayer>
+void Run(Net<float>* net, AfterLayer&& after) {
+  for (int i = 0; i < static_cast<int>(net->layers().size()); ++i) {
+    net->ForwardFromTo(i, i);
+    after(i);
+  }
+}
+
+}  // namespace
 
 NetAgreement::NetAgreement(Net<float>* reference, Net<float>* other)
     : reference_(reference), other_(other) {
@@ -14,21 +26,19 @@ NetAgreement::NetAgreement(Net<float>* reference, Net<float>* other)
   }
 }
 
-void NetAgreement::RunOther() {
-  for (int i = 0; i < static_cast<int>(other_->layers().size()); ++i) {
-    other_->ForwardFromTo(i, i);
-    for (const Blob<float>* top : other_->top_vecs()[i]) {
-      const float* x = top->cpu_data();
-      const int64_t bad =
-          std::count_if(x, x + top->count(), [](float value) { return !std::isfinite(value); });
-      if (bad > 0 && not_finite_ == 0) first_not_finite_ = other_->layer_names()[i];
-      not_finite_ += bad;
-    }
+void NetAgreement::CountNotFinite(int layer) {
+  for (const Blob<float>* top : other_->top_vecs()[layer]) {
+    const float* x = top->cpu_data();
+    const int64_t bad =
+        std::count_if(x, x + top->count(), [](float value) { return !std::isfinite(value); });
+    if (bad > 0 && not_finite_ == 0) first_not_finite_ = other_->layer_names()[layer];
+    not_finite_ += bad;
   }
 }
 
 void NetAgreement::Add() {
-  RunOther();
+  Run(reference_, [](int) {});
+  Run(other_, [this](int layer) { CountNotFinite(layer); });
   for (OutputAgreement& output : outputs_) {
     const Blob<float>& a = *reference_->blob_by_name(output.blob);
     const Blob<float>& b = *other_->blob_by_name(output.blob);

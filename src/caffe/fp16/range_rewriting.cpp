@@ -141,6 +141,7 @@ class RangeRewriting::Emitter {
     layer.blobs = source.blobs();
     layer.exponents = AbsorbFactors(source, factors_.bottom_exponent(index),
                                     factors_.top_exponent(index), &layer.param);
+    AbsorbInCoefficients(factors_.coefficient_exponents(index), &layer.param);
     layer.divide_statistics = HasUnnormalizedStatistics(inspector_.layers()[index]);
     for (int j = 0; j < layer.param.bottom_size(); ++j) {
       const int value = node.bottoms[j];
@@ -276,7 +277,7 @@ void RangeRewriting::ReportFolded(const RangeInspector& inspector) {
       const Operation* operation = OperationTable::Find(layer.param.type());
       const bool kept_float = operation && operation->float_parameters;
       FoldedFactor folded{layer.param.name(), parameter.name, exponent, 0, 0};
-      if (!kept_float && layer.param.forward_type() != FLOAT) {
+      if (!kept_float && !layer.param.has_forward_type()) {
         folded.subnormal_before = parameter.magnitudes.ShareSubnormal();
         folded.subnormal_after = parameter.magnitudes.ShareSubnormal(-exponent);
       }

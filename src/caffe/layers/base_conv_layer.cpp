@@ -171,8 +171,9 @@ bool BaseConvolutionLayer<Dtype>::reference_engine() const {
 
 template <typename Dtype>
 bool BaseConvolutionLayer<Dtype>::UsesOneDnn() const {
-  return onednn::Enabled() && std::is_same<Dtype, float>::value &&
-         this->forward_type() == ElementType::FLOAT && !reference_engine();
+  const bool fits = this->forward_type() == ElementType::FLOAT ||
+                    (this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST);
+  return onednn::Enabled() && std::is_same<Dtype, float>::value && fits && !reference_engine();
 }
 
 template <typename Dtype>

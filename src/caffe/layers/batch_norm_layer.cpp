@@ -139,7 +139,7 @@ int BatchNormLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
   Pointwise own;
   if (this->forward_type() != ElementType::FLOAT || !DescribePointwise(&own)) return 0;
   absorbed_.reset(new AbsorbedLayers<Dtype>);
-  return absorbed_->Take(followers, channels_, own);
+  return absorbed_->Take(followers, this->forward_type(), channels_, own);
 }
 
 // The scale behind the normalisation: NVCaffe's own, or that of the layer absorbed.

@@ -47,18 +47,33 @@ class LinearMapOf : public LinearMap {
     weights_ = packed_;
   }
 
-  std::function<void(void*)> UnpackWeights() const override {
-    if (!packed_.get(true)) return nullptr;
-    return [packed = packed_, plain = problem_.plain_weights](void* weights) {
-      Run(Reorder(packed.get_desc(), plain), packed, Wrap(plain, weights));
-    };
-  }
-
   void Forward(const float* x, const float* bias, float* y) override {
     if (!packs_for_each_pass_) return RunForward(weights_, x, bias, y);
     Scratch packed(forward_desc_.weights_desc());
     Run(pack_, weights_, packed);
     RunForward(packed, x, bias, y);
+  }
+
+  size_t packed_size() const override {
+    return forward_desc_.weights_desc().get_size() / sizeof(float);
+  }
+  void PackWeights(const float* weights, float* packed) const override {
+    Run(pack_, Wrap(problem_.plain_weights, weights), Wrap(forward_desc_.weights_desc(), packed));
+  }
+  std::function<void(const float*, float*)> Unpacker() const override {
+    return [packed_desc = forward_desc_.weights_desc(), plain_desc = problem_.plain_weights](
+               const float* packed, float* weights) {
+      Run(Reorder(packed_desc, plain_desc), Wrap(packed_desc, packed), Wrap(plain_desc, weights));
+    };
+  }
+  std::function<void(void*)> UnpackWeights() const override {
+    if (!packed_.get(true)) return nullptr;
+    return [packed = packed_, unpack = Unpacker()](void* weights) {
+      unpack(static_cast<const float*>(packed.get_data_handle()), static_cast<float*>(weights));
+    };
+  }
+  void ForwardPacked(const float* packed, const float* x, const float* bias, float* y) override {
+    RunForward(Wrap(forward_desc_.weights_desc(), packed), x, bias, y);
   }
 
   void BackwardData(const float* dy, const float* weights, float* dx) override {
@@ -137,8 +152,10 @@ class LinearMapOf : public LinearMap {
     // Those of a convolution are the caller's for the call only: they may be folded ones.
     const bool packs = Family::kWindows || forward_desc_.weights_desc() != p.plain_weights;
     packs_for_each_pass_ = packs && options.training;  // the weights change with every step
-    if (packs) pack_ = Reorder(p.plain_weights, forward_desc_.weights_desc());
-    if (packs && !options.training) packed_ = memory(forward_desc_.weights_desc(), CpuEngine());
+    if (packs || !options.keep_weights)
+      pack_ = Reorder(p.plain_weights, forward_desc_.weights_desc());
+    if (packs && !options.training && options.keep_weights)
+      packed_ = memory(forward_desc_.weights_desc(), CpuEngine());
     return true;
   }
 

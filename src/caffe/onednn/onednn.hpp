@@ -37,6 +37,7 @@ class LinearMap {
     bool bias = false;
     bool training = false;           ///< the backward functions will be called
     PointwiseActivation activation;  ///< not in training
+    bool keep_weights = true;        ///< false: ForwardPacked will be called, not Forward
   };
   virtual ~LinearMap() = default;
 
@@ -50,6 +51,13 @@ class LinearMap {
   /// What writes the weights of the latest SetWeights, as Caffe stores them, to a place; it may
   /// outlive this object. Null where they were not copied.
   virtual std::function<void(void*)> UnpackWeights() const = 0;
+
+  /// For callers who keep the weights themselves: packed_size() floats in oneDNN's order.
+  virtual size_t packed_size() const = 0;
+  virtual void PackWeights(const float* weights, float* packed) const = 0;
+  /// The way back; it may outlive this object.
+  virtual std::function<void(const float* packed, float* weights)> Unpacker() const = 0;
+  virtual void ForwardPacked(const float* packed, const float* x, const float* bias, float* y) = 0;
 
   /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
   virtual const Layout& data_target() const = 0;

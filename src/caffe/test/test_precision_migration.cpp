@@ -170,7 +170,7 @@ string WithoutX(const string& text) {
 
 TEST(TextFields, RemovesAFieldWithItsLineIfItIsAloneThere) {
   EXPECT_EQ("a: 1\nb: 2\n", WithoutX("a: 1\n  x: 3 \nb: 2\n"));
-  EXPECT_EQ("a: 1  b: 2\n", WithoutX("a: 1 x: 3; b: 2\n"));
+  EXPECT_EQ("a: 1 b: 2\n", WithoutX("a: 1 x: 3; b: 2\n"));
   EXPECT_EQ("# why\n", WithoutX("x { y: 'a}' } # why\n"));
   EXPECT_EQ("a: 1\n", WithoutX("a: 1\nx: [1, '2]', 3]"));
 }
@@ -336,7 +336,7 @@ TEST_F(PrecisionMigrationTest, LayersThatSayFloatKeepTheirWeights) {
 
 TEST_F(PrecisionMigrationTest, UnknownAndPythonLayersPassWithAllTheirFields) {
   WriteNet(
-      "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 } } }\n"
+      "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 dim: 1 } } }\n"
       "layer { name: \"fc\" type: \"InnerProduct\" bottom: \"data\" top: \"fc\" "
       "inner_product_param { num_output: 1 } }");
   NetParameter net = Model("net");
@@ -490,7 +490,9 @@ TEST_F(PrecisionMigrationTest, JoinsBatchNormAndScaleToFiveBlobs) {
 TEST_F(PrecisionMigrationTest, FiveBlobsStayFloat) {
   WriteNet();
   Migrate(Norms(BatchNormForm::NVCAFFE, ElementType::FLOAT16));
-  for (const BlobProto& blob : LayerNamed(Model(), "bn").blobs()) {
+  const NetParameter net = Model();
+  ASSERT_EQ(5, LayerNamed(net, "bn").blobs_size());
+  for (const BlobProto& blob : LayerNamed(net, "bn").blobs()) {
     EXPECT_EQ(FLOAT, blob.raw_data_type());
   }
   EXPECT_LT(Difference("net", "new"), 2e-3);

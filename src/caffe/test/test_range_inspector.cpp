@@ -287,7 +287,7 @@ TEST(RangeReport, ATableRowPerBlobAndALinePerRegion) {
   Inspected it(Power("a", "data", 1e5) + Power("b", "a", 1e-13), {1, 2, 3, 4});
   std::ostringstream out;
   PrintRanges(it.Run(), out);
-  ExpectContains(out.str(), "!  a      Power  a     4e+05       1e+05      100.00 %");
+  ExpectContains(out.str(), "\n!  a      Power  a       4e+05        1e+05     100.00 % ");
   ExpectContains(out.str(), "from layer 'a' to layer 'b' values leave FP16's range, up to 4e+05");
   ExpectContains(out.str(), "4e-08");
 }

@@ -9,6 +9,7 @@
 
 #include "caffe/fp16/factor_rules.hpp"
 #include "caffe/fp16/net_agreement.hpp"
+#include "caffe/fp16/range_report.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "net_fixture.hpp"
@@ -46,13 +47,24 @@ class Rewritten {
     float* values = parameter.mutable_cpu_data();
     for (int i = 0; i < parameter.count(); ++i) values[i] *= factor;
   }
+  /// Multiplies the layer's parameters so that its largest value becomes `size`.
+  void SetSize(const std::string& layer, double size) {
+    net_->Forward();
+    double largest = 0;
+    for (double value : Values(*net_->blob_by_name(layer))) {
+      largest = std::max(largest, std::abs(value));
+    }
+    const auto& blobs = net_->layer_by_name(layer)->blobs();
+    for (size_t i = 0; i < blobs.size(); ++i) Multiply(layer, int(i), size / largest);
+  }
   /// Draws all parameters like those of trained layers: of products so that values keep their size.
   void DrawParameters(Random* random) {
     for (const auto& layer : net_->layers()) {
       const std::string type = layer->layer_param().type();
       for (size_t i = 0; i < layer->blobs().size(); ++i) {
         Blob<float>& blob = *layer->blobs()[i];
-        const bool statistics = type == "BatchNorm" && i != 0 && i < 3;
+        const bool statistics =
+            (type == "BatchNorm" && (i == 1 || i == 2)) || (type == "BN" && i == 3);
         const double size = i > 0 || blob.num_axes() < 2
                                 ? 0.5
                                 : std::sqrt(6.0 / std::max(1, blob.count() / blob.shape(0)));
@@ -84,7 +96,9 @@ class Rewritten {
     }
     throw Error("no layer " + name);
   }
-  bool IsFloat(const std::string& name) { return Layer(name).forward_type() == FLOAT; }
+  bool IsFloat(const std::string& name) {
+    return Layer(name).has_forward_type() && Layer(name).forward_type() == FLOAT;
+  }
 
   /// The original net in FLOAT16 has infinities or NaN.
   bool OverflowedBefore() {
@@ -103,7 +117,11 @@ class Rewritten {
     const NetAgreement in_half = Compare(rewriting_->net(), weights);
     EXPECT_EQ(in_half.not_finite(), 0) << "first in " << in_half.first_not_finite();
     EXPECT_LE(in_half.relative(), half_accuracy);
-    if (testing::Test::HasFailure()) ADD_FAILURE() << rewriting_->net().DebugString();
+    if (!testing::Test::HasFailure()) return;
+    std::ostringstream what;
+    PrintRanges(*inspector_, what);
+    PrintRewriting(*rewriting_, what);
+    ADD_FAILURE() << what.str();
   }
 
  private:
@@ -113,7 +131,6 @@ class Rewritten {
     for (int i = 0; i < net_->num_inputs(); ++i) {
       twin_->input_blobs()[i]->CopyFrom(*net_->input_blobs()[i], false, true);
     }
-    net_->Forward();
     NetAgreement agreement(net_.get(), twin_.get());
     agreement.Add();
     return agreement;
@@ -427,9 +444,9 @@ TEST(RangeRewriting, FoldsIntoEveryKindOfLayerThatAbsorbsFactors) {
       "type: 'Power' power_param { power: 2 }",
       "type: 'Clip' clip_param { min: -1e5 max: 2e5 }",
       "type: 'ReLU6' relu6_param { threshold: 2e5 }",
-      "type: 'Reduction' reduction_param { axis: 1 coeff: 3 }",
+      "type: 'Reduction' reduction_param { axis: 2 coeff: 3 }",
       "type: 'Reduction' reduction_param { axis: 2 operation: SUMSQ }",
-      "type: 'Reduction' reduction_param { axis: 1 operation: MEAN }",
+      "type: 'Reduction' reduction_param { axis: 3 operation: MEAN }",
       "type: 'MVN' mvn_param { normalize_variance: false }",
       "type: 'MVN'",
       "type: 'ReLU' relu_param { negative_slope: 0.1 }",
@@ -463,7 +480,7 @@ TEST(RangeRewriting, FoldsIntoEveryKindOfLayerThatAbsorbsFactors) {
 
 // ------------------------------------------------------------------ nets that overflow
 
-/// Activations that double from block to block: from 1 to about a million.
+/// Blocks that add to their bottom.
 std::string ResidualStack(int blocks) {
   std::string net = InputLayer(8, 5) + Conv("block0", "data", 8);
   for (int i = 1; i <= blocks; ++i) {
@@ -486,10 +503,13 @@ TEST(RangeRewriting, CuresAResidualStackWhoseActivationsGrow) {
   Random random(7);
   it.DrawParameters(&random);
   it.DrawInputs(&random, -1, 1);
-  for (int i = 1; i <= 12; ++i) it.Multiply(Join("branch", i, "b"), 0, std::pow(3.2, i));
-  it.Multiply("fc", 0, 1e-6);
+  for (int i = 1; i <= 12; ++i) {
+    it.SetSize(Join("branch", i), 10);
+    it.SetSize(Join("branch", i, "b"), std::pow(4, i));
+  }
+  it.SetSize("fc", 3);
   it.Rewrite();
-  EXPECT_GT(it.inspector().Regions()[0].largest, 1e6);
+  EXPECT_GT(it.inspector().Regions().back().largest, 1e6);
   EXPECT_TRUE(it.rewriting().inserted_layers().empty());
   EXPECT_TRUE(it.rewriting().float_layers().empty());
   EXPECT_TRUE(it.OverflowedBefore());
@@ -497,7 +517,7 @@ TEST(RangeRewriting, CuresAResidualStackWhoseActivationsGrow) {
 }
 
 // relu(bn(x) + residual), then bn(conv(.)): what broke PANet in FP16.
-TEST(RangeRewriting, CuresAFeaturePyramidOfDepthwiseConvolutions) {
+std::string FeaturePyramid() {
   const auto depthwise = [](const std::string& name, const std::string& bottom, int stride) {
     return Join("layer { name: '", name, "' type: 'DepthwiseConvolution' bottom: '", bottom,
                 "' top: '", name, "' convolution_param { num_output: 8 kernel_size: 3 pad: 1 ",
@@ -513,27 +533,55 @@ TEST(RangeRewriting, CuresAFeaturePyramidOfDepthwiseConvolutions) {
   }
   for (const char* level : {"p4", "p3"}) {
     const std::string up = below + "_up", joined = std::string(level) + "_joined";
-    net += Simple("Interp", up, below,
-                  Join("interp_param { height: ", level[1] == '4' ? 8 : 16,
-                       " width: ", level[1] == '4' ? 8 : 16, " }")) +
-           Sum(joined, up, level) + InPlace("ReLU", joined, joined + "_relu") +
+    const int size = level[1] == '4' ? 8 : 16;
+    net +=
+        Simple("Interp", up, below, Join("interp_param { height: ", size, " width: ", size, " }"));
+    net += Sum(joined, up, level) + InPlace("ReLU", joined, joined + "_relu") +
            depthwise(joined + "_smooth", joined, 1) +
            Conv(joined + "_point", joined + "_smooth", 8, "kernel_size: 1");
     below = joined;
   }
-  net += Conv("head", "p3_joined_point", 4, "kernel_size: 1") + Simple("Sigmoid", "score", "head");
-  Rewritten it(net);
+  return net + Conv("head", "p3_joined_point", 4, "kernel_size: 1") +
+         Simple("Sigmoid", "score", "head");
+}
+
+/// With values of p4 and p5 up to about `size`.
+void MakePyramidOverflow(double size, Rewritten* it) {
   Random random(8);
-  it.DrawParameters(&random);
-  it.DrawInputs(&random, 0, 1);
-  for (const char* level : {"p4", "p5"}) it.Multiply(Join(level, "_scale"), 0, 4e5);
-  for (const char* level : {"p4", "p3"}) {
-    it.Multiply(Join(level, "_joined_smooth_bn"), 1, 1e11);  // trained on such values
+  it->DrawParameters(&random);
+  it->DrawInputs(&random, 0, 1);
+  it->Multiply("p4_scale", 0, size);
+  for (const char* level : {"p4", "p3"}) {  // trained on such values
+    it->Multiply(Join(level, "_joined_smooth_bn"), 1, size * size);
   }
+  it->SetSize("head", 3);
+}
+
+TEST(RangeRewriting, CuresAFeaturePyramidOfDepthwiseConvolutions) {
+  Rewritten it(FeaturePyramid());
+  MakePyramidOverflow(4e5, &it);
   it.Rewrite();
   EXPECT_TRUE(it.OverflowedBefore());
   EXPECT_TRUE(it.rewriting().inserted_layers().empty());
   EXPECT_TRUE(it.rewriting().float_layers().empty());
+  it.ExpectSameInFloatAndFiniteInHalf();
+}
+
+TEST(RangeRewriting, ABranchThatWouldBecomeSubnormalHasAFactorOfItsOwn) {
+  Rewritten it(InputLayer(2, 4) + Conv("small", "data", 2) + Conv("large", "small", 2) +
+               Sum("sum", "small", "large") + Conv("of_small", "small", 2) +
+               Conv("of_sum", "sum", 2));
+  Random random(13);
+  it.DrawParameters(&random);
+  it.DrawInputs(&random, 0.5, 1);
+  it.SetSize("large", 1e10);
+  it.SetSize("of_sum", 3);
+  it.Rewrite();
+  EXPECT_TRUE(it.rewriting().inserted_layers().empty());
+  const EltwiseParameter& sum = it.Layer("sum").eltwise_param();
+  ASSERT_EQ(sum.coeff_size(), 2);
+  EXPECT_LT(sum.coeff(0), 1e-4);
+  EXPECT_EQ(sum.coeff(1), 1);
   it.ExpectSameInFloatAndFiniteInHalf();
 }
 
@@ -718,8 +766,9 @@ const Model kModels[] = {
 
 class RescaledModel : public testing::TestWithParam<Model> {};
 
-/// Convolutions between which lie only layers that carry factors. With the first one's weights and
-/// bias multiplied and the second one's weights divided by a number, the outputs are as before.
+/// A convolution or Scale and a convolution between which lie only layers that carry factors. With
+/// the first one's weights and bias multiplied and the second one's weights divided by a number,
+/// the outputs are as before.
 std::vector<std::pair<std::string, std::string>> Pairs(const RangeInspector& inspector) {
   std::vector<std::pair<std::string, std::string>> pairs;
   const ValueGraph& graph = inspector.graph();
@@ -727,7 +776,7 @@ std::vector<std::pair<std::string, std::string>> Pairs(const RangeInspector& ins
     return inspector.layers()[layer].type == "Convolution";
   };
   for (int i = 0; i < int(graph.layers.size()); ++i) {
-    if (!is_convolution(i)) continue;
+    if (!is_convolution(i) && inspector.layers()[i].type != "Scale") continue;
     int value = graph.layers[i].tops[0];
     while (graph.values[value].readers.size() == 1) {
       const int reader = graph.values[value].readers[0].first;

@@ -10,6 +10,9 @@ PENALTIES = {
     "SmoothL1LossOHEM", "WarpCTCLoss",
 }
 EVALUATIONS = {"Accuracy", "DetectionEvaluate", "LabelsequenceAccuracy"}
+# Losses of probabilities, and the layers that give these.
+INFERENCE_FORMS = {"SoftmaxWithLoss": "Softmax", "SoftmaxWithLossOHEM": "Softmax",
+                   "SigmoidCrossEntropyLoss": "Sigmoid"}
 
 
 @exports("SoftmaxWithLoss", "SoftmaxWithLossOHEM")

@@ -41,7 +41,7 @@ def _by_cell(layer: Layer, x: Value, anchors: int, numbers: int) -> Value:
 
 
 def _information(layer: Layer, items: Any) -> List[Value]:
-    """Height, width, and the least width and height of a box, each (N, 1, 1)."""
+    """Height, width, and the least height and width of a box, each (N, 1, 1)."""
     shape = layer.shape(2)
     each = count(shape) // items
     require(each >= 3, f"bottom 2 of shape {text(shape)} has not height, width and scale")
@@ -57,7 +57,7 @@ def _clipped(layer: Layer, boxes: Value, height: Value, width: Value) -> Value:
     return layer.clip(layer.op("Min", boxes, limit), 0, None)
 
 
-def _is_large(layer: Layer, boxes: Value, least_width: Value, least_height: Value) -> Value:
+def _is_large(layer: Layer, boxes: Value, least_height: Value, least_width: Value) -> Value:
     """(N, boxes) of bool: both sides are long enough."""
     large = []
     for i, least in ((0, least_width), (1, least_height)):
@@ -79,11 +79,11 @@ def proposal(layer: Layer) -> None:
     codes = _by_cell(layer, layer.bottom(1), anchors, 4)
     boxes = decode_center_size(layer, layer.constant(_grid(param, height, width)[None], "anchors"), codes,
                                (items, total, 4), 1.0)
-    rows, columns, least_width, least_height = _information(layer, items)
+    rows, columns, least_height, least_width = _information(layer, items)
     boxes = _clipped(layer, boxes, rows, columns)
     objects = layer.part(layer.bottom(0), 1, anchors, 2 * anchors)
     scores = layer.reshape(_by_cell(layer, objects, anchors, 1), (items, total))
-    scores = layer.op("Where", _is_large(layer, boxes, least_width, least_height), scores,
+    scores = layer.op("Where", _is_large(layer, boxes, least_height, least_width), scores,
                       layer.constant(0.0, dtype=FLOAT), shape=scores.shape, dtype=FLOAT)
 
     k = min(param.pre_nms_topn, total)
