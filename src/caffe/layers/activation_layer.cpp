@@ -43,18 +43,13 @@ void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    if (this->phase_ == TEST) {
-      const Layout layout = UnpaddedLayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
-      const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-      kernels::Activate(function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
-      return;
-    }
-    const T* x = bottom[0]->template cpu_data_as<T>();
+    const Layout layout = UnpaddedLayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+    const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
     if (keep) {
       kept_.ReshapeLike(*bottom[0]);
-      std::copy_n(x, count, kept_.template overwrite_cpu_data_as<T>());
+      std::copy_n(x, count, OverwriteAs<T>(kept_.data_tensor(), layout));
     }
-    kernels::Activate(function_, count, x, top[0]->template overwrite_cpu_data_as<T>());
+    kernels::Activate(function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
@@ -84,9 +79,11 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const D* dy = top[0]->template cpu_diff_as<D>();
-    kernels::ActivateGradient(function_, bottom[0]->count(), argument.template cpu_data_as<T>(), dy,
-                              bottom[0]->template overwrite_cpu_diff_as<D>());
+    const Layout layout = UnpaddedLayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
+    kernels::ActivateGradient(function_, bottom[0]->count(),
+                              ReadAs<T>(argument.data_tensor(), layout), dy,
+                              OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
   });
 }
 

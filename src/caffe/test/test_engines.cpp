@@ -110,6 +110,7 @@ std::unique_ptr<Net<float>> MakeChain(const std::string& engine, Phase phase) {
   param.mutable_state()->set_phase(phase);
   Caffe::set_random_seed(3);
   std::unique_ptr<Net<float>> net(new Net<float>(param));
+  net->set_share_activations(false);  // all blobs are looked at
   std::mt19937 random(7);
   std::normal_distribution<float> value;
   const auto draw = [&](int count, float* values) {
