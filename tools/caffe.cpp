@@ -20,6 +20,7 @@
 #include "caffe/util/signal_handler.h"
 #include "check_fp16.hpp"
 #include "command_line.hpp"
+#include "type_flags.hpp"
 
 DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty.");
 DEFINE_string(solver, "", "The solver definition (prototxt): train.");
@@ -74,6 +75,8 @@ flags:
   -iterations N         iterations of test and time (default 50)
   -phase TRAIN|TEST     the phase that `time` uses (default TRAIN)
   -level N, -stage A,B  the net's state, for include and exclude rules
+  -forward_type, -backward_type, -forward_math, -backward_math  FLOAT|FLOAT16|DOUBLE
+                        run the net in these types whatever its prototxt says: train, test, time
   -gpu 0|0,1|all        the GPUs to use; the CPU when not given
   -sigint_effect, -sighup_effect  snapshot|stop|none: what these signals do while training
   -ap_version 11point|MaxIntegral|Integral, -show_per_class_result  of test_detection
@@ -136,6 +139,7 @@ int Train() {
   caffe::SolverParameter param;
   caffe::ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
   MergeNetState(&param);
+  caffe::OverrideTypes(&param);
   if (FLAGS_gpu.empty() && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU &&
       caffe::Device::available()) {
     FLAGS_gpu = std::to_string(param.device_id());
@@ -203,8 +207,8 @@ std::unique_ptr<Net<float>> TestedNet(const char* command) {
   Require(!FLAGS_weights.empty(), command, " needs trained weights: -weights FILE");
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   ChooseDevice();
-  const vector<string> stages = Stages();
-  std::unique_ptr<Net<float>> net(new Net<float>(FLAGS_model, caffe::TEST, FLAGS_level, &stages));
+  std::unique_ptr<Net<float>> net =
+      caffe::NetWithTypes(FLAGS_model, caffe::TEST, FLAGS_level, Stages());
   for (const string& weights : SplitAtCommas(FLAGS_weights)) net->CopyTrainedLayersFrom(weights);
   LOG(INFO) << "Running for " << FLAGS_iterations << " iterations.";
   return net;
@@ -290,8 +294,9 @@ int Time() {
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   const caffe::Phase phase = PhaseOr(caffe::TRAIN);
   ChooseDevice();
-  const vector<string> stages = Stages();
-  Net<float> net(FLAGS_model, phase, FLAGS_level, &stages);
+  const std::unique_ptr<Net<float>> timed =
+      caffe::NetWithTypes(FLAGS_model, phase, FLAGS_level, Stages());
+  Net<float>& net = *timed;
   for (const string& weights : SplitAtCommas(FLAGS_weights)) net.CopyTrainedLayersFrom(weights);
 
   // A pass before the clock starts: memory is allocated at the first use.
@@ -302,6 +307,7 @@ int Time() {
   LOG(INFO) << "Performing Backward";
   net.Backward();
 
+  caffe::LogTypes(net);
   LOG(INFO) << "*** Benchmark begins ***";
   LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
   caffe::kernels::FlushDenormals flush_denormals;
