@@ -1,6 +1,7 @@
 // Turns a net's prototxt and weights into half precision, or back. See
 // caffe/io/precision_migration.hpp for what changes.
 #include <filesystem>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -165,6 +166,7 @@ void RunBoth(Net<float>* old_net) {
 }
 
 int Migrate(int argc, char** argv) {
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, 1);  // two nets' set-up is no news
   caffe::MigrationOptions options;
   options.to = caffe::PrecisionNamed("-to", FLAGS_to);
   options.math = caffe::PrecisionNamed("-math", FLAGS_math);
