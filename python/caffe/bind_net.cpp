@@ -25,7 +25,9 @@ std::shared_ptr<NetHandle> MakeNet(const py::object& network_file, int phase, in
 }
 
 float Forward(NetHandle& net, int start, int end) {
-  return Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
+  const float loss = Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
+  if (start == 0) net.views->ForgetEarlierBorrowed();
+  return loss;
 }
 
 void Backward(NetHandle& net, int start, int end) {
@@ -113,7 +115,7 @@ void SetInputArrays(NetHandle& net, const py::object& data, const py::object& la
           classes.rows, " labels");
   Require(values.rows % layer->batch_size() == 0, "the ", values.rows,
           " rows of data are no multiple of the batch size ", layer->batch_size());
-  net.input_arrays = py::make_tuple(data, labels);
+  net.views->Borrow(py::make_tuple(data, labels));
   layer->Reset(values.data, classes.data, values.rows);
 }
 
