@@ -1,6 +1,7 @@
 """What the notebooks in this folder have in common: where caffe and the data are.
 
-Importing this module makes ``import caffe`` work in the source tree as well as where it is installed.
+Importing this module makes ``import caffe`` work in the source tree as well as where it is installed, and
+makes the folder ``notebook_files``, which git ignores and where notebooks write.
 """
 from __future__ import annotations
 
@@ -19,6 +20,11 @@ except ImportError:
     _built = False
 if not _built:
     sys.path.insert(0, os.path.join(HERE, "..", "python"))
+
+_FILES = os.path.join(HERE, "notebook_files")
+os.makedirs(_FILES, exist_ok=True)
+with open(os.path.join(_FILES, ".gitignore"), "w", encoding="utf-8") as _file:
+    _file.write("*\n")
 
 
 def skip(reason: str) -> None:
