@@ -6,6 +6,12 @@
 # protobuf, and headers.
 set(HAVE_PYTHON FALSE)
 set(python_package ${PROJECT_SOURCE_DIR}/python/caffe)
+# What is built goes beside the sources, so that PYTHONPATH=python does; but for a wheel (SKBUILD).
+set(python_output ${python_package})
+if(SKBUILD)
+  set(python_output ${PROJECT_BINARY_DIR}/python)
+  file(MAKE_DIRECTORY ${python_output}/proto)
+endif()
 
 set(python_remedy "")
 function(caffe_try_python executable)
@@ -63,13 +69,13 @@ else()
 endif()
 
 # The schema for caffe/proto/caffe_pb2.py; of use without the module too.
-add_custom_command(OUTPUT ${python_package}/proto/caffe.desc
+add_custom_command(OUTPUT ${python_output}/proto/caffe.desc
   COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/src/caffe/proto
-          --descriptor_set_out=${python_package}/proto/caffe.desc ${proto_file}
+          --descriptor_set_out=${python_output}/proto/caffe.desc ${proto_file}
   DEPENDS ${proto_file}
   COMMENT "Generating caffe.desc"
   VERBATIM)
-add_custom_target(pycaffe_schema ALL DEPENDS ${python_package}/proto/caffe.desc)
+add_custom_target(pycaffe_schema ALL DEPENDS ${python_output}/proto/caffe.desc)
 
 if(HAVE_PYTHON)
   file(GLOB python_sources CONFIGURE_DEPENDS ${python_package}/*.cpp)
@@ -77,7 +83,7 @@ if(HAVE_PYTHON)
   add_dependencies(pycaffe pycaffe_schema)
   set_target_properties(pycaffe PROPERTIES
     OUTPUT_NAME _caffe
-    LIBRARY_OUTPUT_DIRECTORY ${python_package}
+    LIBRARY_OUTPUT_DIRECTORY ${python_output}
     CXX_VISIBILITY_PRESET hidden)
   target_include_directories(pycaffe SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
   target_compile_definitions(pycaffe PRIVATE CAFFE_VERSION="${PROJECT_VERSION}")
@@ -87,7 +93,7 @@ if(HAVE_PYTHON)
   # A wheel gets the .py files by itself (pyproject.toml); an installation has python/ as Caffe's had.
   if(SKBUILD)
     install(TARGETS pycaffe DESTINATION caffe COMPONENT python)
-    install(FILES ${python_package}/proto/caffe.desc DESTINATION caffe/proto COMPONENT python)
+    install(FILES ${python_output}/proto/caffe.desc DESTINATION caffe/proto COMPONENT python)
   else()
     install(DIRECTORY ${python_package} DESTINATION python FILES_MATCHING
       PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.desc"
