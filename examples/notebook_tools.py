@@ -1,7 +1,7 @@
 """What the notebooks in this folder have in common: where caffe and the data are.
 
-Importing this module makes ``import caffe`` work in the source tree as well as where it is installed, and
-makes the folder ``notebook_files``, which git ignores and where notebooks write.
+Importing this module makes ``import caffe`` work in the source tree as well as where it is
+installed, and makes the folder ``notebook_files``, which git ignores and where notebooks write.
 """
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def skip(reason: str) -> None:
 
 
 def shared(*parts: str) -> str:
-    """The path of a real net or picture beside the source tree; skips the notebook where it is absent."""
+    """The path of a real net or picture beside the source tree; skips the notebook where it is
+    absent."""
     path = os.path.normpath(os.path.join(SHARED_DATA, *parts))
     if not os.path.exists(path):
         skip(f"{os.path.join('../../shared/data', *parts)} is not there")
@@ -41,7 +42,8 @@ def shared(*parts: str) -> str:
 
 
 def digits():
-    """scikit-learn's handwritten digits: (images, labels) to train with and (images, labels) to test with.
+    """scikit-learn's handwritten digits: (images, labels) to train with and (images, labels) to
+    test with.
 
     Images are N x 1 x 8 x 8, float32 from 0 to 1; labels are N, float32; 1472 and 320 of them.
     """
