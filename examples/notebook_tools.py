@@ -1,6 +1,7 @@
 """What the notebooks in this folder have in common: where caffe and the data are.
 
-Importing this module makes ``import caffe`` work in the source tree as well as where it is installed.
+Importing this module makes ``import caffe`` work in the source tree as well as where it is
+installed, and makes the folder ``notebook_files``, which git ignores and where notebooks write.
 """
 from __future__ import annotations
 
@@ -20,6 +21,11 @@ except ImportError:
 if not _built:
     sys.path.insert(0, os.path.join(HERE, "..", "python"))
 
+_FILES = os.path.join(HERE, "notebook_files")
+os.makedirs(_FILES, exist_ok=True)
+with open(os.path.join(_FILES, ".gitignore"), "w", encoding="utf-8") as _file:
+    _file.write("*\n")
+
 
 def skip(reason: str) -> None:
     """Ends a notebook that cannot go on here, with a sentence that says why."""
@@ -27,7 +33,8 @@ def skip(reason: str) -> None:
 
 
 def shared(*parts: str) -> str:
-    """The path of a real net or picture beside the source tree; skips the notebook where it is absent."""
+    """The path of a real net or picture beside the source tree; skips the notebook where it is
+    absent."""
     path = os.path.normpath(os.path.join(SHARED_DATA, *parts))
     if not os.path.exists(path):
         skip(f"{os.path.join('../../shared/data', *parts)} is not there")
@@ -35,7 +42,8 @@ def shared(*parts: str) -> str:
 
 
 def digits():
-    """scikit-learn's handwritten digits: (images, labels) to train with and (images, labels) to test with.
+    """scikit-learn's handwritten digits: (images, labels) to train with and (images, labels) to
+    test with.
 
     Images are N x 1 x 8 x 8, float32 from 0 to 1; labels are N, float32; 1472 and 320 of them.
     """

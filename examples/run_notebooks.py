@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs notebooks from the first cell to the last, and says which ran, which failed and which were skipped.
+"""Runs notebooks from the first cell to the last, and says which ran, which failed and which were
+skipped.
 
 examples:
   run_notebooks.py                                        # all in this folder
-  run_notebooks.py 01-learning-lenet.ipynb --save out     # keeps the notebook with its plots in out/
+  run_notebooks.py 01-learning-lenet.ipynb --save out     # keeps the notebook with its plots in
+  out/
 
 A notebook whose data is absent ends with a sentence that begins with 'Skipped:'. Needs nbclient and
 ipykernel (pip install nbclient ipykernel). Exits with 1 when a notebook failed.

@@ -7,8 +7,8 @@ examples:
       --raw_scale 1 --ext png digits/ scores.npy
 
 The input is a picture, a folder of pictures (in the order of their names), or a .npy file with
-pictures, N x H x W x K. Each picture is resized to --images_dim; then ten cuts of the net's input size
-are classified, the corners, the centre and their mirror images, and their scores averaged.
+pictures, N x H x W x K. Each picture is resized to --images_dim; then ten cuts of the net's input
+size are classified, the corners, the centre and their mirror images, and their scores averaged.
 --center_only takes one cut, and a tenth of the time. The result has one row a picture:
 
   scores = numpy.load('scores.npy'); scores.argmax(axis=1)
@@ -36,7 +36,8 @@ def parse_arguments():
                         help="one cut from the centre, not ten")
     parser.add_argument("--images_dim", type=_cli.whole_numbers, default=[256, 256],
                         metavar="H,W", help="resize pictures to this first (default: 256,256)")
-    parser.add_argument("--ext", default="jpg", help="pictures' extension in a folder (default: jpg)")
+    parser.add_argument("--ext", default="jpg",
+                        help="pictures' extension in a folder (default: jpg)")
     parser.add_argument("--labels", metavar="FILE",
                         help="the classes' names, one a line: prints the five best of each picture")
     return parser.parse_args()
@@ -66,7 +67,8 @@ def print_best(names, scores, labels_file):
         labels = file.read().splitlines()
     scores = scores.reshape(len(scores), -1)
     if len(labels) < scores.shape[1]:
-        raise ValueError(f"{labels_file} has {len(labels)} lines, and the net {scores.shape[1]} scores")
+        raise ValueError(f"{labels_file} has {len(labels)} lines, and the net {scores.shape[1]} "
+                         "scores")
     for name, row in zip(names, scores):
         print(name)
         for best in row.argsort()[::-1][:5]:

@@ -11,10 +11,10 @@ With --crop_mode list the input is a .csv file with one window a line, in pixels
   filename,ymin,xmin,ymax,xmax
   street.jpg,10,20,200,220
 
-With --crop_mode selective_search it is a text file with one picture's name a line, and the windows come
-from selective search, which needs opencv-contrib-python or selective_search_ijcv_with_python.
-The result is a .csv file with the columns filename, ymin, xmin, ymax, xmax, class0, class1, ...; or, with
-the extension .h5, the same as a pandas table with the scores in the column prediction.
+With --crop_mode selective_search it is a text file with one picture's name a line, and the windows
+come from selective search, which needs opencv-contrib-python or selective_search_ijcv_with_python.
+The result is a .csv file with the columns filename, ymin, xmin, ymax, xmax, class0, class1, ...;
+or, with the extension .h5, the same as a pandas table with the scores in the column prediction.
 """
 import argparse
 import csv
@@ -41,7 +41,8 @@ def parse_arguments():
                         default="selective_search",
                         help="where windows come from (default: selective_search)")
     parser.add_argument("--context_pad", type=int, default=16, metavar="N",
-                        help="pixels of the net's input around the window (default: 16; 0: cut only)")
+                        help="pixels of the net's input around the window "
+                        "(default: 16; 0: cut only)")
     return parser.parse_args()
 
 
@@ -83,8 +84,8 @@ def write_hdf5(path, detections):
         import pandas
         import tables  # noqa: F401  pandas writes .h5 files with it
     except ImportError as error:
-        raise ImportError("writing .h5 needs pandas and PyTables (pip install pandas tables); .csv needs "
-                          "neither") from error
+        raise ImportError("writing .h5 needs pandas and PyTables (pip install pandas tables); .csv "
+                          "needs neither") from error
     table = pandas.DataFrame(detections).set_index("filename")
     table[CORNERS] = pandas.DataFrame(np.vstack(table["window"]), index=table.index,
                                       columns=CORNERS)

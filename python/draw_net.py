@@ -5,8 +5,8 @@ examples:
   draw_net.py models/lenet/lenet_train_test.prototxt lenet.png
   draw_net.py --rankdir TB --phase TEST --display_lrm train_val.prototxt net.svg
 
-The extension says what is written: .png, .svg, .pdf, or .dot for Graphviz's text. Needs pydot, and for
-everything but .dot the program dot of Graphviz.
+The extension says what is written: .png, .svg, .pdf, or .dot for Graphviz's text. Needs pydot, and
+for everything but .dot the program dot of Graphviz.
 """
 import argparse
 

@@ -7,8 +7,8 @@ examples:
   train.py --solver solver.prototxt --gpus 0 1 2 3
   train.py --solver solver.prototxt --timing
 
-Without --gpus the CPU computes. Ctrl-C stops after the iteration at hand. The batch size in the net is
-that of each GPU.
+Without --gpus the CPU computes. Ctrl-C stops after the iteration at hand. The batch size in the net
+is that of each GPU.
 """
 import argparse
 import multiprocessing
@@ -21,7 +21,8 @@ from caffe._layer_times import LayerTimes
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--solver", required=True, metavar="FILE", help="the solver's .prototxt file")
+    parser.add_argument("--solver", required=True, metavar="FILE",
+                        help="the solver's .prototxt file")
     parser.add_argument("--snapshot", metavar="FILE",
                         help="a .solverstate or .solverstate.h5 file to go on from")
     parser.add_argument("--gpus", type=int, nargs="+", default=[], metavar="N",
@@ -69,8 +70,8 @@ def train_rank(path, snapshot, gpus, timing, uid, rank):
 def train_together(path, snapshot, gpus, timing):
     """One process a GPU; ends with an error when one of them does."""
     if not caffe.has_nccl():
-        raise RuntimeError("several GPUs need NCCL, which this build was made without: build with NCCL, or "
-                           "name one GPU")
+        raise RuntimeError("several GPUs need NCCL, which this build was made without: build with "
+                           "NCCL, or name one GPU")
     uid = caffe.NCCL.new_uid()
     caffe.log(f"Using devices {gpus}")
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork

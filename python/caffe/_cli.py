@@ -1,4 +1,5 @@
-"""What the programs beside this package have in common: their flags for pictures, and how they fail."""
+"""What the programs beside this package have in common: their flags for pictures, and how they
+fail."""
 from __future__ import annotations
 
 import argparse
@@ -17,7 +18,8 @@ ILSVRC_MEAN = "104.007,116.669,122.679"
 
 
 def run(main: Callable[[], None]) -> None:
-    """Runs a program; what is wrong with files, flags or the installation becomes one line and exit 1."""
+    """Runs a program; what is wrong with files, flags or the installation becomes one line and exit
+    1."""
     try:
         main()
     except KeyboardInterrupt:
@@ -33,7 +35,8 @@ def numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")] if text else []
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers such as 2,1,0") from None
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a list of numbers such as 2,1,0") from None
 
 
 def whole_numbers(text: str) -> list[int]:
@@ -45,7 +48,8 @@ def whole_numbers(text: str) -> list[int]:
 
 
 def mean_of(text: str) -> Optional[np.ndarray]:
-    """The mean that a flag names: a .npy or .binaryproto file, or one value a channel; None for ''."""
+    """The mean that a flag names: a .npy or .binaryproto file, or one value a channel; None for
+    ''."""
     if not text:
         return None
     if os.path.exists(text) or text.endswith((".npy", ".binaryproto")):
@@ -60,15 +64,16 @@ def _mean_file(path: str) -> np.ndarray:
         try:
             mean = blobproto_to_array(caffe_pb2.BlobProto.FromString(file.read()))
         except DecodeError as error:
-            raise ValueError(f"{path} is neither a .npy nor a .binaryproto file: {error}") from error
+            raise ValueError(
+                f"{path} is neither a .npy nor a .binaryproto file: {error}") from error
     return mean[0] if mean.ndim == 4 else mean
 
 
 def add_net_flags(parser: argparse.ArgumentParser, model: str) -> None:
     """Flags for the net of a published model, ``models/MODEL``, and for the processor."""
     folder = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "models", model))
-    parser.add_argument("--model_def", default=os.path.join(folder, "deploy.prototxt"), metavar="FILE",
-                        help="the net (default: models/%s/deploy.prototxt)" % model)
+    parser.add_argument("--model_def", default=os.path.join(folder, "deploy.prototxt"),
+                        metavar="FILE", help="the net (default: models/%s/deploy.prototxt)" % model)
     parser.add_argument("--pretrained_model", default=os.path.join(folder, model + ".caffemodel"),
                         metavar="FILE",
                         help="its weights (default: models/%s/%s.caffemodel)" % (model, model))
@@ -78,18 +83,21 @@ def add_net_flags(parser: argparse.ArgumentParser, model: str) -> None:
 def add_picture_flags(parser: argparse.ArgumentParser) -> None:
     """Flags for the steps of :class:`caffe.io.Transformer`."""
     parser.add_argument("--mean_file", default=None, metavar="FILE|VALUES",
-                        help="the mean to subtract: a .npy or .binaryproto file, or one value a channel "
-                        f"(default for colour: {ILSVRC_MEAN}, of B, G and R; '' for none)")
+                        help="the mean to subtract: a .npy or .binaryproto file, or one value a "
+                        f"channel (default for colour: {ILSVRC_MEAN}, of B, G and R; '' for none)")
     parser.add_argument("--raw_scale", type=float, default=255.0, metavar="X",
-                        help="multiply by this before the mean; pictures are from 0 to 1 (default: 255)")
+                        help="multiply by this before the mean; pictures are from 0 to 1 "
+                        "(default: 255)")
     parser.add_argument("--input_scale", type=float, metavar="X",
                         help="multiply by this after the mean")
     parser.add_argument("--channel_swap", type=whole_numbers, metavar="I,J,K",
-                        help="the order of channels; 2,1,0 makes BGR of RGB (default for colour: 2,1,0)")
+                        help="the order of channels; 2,1,0 makes BGR of RGB "
+                        "(default for colour: 2,1,0)")
 
 
 def set_picture_steps(net: Any, arguments: Any) -> None:
-    """Gives a Classifier or Detector the steps of the flags; some defaults depend on its channels."""
+    """Gives a Classifier or Detector the steps of the flags; some defaults depend on its
+    channels."""
     name = net.inputs[0]
     shape = net.blobs[name].data.shape
     mean, swap = arguments.mean_file, arguments.channel_swap

@@ -8,8 +8,8 @@ from typing import Any
 class LayerTimes:
     """Measures forward and backward passes of a solver's training net, layer by layer.
 
-    :meth:`install` hooks it in; then a table is printed every ``display`` iterations: milliseconds of each
-    layer's last passes, and of whole iterations on average.
+    :meth:`install` hooks it in; then a table is printed every ``display`` iterations: milliseconds
+    of each layer's last passes, and of whole iterations on average.
     """
 
     def __init__(self, solver: Any) -> None:

@@ -54,8 +54,8 @@ def _reader() -> _Reader:
             return library()
         except ImportError:
             continue
-    raise ImportError("pictures are read with Pillow, OpenCV or scikit-image, and none is installed: "
-                      "pip install Pillow")
+    raise ImportError("pictures are read with Pillow, OpenCV or scikit-image, and none is "
+                      "installed: pip install Pillow")
 
 
 def decode(data: bytes, name: str) -> np.ndarray:
@@ -79,7 +79,8 @@ def read(path: str) -> np.ndarray:
 
 
 def as_unit_floats(pixels: np.ndarray) -> np.ndarray:
-    """float32 values from 0 to 1, whatever the type: integers are divided by their largest value."""
+    """float32 values from 0 to 1, whatever the type: integers are divided by their largest
+    value."""
     if np.issubdtype(pixels.dtype, np.floating):
         return pixels.astype(np.float32)
     if pixels.dtype == np.bool_:

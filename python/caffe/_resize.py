@@ -40,9 +40,9 @@ def _scipy_zoom(values: np.ndarray, dims: tuple[int, int], order: int, **how: ob
 def by_pixel_areas(values: np.ndarray, dims: tuple[int, int], order: int) -> np.ndarray:
     """H x W x K to ``dims``: pixels are areas, and the picture's edges stay its edges.
 
-    The place of new pixel ``i`` is ``(i + 0.5) * old / new - 0.5``. Around the picture lie zeros, which
-    the outermost pixels of an enlarged picture mix with. Shrinking takes no more pixels into account
-    than enlarging does (no smoothing).
+    The place of new pixel ``i`` is ``(i + 0.5) * old / new - 0.5``. Around the picture lie zeros,
+    which the outermost pixels of an enlarged picture mix with. Shrinking takes no more pixels into
+    account than enlarging does (no smoothing).
     """
     if order > 1:
         return _scipy_zoom(values, dims, order, mode="grid-constant", grid_mode=True)
@@ -51,8 +51,10 @@ def by_pixel_areas(values: np.ndarray, dims: tuple[int, int], order: int) -> np.
 
 
 def by_corner_pixels(values: np.ndarray, dims: tuple[int, int], order: int) -> np.ndarray:
-    """H x W x K to ``dims``: pixels are points, and the first and last ones stay where they were."""
+    """H x W x K to ``dims``: pixels are points, and the first and last ones stay where they
+    were."""
     if order > 1:
         return _scipy_zoom(values, dims, order)
-    places = [np.arange(new) * ((old - 1) / max(new - 1, 1)) for new, old in zip(dims, values.shape)]
+    places = [np.arange(new) * ((old - 1) / max(new - 1, 1))
+              for new, old in zip(dims, values.shape)]
     return _interpolate(values, places, order)

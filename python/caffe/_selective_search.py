@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 
-_MISSING = ("selective search needs the Python module selective_search_ijcv_with_python (with MATLAB), or "
-            "OpenCV with its contributed modules (pip install opencv-contrib-python); or name the "
-            "windows yourself (Detector.detect_windows, detect.py --crop_mode list)")
+_MISSING = ("selective search needs the Python module selective_search_ijcv_with_python (with "
+            "MATLAB), or OpenCV with its contributed modules (pip install opencv-contrib-python); "
+            "or name the windows yourself (Detector.detect_windows, detect.py --crop_mode list)")
 
 
 def _opencv_windows(paths: list[str]) -> list[np.ndarray]:

@@ -12,16 +12,18 @@ from .pycaffe import Net
 
 
 class Classifier(Net):
-    """A :class:`caffe.Net` in the TEST phase that takes pictures as :func:`caffe.io.load_image` gives them.
+    """A :class:`caffe.Net` in the TEST phase that takes pictures as :func:`caffe.io.load_image`
+    gives them.
 
-        classifier = caffe.Classifier('deploy.prototxt', 'weights.caffemodel', image_dims=(256, 256),
+        classifier = caffe.Classifier('deploy.prototxt', 'weights.caffemodel', image_dims=(256,
+        256),
                                       mean=np.array([104, 117, 123]), raw_scale=255,
                                       channel_swap=(2, 1, 0))
         scores = classifier.predict([caffe.io.load_image('cat.jpg')])[0]
 
-    ``image_dims`` is the height and width to which pictures are resized before cuts of the net's input
-    size are taken (default: that size). ``mean``, ``input_scale``, ``raw_scale`` and ``channel_swap`` are
-    those of :class:`caffe.io.Transformer`.
+    ``image_dims`` is the height and width to which pictures are resized before cuts of the net's
+    input size are taken (default: that size). ``mean``, ``input_scale``, ``raw_scale`` and
+    ``channel_swap`` are those of :class:`caffe.io.Transformer`.
     """
 
     def __init__(self, model_file: str, pretrained_file: str,
@@ -36,14 +38,15 @@ class Classifier(Net):
         self.crop_dims = np.array(shape[2:])
         self.image_dims = self.crop_dims if image_dims is None else np.array(image_dims)
         if (self.image_dims < self.crop_dims).any():
-            raise ValueError(f"image_dims {tuple(self.image_dims.tolist())} are smaller than the net's "
-                             f"input '{name}', {tuple(self.crop_dims.tolist())}")
+            raise ValueError(f"image_dims {tuple(self.image_dims.tolist())} are smaller than the "
+                             f"net's input '{name}', {tuple(self.crop_dims.tolist())}")
 
     def predict(self, inputs: Sequence[np.ndarray], oversample: bool = True) -> np.ndarray:
         """The net's first output for each picture: an array of N rows.
 
-        ``inputs`` are N pictures, H x W x K. With ``oversample`` the answers for ten cuts are averaged, see
-        :func:`caffe.io.oversample`; without it only the cut from the centre is looked at.
+        ``inputs`` are N pictures, H x W x K. With ``oversample`` the answers for ten cuts are
+        averaged, see :func:`caffe.io.oversample`; without it only the cut from the centre is looked
+        at.
         """
         if len(inputs) == 0:
             raise ValueError("there are no pictures to classify")

@@ -1,15 +1,15 @@
 """Where a point of one blob lies in another: the arithmetic behind Crop layers.
 
-Fully convolutional nets enlarge a coarse blob again and cut it to the size of the picture. The right
-offset of the cut follows from strides, pads and kernels of all layers on the way:
+Fully convolutional nets enlarge a coarse blob again and cut it to the size of the picture. The
+right offset of the cut follows from strides, pads and kernels of all layers on the way:
 
     n.upscore = L.Deconvolution(n.score, convolution_param=dict(num_output=21, kernel_size=64,
                                                                 stride=32))
     n.cropped = crop(n.upscore, n.data)
 
-A *map* is a tuple ``(axis, scale, shift)``: the point ``x`` of a blob lies at ``scale * x + shift`` in
-another. ``axis`` is the one before the first spatial axis, the channels' (``None``: the map holds for
-any). Scales and shifts are numbers, or arrays with one value for each spatial axis.
+A *map* is a tuple ``(axis, scale, shift)``: the point ``x`` of a blob lies at ``scale * x + shift``
+in another. ``axis`` is the one before the first spatial axis, the channels' (``None``: the map
+holds for any). Scales and shifts are numbers, or arrays with one value for each spatial axis.
 """
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _SEPARATE_SIZES = {f"{what}_{side}" for what in ("kernel", "stride", "pad") for 
 
 
 class CoordinateError(ValueError, AssertionError):
-    """Coordinates that no Crop layer can have. Caffe raised AssertionError here: so it is one too."""
+    """Coordinates that no Crop layer can have. Caffe raised AssertionError here: so it is one
+    too."""
 
 
 class UndefinedMapException(Exception):
@@ -49,13 +50,14 @@ def _array(value: Any) -> np.ndarray:
 def conv_params(fn: Function) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """Axis, stride, size of the kernel with its dilation, and pad of a layer that slides a window.
 
-    The fields may stand in the layer or in its ``convolution_param``. Raises CoordinateError for kernel_h
-    and the like, which say nothing about further axes.
+    The fields may stand in the layer or in its ``convolution_param``. Raises CoordinateError for
+    kernel_h and the like, which say nothing about further axes.
     """
     params = fn.params.get("convolution_param", fn.params)
     legacy = sorted(_SEPARATE_SIZES & set(params))
     if legacy:
-        raise CoordinateError(f"{fn.type_name}: coordinates cannot be mapped through {', '.join(legacy)}; "
+        raise CoordinateError(f"{fn.type_name}: coordinates cannot be mapped through "
+                              f"{', '.join(legacy)}; "
                          "give kernel_size, stride and pad, as lists where the axes differ")
     if "kernel_size" not in params:
         raise CoordinateError(f"{fn.type_name}: coordinates cannot be mapped without kernel_size")
@@ -114,7 +116,8 @@ def _bottoms(top: Top) -> tuple[Top, ...]:
 
 
 def _maps_to(top: Top) -> dict[Top, Map]:
-    """For every blob from which ``top`` can be reached: the map from its points to those of ``top``."""
+    """For every blob from which ``top`` can be reached: the map from its points to those of
+    ``top``."""
     maps: dict[Top, Map] = {top: (None, 1, 0)}
     waiting = [top]
     while waiting:
@@ -131,7 +134,8 @@ def _maps_to(top: Top) -> dict[Top, Map]:
 
 
 def coord_map_from_to(top_from: Top, top_to: Top) -> Map:
-    """The map from the points of ``top_from`` to those of ``top_to``, through a blob both come from.
+    """The map from the points of ``top_from`` to those of ``top_to``, through a blob both come
+    from.
 
     Raises RuntimeError when there is no such blob.
     """
@@ -139,22 +143,24 @@ def coord_map_from_to(top_from: Top, top_to: Top) -> Map:
     for common, onwards in to_to.items():
         if common in to_from:
             return compose(onwards, inverse(to_from[common]))
-    raise RuntimeError("no coordinate map between the two tops: do they come from one blob, through "
-                       "layers that keep places?")
+    raise RuntimeError("no coordinate map between the two tops: do they come from one blob, "
+                       "through layers that keep places?")
 
 
 def crop(top_from: Top, top_to: Top) -> Top:
-    """A Crop layer that cuts ``top_from`` to the size of ``top_to``, where both show the same place.
+    """A Crop layer that cuts ``top_from`` to the size of ``top_to``, where both show the same
+    place.
 
-    Raises CoordinateError when their scales differ, or when the cut would begin outside ``top_from`` or
-    between two of its points.
+    Raises CoordinateError when their scales differ, or when the cut would begin outside
+    ``top_from`` or between two of its points.
     """
     axis, scale, shift = coord_map_from_to(top_from, top_to)
     scale, shift = np.asarray(scale, dtype=float), np.asarray(shift, dtype=float)
     if not (scale == 1).all():
         raise CoordinateError(f"cannot crop: the scales differ by a factor of {scale}")
     if not (shift <= 0).all():
-        raise CoordinateError(f"cannot crop: the offset {-shift} is negative; more padding in the layers "
+        raise CoordinateError(f"cannot crop: the offset {-shift} is negative; more padding in the "
+                              "layers "
                          "before helps")
     if not (np.round(shift) == shift).all():
         raise CoordinateError(f"cannot crop: the offset {-shift} is no whole number")

@@ -22,8 +22,8 @@ class Detector(Net):
         found[0]['prediction']
 
     ``mean``, ``input_scale``, ``raw_scale`` and ``channel_swap`` are those of
-    :class:`caffe.io.Transformer`. ``context_pad`` is how many pixels of the net's input show what is around
-    the window, on each side; where that lies outside the picture, the mean is seen.
+    :class:`caffe.io.Transformer`. ``context_pad`` is how many pixels of the net's input show what
+    is around the window, on each side; where that lies outside the picture, the mean is seen.
     """
 
     def __init__(self, model_file: str, pretrained_file: str, mean: Optional[np.ndarray] = None,
@@ -40,8 +40,9 @@ class Detector(Net):
             self, images_windows: Iterable[tuple[str, Iterable[Sequence[float]]]]) -> list[dict]:
         """The net's first output for each window.
 
-        ``images_windows`` are pairs of a picture's file and its windows ``(ymin, xmin, ymax, xmax)`` in
-        pixels. The result has for each window, in order, ``{'window', 'prediction', 'filename'}``.
+        ``images_windows`` are pairs of a picture's file and its windows ``(ymin, xmin, ymax,
+        xmax)`` in pixels. The result has for each window, in order, ``{'window', 'prediction',
+        'filename'}``.
         """
         found: list[dict[str, Any]] = []
         cuts = []
@@ -78,8 +79,8 @@ class Detector(Net):
         """
         top, left, bottom, right = (int(value) for value in window)
         if not (0 <= top < min(bottom, im.shape[0]) and 0 <= left < min(right, im.shape[1])):
-            raise ValueError(f"the window {(top, left, bottom, right)} (ymin, xmin, ymax, xmax) holds "
-                             f"nothing of a picture of {im.shape[0]} x {im.shape[1]}")
+            raise ValueError(f"the window {(top, left, bottom, right)} (ymin, xmin, ymax, xmax) "
+                             f"holds nothing of a picture of {im.shape[0]} x {im.shape[1]}")
         if not self.context_pad:
             return im[top:bottom, left:right]
         return self._crop_with_context(im, (top, left, bottom, right))
@@ -99,7 +100,8 @@ class Detector(Net):
         return result
 
     def configure_crop(self, context_pad: Optional[int]) -> None:
-        """Sets how much :meth:`crop` shows around windows, in pixels of the net's (square) input."""
+        """Sets how much :meth:`crop` shows around windows, in pixels of the net's (square)
+        input."""
         name = self.inputs[0]
         order = np.argsort(self.transformer.transpose[name])
         self.crop_dims = np.array(self.blobs[name].data.shape[1:])[order]
@@ -107,7 +109,8 @@ class Detector(Net):
         if not context_pad:
             return
         if self.crop_dims[0] != self.crop_dims[1]:
-            raise ValueError(f"context_pad needs a net with a square input, not {self.crop_dims[:2]}")
+            raise ValueError(f"context_pad needs a net with a square input, not "
+                             f"{self.crop_dims[:2]}")
         if not 0 < 2 * context_pad < self.crop_dims[0]:
             raise ValueError(f"context_pad {context_pad} leaves nothing of a side of "
                              f"{self.crop_dims[0]} pixels")
@@ -120,8 +123,8 @@ def _context_span(low: int, high: int, available: int, size: int,
                   pad: int) -> tuple[slice, slice]:
     """Along one axis: where in the result, and from where in the picture.
 
-    The window ``low`` to ``high`` is to fill ``size - 2 * pad`` pixels of the result, and what is around it
-    the rest, as far as the picture's ``available`` pixels go.
+    The window ``low`` to ``high`` is to fill ``size - 2 * pad`` pixels of the result, and what is
+    around it the rest, as far as the picture's ``available`` pixels go.
     """
     half = (high - low + 1) / 2
     centre = low + half

@@ -60,7 +60,8 @@ def _size(param: Any, name: str, default: int) -> str:
 
 
 def _window(param: Any) -> list[str]:
-    return [f"kernel size: {_size(param, 'kernel_size', 0)}", f"stride: {_size(param, 'stride', 1)}",
+    return [f"kernel size: {_size(param, 'kernel_size', 0)}",
+            f"stride: {_size(param, 'stride', 1)}",
             f"pad: {_size(param, 'pad', 0)}"]
 
 
@@ -76,8 +77,8 @@ def get_layer_label(layer: Any, rankdir: str, display_lrm: bool = False) -> str:
     """The text in a layer's box: its name and type, and for windows their sizes.
 
     The lines are beside each other when the drawing goes down (``rankdir`` TB or BT), to keep boxes
-    flat, and below each other when it goes to a side (LR or RL). ``display_lrm`` adds the learning rate
-    multipliers.
+    flat, and below each other when it goes to a side (LR or RL). ``display_lrm`` adds the learning
+    rate multipliers.
     """
     parts = [layer.name, f"({layer.type})"]
     if layer.type in ("Convolution", "Deconvolution"):
@@ -108,7 +109,8 @@ def choose_color_by_layertype(layertype: str) -> str:
 
 
 def _in_phase(layer: Any, phase: Optional[int]) -> bool:
-    """Whether the rules of a layer leave it in a net of the phase; stages and levels are not known."""
+    """Whether the rules of a layer leave it in a net of the phase; stages and levels are not
+    known."""
     if phase is None:
         return True
     if layer.include:
@@ -124,14 +126,15 @@ def get_pydot_graph(caffe_net: Any, rankdir: str, label_edges: bool = True,
                     phase: Optional[int] = None, display_lrm: bool = False) -> Any:
     """The drawing of a ``NetParameter`` as a ``pydot.Dot``.
 
-    ``rankdir`` is the direction: LR, RL, TB or BT. With a ``phase`` (caffe.TRAIN, caffe.TEST) only its
-    layers are drawn. Raises ValueError for nets in the format of 2013 to 2014, which have no ``layer``.
+    ``rankdir`` is the direction: LR, RL, TB or BT. With a ``phase`` (caffe.TRAIN, caffe.TEST) only
+    its layers are drawn. Raises ValueError for nets in the format of 2013 to 2014, which have no
+    ``layer``.
     """
     if not caffe_net.layer and caffe_net.layers:
         raise ValueError("the net is in an old format ('layers', not 'layer'): "
                          "upgrade_net_proto_text OLD NEW writes it anew")
     pydot = _pydot()
-    graph = pydot.Dot(f'"{_escaped(caffe_net.name or "Net")}"', graph_type="digraph", rankdir=rankdir)
+    graph = pydot.Dot(_quoted(caffe_net.name or "Net"), graph_type="digraph", rankdir=rankdir)
     blobs: set[str] = set()
 
     def blob(name: str) -> str:
@@ -150,12 +153,13 @@ def get_pydot_graph(caffe_net: Any, rankdir: str, label_edges: bool = True,
         if not _is_in_place(layer):
             style["fillcolor"] = choose_color_by_layertype(layer.type)
         node = _quoted(f"{layer.name}_{layer.type}")
-        graph.add_node(pydot.Node(node, label=get_layer_label(layer, rankdir, display_lrm), **style))
+        label = get_layer_label(layer, rankdir, display_lrm)
+        graph.add_node(pydot.Node(node, label=label, **style))
         for bottom in layer.bottom:
             graph.add_edge(pydot.Edge(blob(bottom), node))
-        label = get_edge_label(layer) if label_edges else '""'
+        edge = get_edge_label(layer).strip('"') if label_edges else ""
         for top in layer.top:
-            graph.add_edge(pydot.Edge(node, blob(top), label=_quoted(label.strip('"'))))
+            graph.add_edge(pydot.Edge(node, blob(top), label=_quoted(edge)))
     return graph
 
 
@@ -172,8 +176,8 @@ def draw_net(caffe_net: Any, rankdir: str, ext: str = "png", phase: Optional[int
     try:
         return graph.create(format=ext)
     except OSError as error:
-        raise RuntimeError("Graphviz's program dot was not found (Debian: apt-get install graphviz); "
-                           f"the extension .dot needs none ({error})") from error
+        raise RuntimeError("Graphviz's program dot was not found (Debian: apt-get install "
+                           f"graphviz); the extension .dot needs none ({error})") from error
 
 
 def draw_net_to_file(caffe_net: Any, filename: str, rankdir: str = "LR",

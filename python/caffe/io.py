@@ -26,7 +26,7 @@ _RAW_TYPES = {"DOUBLE": np.dtype("<f8"), "FLOAT": np.dtype("<f4"), "FLOAT16": np
               "INT": np.dtype("<i4"), "UINT": np.dtype("<u4"), "BOOL": np.dtype("?")}
 
 
-# --- Messages ---------------------------------------------------------------------------------------
+# --- Messages ---
 
 
 def _elements(blob: Any, field: str) -> np.ndarray:
@@ -47,16 +47,16 @@ def _elements(blob: Any, field: str) -> np.ndarray:
 def blobproto_to_array(blob: Any, return_diff: bool = False) -> np.ndarray:
     """The values of a ``BlobProto``, or its gradients, in the blob's shape.
 
-    float32; float64 from ``double_data``; the stored type, such as float16, from NVCaffe's ``raw_data``.
-    Files older than ``shape`` give the four axes num, channels, height and width. Raises ValueError when
-    there are not as many values as the shape says.
+    float32; float64 from ``double_data``; the stored type, such as float16, from NVCaffe's
+    ``raw_data``. Files older than ``shape`` give the four axes num, channels, height and width.
+    Raises ValueError when there are not as many values as the shape says.
     """
     values = _elements(blob, "diff" if return_diff else "data")
     old = any(blob.HasField(field) for field in ("num", "channels", "height", "width"))
     shape = ((blob.num, blob.channels, blob.height, blob.width) if old
              else tuple(blob.shape.dim))
     if int(np.prod(shape, dtype=np.int64)) != values.size:
-        raise ValueError(f"the BlobProto has {values.size} values, and its shape {shape} has others")
+        raise ValueError(f"the BlobProto has {values.size} values, which its shape {shape} has not")
     return values.reshape(shape)
 
 
@@ -109,7 +109,8 @@ def array_to_datum(arr: np.ndarray, label: Optional[int] = None) -> Any:
 def datum_to_array(datum: Any) -> np.ndarray:
     """The C x H x W array of a ``Datum``: uint8 from bytes, float64 from floats.
 
-    A compressed picture (``encoded``) is decoded; its channels are B, G and R, as data layers have them.
+    A compressed picture (``encoded``) is decoded; its channels are B, G and R, as data layers have
+    them.
     """
     if datum.encoded:
         pixels = _pictures.decode(datum.data, "the encoded Datum")
@@ -121,19 +122,19 @@ def datum_to_array(datum: Any) -> np.ndarray:
     else:
         values = np.array(datum.float_data, dtype=float)
     if values.size != int(np.prod(shape)):
-        raise ValueError(f"the Datum has {values.size} values, and its shape {shape} has others")
+        raise ValueError(f"the Datum has {values.size} values, which its shape {shape} has not")
     return values.reshape(shape)
 
 
-# --- Preprocessing ----------------------------------------------------------------------------------
+# --- Preprocessing ---
 
 
 class Transformer:
     """Turns pictures as they are loaded into what a net's input takes, and back.
 
     ``inputs`` are the names of inputs and their shapes: ``{'data': net.blobs['data'].data.shape}``.
-    Each step is off until it is set for an input. :meth:`preprocess` takes them in this order: resize,
-    transpose, channel swap, raw scale, mean, input scale.
+    Each step is off until it is set for an input. :meth:`preprocess` takes them in this order:
+    resize, transpose, channel swap, raw scale, mean, input scale.
     """
 
     def __init__(self, inputs: Mapping[str, Sequence[int]]) -> None:
@@ -148,7 +149,8 @@ class Transformer:
     def for_pictures(cls, in_: str, shape: Sequence[int], mean: Optional[np.ndarray] = None,
                      input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
                      channel_swap: Optional[Sequence[int]] = None) -> Transformer:
-        """One for an input of the shape N x C x H x W, with channels put first and the steps given."""
+        """One for an input of the shape N x C x H x W, with channels put first and the steps
+        given."""
         transformer = cls({in_: shape})
         transformer.set_transpose(in_, (2, 0, 1))
         if mean is not None:
@@ -167,8 +169,8 @@ class Transformer:
         return self.inputs[in_]
 
     def preprocess(self, in_: str, data: np.ndarray) -> np.ndarray:
-        """A picture (H x W x K) as one item of the input ``in_``: float32, K x H x W after the usual
-        transpose. The argument is left as it is.
+        """A picture (H x W x K) as one item of the input ``in_``: float32, K x H x W after the
+        usual transpose. The argument is left as it is.
         """
         dims = self._shape(in_)[2:]
         out = np.array(data, dtype=np.float32)
@@ -187,7 +189,8 @@ class Transformer:
         return out
 
     def deprocess(self, in_: str, data: np.ndarray) -> np.ndarray:
-        """The picture behind one item of the input ``in_``: all steps but the resizing, backwards."""
+        """The picture behind one item of the input ``in_``: all steps but the resizing,
+        backwards."""
         shape = self._shape(in_)
         out = np.array(data)
         if not np.issubdtype(out.dtype, np.floating):
@@ -209,8 +212,8 @@ class Transformer:
     def set_transpose(self, in_: str, order: Sequence[int]) -> None:
         """The order of the axes: ``(2, 0, 1)`` puts a picture's channels first."""
         if len(order) != len(self._shape(in_)) - 1:
-            raise ValueError(f"the order {tuple(order)} names {len(order)} axes, and the input '{in_}' "
-                             f"has {len(self._shape(in_)) - 1} besides its number of items")
+            raise ValueError(f"the order {tuple(order)} names {len(order)} axes, and the input "
+                             f"'{in_}' has {len(self._shape(in_)) - 1} besides its number of items")
         self.transpose[in_] = order
 
     def set_channel_swap(self, in_: str, order: Sequence[int]) -> None:
@@ -226,17 +229,18 @@ class Transformer:
         self.raw_scale[in_] = scale
 
     def set_mean(self, in_: str, mean: np.ndarray) -> None:
-        """What is subtracted: one value per channel, or a picture (C x H x W, or H x W for all channels).
+        """What is subtracted: one value per channel, or a picture (C x H x W, or H x W for all
+        channels).
 
-        It is in the order of channels and in the scale that the net sees. A picture of another size is
-        resized.
+        It is in the order of channels and in the scale that the net sees. A picture of another size
+        is resized.
         """
         shape = self._shape(in_)
         mean = np.asarray(mean)
         if mean.ndim == 1:
             if mean.shape[0] != shape[1]:
-                raise ValueError(f"the mean has {mean.shape[0]} channels, and the input '{in_}' has "
-                                 f"{shape[1]}")
+                raise ValueError(f"the mean has {mean.shape[0]} channels, and the input '{in_}' "
+                                 f"has {shape[1]}")
             self.mean[in_] = mean[:, np.newaxis, np.newaxis]
             return
         if mean.ndim == 2:
@@ -254,7 +258,7 @@ class Transformer:
         self.input_scale[in_] = scale
 
 
-# --- Pictures ---------------------------------------------------------------------------------------
+# --- Pictures ---
 
 
 def load_image(filename: str, color: bool = True) -> np.ndarray:
@@ -276,14 +280,15 @@ def resize_image(im: np.ndarray, new_dims: Sequence[int], interp_order: int = 1)
     need SciPy). The results are those that pycaffe had from scikit-image and SciPy:
 
     * With one or three channels the centres of pixels are at half places, and there is no smoothing
-      when a picture shrinks. Around the picture lies its smallest value, which the outermost pixels mix
-      with when a picture grows.
+      when a picture shrinks. Around the picture lies its smallest value, which the outermost pixels
+      mix with when a picture grows.
     * With other numbers of channels the corner pixels keep their places.
     """
     im = np.asarray(im)
     dims = (int(new_dims[0]), int(new_dims[1]))
     if im.ndim != 3 or 0 in im.shape:
-        raise ValueError(f"a picture to resize has the shape (height, width, channels), not {im.shape}")
+        raise ValueError(f"a picture to resize has the shape (height, width, channels), not "
+                         f"{im.shape}")
     if min(dims) < 1:
         raise ValueError(f"a picture cannot have the size {dims}")
     values = im.astype(np.float32)
@@ -298,9 +303,9 @@ def oversample(images: Union[np.ndarray, Sequence[np.ndarray]],
                crop_dims: Sequence[int]) -> np.ndarray:
     """Ten cuts of each picture: four corners, the centre, and the mirror images of these five.
 
-    ``images`` are H x W x K and of one size, ``crop_dims`` the height and width of the cuts. The result
-    has the shape (10 * number, height, width, K), float32. Raises ValueError when the pictures are
-    smaller than the cuts.
+    ``images`` are H x W x K and of one size, ``crop_dims`` the height and width of the cuts. The
+    result has the shape (10 * number, height, width, K), float32. Raises ValueError when the
+    pictures are smaller than the cuts.
     """
     images = [np.asarray(image) for image in images]
     height, width = (int(size) for size in crop_dims)

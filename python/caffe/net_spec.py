@@ -10,11 +10,12 @@
     n.loss = L.SoftmaxWithLoss(n.score, n.label)
     print(n.to_proto())
 
-``L.TYPE(bottoms..., fields...)`` is one layer of that type; its value is its top, or a tuple of tops.
-Fields go where the schema has them: into the layer type's own message (``ConvolutionParameter`` for
-``L.Convolution``) or else into the layer itself (``loss_weight``, ``include``, ``param``,
-``transform_param``, ...). Three keywords are no fields: ``ntop``, the number of tops (default 1);
-``in_place=True``, which gives the tops the bottoms' names; both are of :class:`Function`.
+``L.TYPE(bottoms..., fields...)`` is one layer of that type; its value is its top, or a tuple of
+tops. Fields go where the schema has them: into the layer type's own message
+(``ConvolutionParameter`` for ``L.Convolution``) or else into the layer itself (``loss_weight``,
+``include``, ``param``, ``transform_param``, ...). Three keywords are no fields: ``ntop``, the
+number of tops (default 1); ``in_place=True``, which gives the tops the bottoms' names; both are of
+:class:`Function`.
 """
 from __future__ import annotations
 
@@ -83,8 +84,8 @@ def assign_proto(proto: Message, name: str, val: Any) -> None:
     """Sets the field ``name`` of a message from plain Python values.
 
     A message is a dict; a repeated field is a list, and one value stands for a list of it;
-    an enumerator is its number or its name. Raises AttributeError when the message has no such field,
-    TypeError or ValueError when the value does not fit it.
+    an enumerator is its number or its name. Raises AttributeError when the message has no such
+    field, TypeError or ValueError when the value does not fit it.
     """
     field = proto.DESCRIPTOR.fields_by_name.get(name)
     if field is None:
@@ -233,8 +234,8 @@ def _assign_field(layer: Message, name: str, value: Any) -> None:
 
 def _unknown_field(layer: Message, name: str, places: list[Any]) -> str:
     if layer.type not in _param_names:
-        return (f"LayerParameter has no field '{name}', and {layer.type} has no message of its own: "
-                f"name the message too, as in convolution_param=dict({name}=...)")
+        return (f"LayerParameter has no field '{name}', and {layer.type} has no message of its "
+                f"own: name the message too, as in convolution_param=dict({name}=...)")
     known = " nor ".join(place.name for place in places)
     return f"no field '{name}' in {known}" + _suggestion(name, places)
 
@@ -253,10 +254,10 @@ def to_proto(*tops: Top) -> Message:
 class NetSpec:
     """A net whose tops have names: its attributes.
 
-    ``n.conv1 = L.Convolution(...)`` names a top and, for first tops, its layer; ``n['a/b'] = ...`` takes
-    names that are no identifiers. Layers are written in the order of these assignments, each after
-    those it reads; what was never assigned gets an automatic name. A layer without tops can be
-    assigned too, which puts it into the net: ``n.quiet = L.Silence(n.label, ntop=0)``.
+    ``n.conv1 = L.Convolution(...)`` names a top and, for first tops, its layer; ``n['a/b'] = ...``
+    takes names that are no identifiers. Layers are written in the order of these assignments, each
+    after those it reads; what was never assigned gets an automatic name. A layer without tops can
+    be assigned too, which puts it into the net: ``n.quiet = L.Silence(n.label, ntop=0)``.
     """
 
     def __init__(self) -> None:
@@ -319,7 +320,8 @@ class NetSpec:
 class Layers:
     """``layers.TYPE(*bottoms, **fields)`` makes a layer of any type, see the module's text.
 
-    The value is the top; a tuple of them for ``ntop`` above 1; the :class:`Function` for ``ntop=0``.
+    The value is the top; a tuple of them for ``ntop`` above 1; the :class:`Function` for
+    ``ntop=0``.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -336,7 +338,8 @@ class Layers:
 
 
 class Parameters:
-    """``params.TYPE.NAME`` is the enumerator NAME of the message TYPEParameter: params.Pooling.MAX."""
+    """``params.TYPE.NAME`` is the enumerator NAME of the message TYPEParameter:
+    params.Pooling.MAX."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

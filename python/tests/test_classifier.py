@@ -83,8 +83,9 @@ def test_pictures_of_several_sizes(files):
 def test_a_grey_picture(files):
     classifier = caffe.Classifier(*files)
     image = pictures(1, (4, 6, 1))[0]
-    np.testing.assert_allclose(classifier.predict([image], oversample=False)[0],
-                               scores_of(classifier, image.transpose(2, 0, 1)), rtol=1e-4, atol=1e-4)
+    expected = scores_of(classifier, image.transpose(2, 0, 1))
+    np.testing.assert_allclose(classifier.predict([image], oversample=False)[0], expected,
+                               rtol=1e-4, atol=1e-4)
 
 
 def test_mistakes(files):

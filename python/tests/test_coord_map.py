@@ -24,8 +24,8 @@ def pool(bottom, kernel, stride=1, pad=0):
 
 
 def deconv(bottom, kernel, stride=1, pad=0):
-    return L.Deconvolution(bottom, convolution_param=dict(kernel_size=kernel, stride=stride, pad=pad,
-                                                          num_output=1))
+    return L.Deconvolution(bottom, convolution_param=dict(kernel_size=kernel, stride=stride,
+                                                          pad=pad, num_output=1))
 
 
 def maps_to(result, scale, shift):

@@ -84,7 +84,8 @@ def test_context_outside_the_picture_is_the_mean(make):
                     channel_swap=(2, 1, 0))
     image = np.ones((16, 16, 3), np.float32)
     cut = detector.crop(image, (0, 0, 7, 15))
-    # Rows: 8 pixels from 0 become 16 from -4, so a quarter of 8 lies outside. Columns: 4 on each side.
+    # Rows: 8 pixels from 0 become 16 from -4, so a quarter of 8 lies outside. Columns: 4 on each
+    # side.
     np.testing.assert_allclose(cut[:2], np.broadcast_to([0.3, 0.2, 0.1], (2, 8, 3)), rtol=1e-5)
     np.testing.assert_allclose(cut[:, :2], np.broadcast_to([0.3, 0.2, 0.1], (8, 2, 3)), rtol=1e-5)
     np.testing.assert_allclose(cut[3, 3:5], 1)

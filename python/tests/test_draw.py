@@ -81,8 +81,8 @@ def test_layer_labels_keep_characters_that_graphviz_reads():
 
 
 def test_colours():
-    colors = {kind: draw.choose_color_by_layertype(kind)
-              for kind in ("Convolution", "Deconvolution", "Pooling", "InnerProduct", "LRN", "ReLU")}
+    kinds = ("Convolution", "Deconvolution", "Pooling", "InnerProduct", "LRN", "ReLU")
+    colors = {kind: draw.choose_color_by_layertype(kind) for kind in kinds}
     assert colors == {"Convolution": "#FF5050", "Deconvolution": "#FF5050", "Pooling": "#FF9900",
                       "InnerProduct": "#CC33FF", "LRN": "#6495ED", "ReLU": "#6495ED"}
 

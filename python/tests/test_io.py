@@ -228,8 +228,8 @@ def test_enlarged_pictures_mix_with_their_smallest_value_at_the_edge():
 
 def test_resize_of_other_channels_keeps_the_corners():
     image = np.stack([column(0, 6)[:, :, 0], column(3, 9)[:, :, 0]], axis=2)
-    np.testing.assert_allclose(io.resize_image(image, (4, 1))[:, 0], [[0, 3], [2, 5], [4, 7], [6, 9]],
-                               atol=1e-6)
+    np.testing.assert_allclose(io.resize_image(image, (4, 1))[:, 0],
+                               [[0, 3], [2, 5], [4, 7], [6, 9]], atol=1e-6)
 
 
 def test_resize_to_the_nearest_pixel():

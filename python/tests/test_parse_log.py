@@ -22,15 +22,16 @@ I20261121 11:27:00.500000 20268 solver.cpp:390] Iteration 0, Testing net (#0)
 I20261121 11:27:01.000000 20268 solver.cpp:252]     Test net output #0: accuracy = 0.0625
 I20261121 11:27:01.000000 20268 solver.cpp:252]     Test net output #1: loss = 2.5 (* 1 = 2.5 loss)
 I20261121 11:27:02.000000 20268 solver.cpp:269] Iteration 0 (-1 iter/s, 0s/20 iters), loss = 2.25
-I20261121 11:27:02.000000 20268 solver.cpp:252]     Train net output #0: loss = 2.25 (* 1 = 2.25 loss)
-I20261121 11:27:02.000000 20268 sgd_solver.cpp:72] Iteration 0, lr = 0.01
+I20261121 11:27:02.000000 20268 solver.cpp:252]     Train net output #0: loss = 2.25 (* 1 = 2.25
+loss) I20261121 11:27:02.000000 20268 sgd_solver.cpp:72] Iteration 0, lr = 0.01
 I20261121 11:27:12.250000 20268 solver.cpp:269] Iteration 20 (2 iter/s, 10s/20 iters), loss = 0.5
-I20261121 11:27:12.250000 20268 solver.cpp:252]     Train net output #0: loss = 5e-01 (* 1 = 0.5 loss)
-I20261121 11:27:12.250000 20268 sgd_solver.cpp:72] Iteration 20, lr = 1e-3
+I20261121 11:27:12.250000 20268 solver.cpp:252]     Train net output #0: loss = 5e-01 (* 1 = 0.5
+loss) I20261121 11:27:12.250000 20268 sgd_solver.cpp:72] Iteration 20, lr = 1e-3
 I20261121 11:27:13.000000 20268 solver.cpp:347] Iteration 40, loss = 0.4
 I20261121 11:27:13.500000 20268 solver.cpp:390] Iteration 40, Testing net (#0)
 I20261121 11:27:14.000000 20268 solver.cpp:252]     Test net output #0: accuracy = 0.75
-I20261121 11:27:14.000000 20268 solver.cpp:252]     Test net output #1: loss = 0.25 (* 1 = 0.25 loss)
+I20261121 11:27:14.000000 20268 solver.cpp:252]     Test net output #1: loss = 0.25 (* 1 = 0.25
+loss)
 """
 
 
@@ -102,7 +103,8 @@ def test_a_file_that_is_no_log(tmp_path):
 def test_times_of_log_lines():
     time = extract_seconds.extract_datetime_from_line("I0405 10:18:51.67733 78183 a.cpp:1] x", 2015)
     assert time.isoformat() == "2015-04-05T10:18:51.677330"
-    time = extract_seconds.extract_datetime_from_line("W20240229 01:02:03.000004 7 a.cpp:1] x", 1999)
+    time = extract_seconds.extract_datetime_from_line("W20240229 01:02:03.000004 7 a.cpp:1] x",
+                                                      1999)
     assert time.isoformat() == "2024-02-29T01:02:03.000004"
     time = extract_seconds.extract_datetime_from_line("I0229 01:02:03.000000 7 a.cpp:1] x", 2026)
     assert (time.month, time.day) == (2, 29)  # whatever year it was
@@ -168,7 +170,8 @@ def test_plots(tmp_path, chart):
 def test_plots_of_named_outputs(tmp_path):
     pytest.importorskip("matplotlib")
     log = write(tmp_path, OURS.replace("accuracy", "top1"))
-    assert plot_training_log.draw(0, [log], "top1").axes[0].get_title() == "Test top1 over iterations"
+    axes = plot_training_log.draw(0, [log], "top1").axes[0]
+    assert axes.get_title() == "Test top1 over iterations"
     with pytest.raises(ValueError, match="train.log has no test output 'accuracy'"):
         plot_training_log.draw(0, [log])
 

@@ -28,7 +28,8 @@ NET = """
 
 
 def run(program, *arguments, cwd=None):
-    """Runs a program in this process, which is much quicker: its exit status and what it printed."""
+    """Runs a program in this process, which is much quicker: its exit status and what it
+    printed."""
     printed, errors = io.StringIO(), io.StringIO()
     before = sys.argv, os.getcwd()
     sys.argv = [os.path.join(FOLDER, program), *map(str, arguments)]
@@ -87,8 +88,9 @@ SMALL = ["--images_dim", "8,8"]
 def test_programs_run_by_themselves():
     environment = dict(os.environ, GLOG_minloglevel="2",
                        PYTHONPATH=FOLDER + os.pathsep + os.environ.get("PYTHONPATH", ""))
-    result = subprocess.run([sys.executable, os.path.join(FOLDER, "draw_net.py"), "missing", "a.dot"],
-                            capture_output=True, text=True, check=False, env=environment)
+    result = subprocess.run(
+        [sys.executable, os.path.join(FOLDER, "draw_net.py"), "missing", "a.dot"],
+        capture_output=True, text=True, check=False, env=environment)
     assert result.returncode == 1
     assert result.stderr.startswith("draw_net.py: ") and result.stderr.count("\n") == 1
 
@@ -103,7 +105,8 @@ def test_help_shows_an_example(program):
 
 
 def test_classify_a_folder(net, pictures, tmp_path):
-    text = good("classify.py", *net, *NO_MEAN, *SMALL, "--ext", "png", pictures, tmp_path / "out.npy")
+    text = good("classify.py", *net, *NO_MEAN, *SMALL, "--ext", "png", pictures,
+                tmp_path / "out.npy")
     assert "CPU mode" in text and "Classifying 2 inputs." in text
     assert f"Saving results into {tmp_path}/out.npy" in text
     np.testing.assert_allclose(np.load(tmp_path / "out.npy").reshape(2, 3),
@@ -119,8 +122,10 @@ def test_classify_one_picture_with_the_default_mean(net, pictures, tmp_path):
 def test_classify_an_array_with_other_steps(net, tmp_path):
     np.save(tmp_path / "in.npy", np.full((3, 32, 16, 3), [0.1, 0.2, 0.4]))
     good("classify.py", *net, "--mean_file", "1,2,3", "--raw_scale", 10, "--input_scale", 2,
-         "--channel_swap", "0,1,2", "--images_dim", "16,8", tmp_path / "in.npy", tmp_path / "out.npy")
-    np.testing.assert_allclose(np.load(tmp_path / "out.npy").reshape(3, 3), [[0, 0, 2]] * 3, atol=1e-4)
+         "--channel_swap", "0,1,2", "--images_dim", "16,8", tmp_path / "in.npy",
+         tmp_path / "out.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy").reshape(3, 3), [[0, 0, 2]] * 3,
+                               atol=1e-4)
 
 
 @pytest.mark.parametrize("form", ["npy", "binaryproto"])
@@ -143,7 +148,8 @@ def test_classify_names_the_best_classes(net, pictures, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, reason", [
-    (["missing.jpg"], "missing.jpg"), (["--model_def", "missing.prototxt", "a.jpg"], "missing.prototxt"),
+    (["missing.jpg"], "missing.jpg"),
+    (["--model_def", "missing.prototxt", "a.jpg"], "missing.prototxt"),
     (["--mean_file", "missing.npy", "a.jpg"], "missing.npy"),
     (["--mean_file", "1,x", "a.jpg"], "1,x"), (["--images_dim", "8", "a.jpg"], "--images_dim"),
     (["."], "--ext")])
@@ -240,8 +246,9 @@ def solver(tmp_path):
 
 def test_train(solver, tmp_path):
     good("train.py", "--solver", solver, cwd=tmp_path)
-    names = {path.name for path in tmp_path.iterdir()}
-    assert {f"snap_iter_{n}.{kind}" for n in (2, 4) for kind in ("caffemodel", "solverstate")} <= names
+    for iteration in (2, 4):
+        for kind in ("caffemodel", "solverstate"):
+            assert (tmp_path / f"snap_iter_{iteration}.{kind}").exists()
 
 
 def test_train_goes_on_from_a_snapshot(solver, tmp_path):

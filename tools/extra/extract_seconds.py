@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes for each line of a training log that speaks of an iteration how many seconds the training ran.
+"""Writes for each line of a training log that speaks of an iteration how many seconds the training
+ran.
 
 example:
   extract_seconds.py train.log seconds.txt
@@ -21,8 +22,8 @@ _TIME = re.compile(r"\b[IWEF](\d{4})?(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1
 
 
 def extract_datetime_from_line(line: str, year: int) -> datetime.datetime:
-    """The time in a log line; ``year`` is for lines that do not name one. Raises ValueError if there is
-    no time in the line."""
+    """The time in a log line; ``year`` is for lines that do not name one. Raises ValueError if
+    there is no time in the line."""
     found = _TIME.search(line)
     if found is None:
         raise ValueError(f"the line has no time as in 'I0405 10:18:51.677330': {line.strip()}")
@@ -44,7 +45,8 @@ def get_start_time(line_iterable: Iterable[str], year: int) -> datetime.datetime
     for line in line_iterable:
         if "Solving" in line:
             return extract_datetime_from_line(line, year)
-    raise ValueError("there is no line with 'Solving': is it the log of 'caffe train', on standard error?")
+    raise ValueError("there is no line with 'Solving': is it the log of 'caffe train', on standard "
+                     "error?")
 
 
 def timed_lines(lines: Sequence[str], year: int) -> Iterator[tuple[str, Optional[float]]]:

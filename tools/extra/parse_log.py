@@ -5,9 +5,9 @@ example:
   caffe train --solver=solver.prototxt 2>&1 | tee train.log
   parse_log.py train.log tables        # writes tables/train.log.train and tables/train.log.test
 
-The tables are comma-separated: NumIters, Seconds (since training began), LearningRate, and one column for
-each output of the net. Logs of Caffe and NVCaffe are read too. Outputs that are not finite are
-written as they are, and named on standard error.
+The tables are comma-separated: NumIters, Seconds (since training began), LearningRate, and one
+column for each output of the net. Logs of Caffe and NVCaffe are read too. Outputs that are not
+finite are written as they are, and named on standard error.
 """
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def _set_rates(rows: list[Row], rates: dict[int, float]) -> None:
 
 
 def parse_log(path_to_log: str) -> tuple[list[Row], list[Row]]:
-    """The rows of training and of testing: dicts with NumIters, Seconds, LearningRate and the outputs.
+    """The rows of training and of testing: dicts with NumIters, Seconds, LearningRate and the
+    outputs.
 
     Raises ValueError when the file has no line in which training begins.
     """
@@ -130,7 +131,8 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("logfile_path", help="the log of 'caffe train'")
     parser.add_argument("output_dir", help="the folder for the tables")
     parser.add_argument("--verbose", action="store_true", help="say which files are written")
-    parser.add_argument("--delimiter", default=",", help="what separates columns (default: a comma)")
+    parser.add_argument("--delimiter", default=",",
+                        help="what separates columns (default: a comma)")
     return parser.parse_args()
 
 

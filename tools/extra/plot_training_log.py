@@ -9,7 +9,8 @@ The first argument is the number of a chart:
   1  test accuracy over seconds             5  learning rate over seconds
   2  test loss over iterations              6  training loss over iterations
   3  test loss over seconds                 7  training loss over seconds
-The outputs whose names contain 'accuracy' or 'loss' are drawn; --output names others. Needs matplotlib.
+The outputs whose names contain 'accuracy' or 'loss' are drawn; --output names others. Needs
+matplotlib.
 """
 from __future__ import annotations
 
