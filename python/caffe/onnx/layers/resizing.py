@@ -126,7 +126,8 @@ def upsample(layer: Layer) -> None:
     scale_h, scale_w = _scales(layer)
     if len(layer.bottoms) == 1:
         x = layer.bottom(0)
-        factors = layer.constant(np.array([1, 1, scale_h, scale_w], np.float32), "scales", dtype=FLOAT)
+        factors = layer.constant(np.array([1, 1, scale_h, scale_w], np.float32), "scales",
+                                 dtype=FLOAT)
         layer.top(0, layer.op("Resize", x, None, factors, shape=(n, c, h * scale_h, w * scale_w),
                               mode="nearest", coordinate_transformation_mode="asymmetric",
                               nearest_mode="floor"))
