@@ -6,6 +6,12 @@
 # protobuf, and headers.
 set(HAVE_PYTHON FALSE)
 set(python_package ${PROJECT_SOURCE_DIR}/python/caffe)
+# What is built goes beside the sources, so that PYTHONPATH=python does; but for a wheel (SKBUILD).
+set(python_output ${python_package})
+if(SKBUILD)
+  set(python_output ${PROJECT_BINARY_DIR}/python)
+  file(MAKE_DIRECTORY ${python_output}/proto)
+endif()
 
 set(python_remedy "")
 function(caffe_try_python executable)
@@ -40,7 +46,7 @@ if(NOT BUILD_python STREQUAL "OFF")
   endif()
   if(python_found)
     set(Python_EXECUTABLE ${python_found})
-    find_package(Python 3.9 COMPONENTS Interpreter Development.Module)
+    find_package(Python 3.9 COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.Embed)
   endif()
   if(Python_Development.Module_FOUND)
     execute_process(COMMAND ${Python_EXECUTABLE} -c "import pybind11; print(pybind11.get_include())"
@@ -63,13 +69,13 @@ else()
 endif()
 
 # The schema for caffe/proto/caffe_pb2.py; of use without the module too.
-add_custom_command(OUTPUT ${python_package}/proto/caffe.desc
+add_custom_command(OUTPUT ${python_output}/proto/caffe.desc
   COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR}/src/caffe/proto
-          --descriptor_set_out=${python_package}/proto/caffe.desc ${proto_file}
+          --descriptor_set_out=${python_output}/proto/caffe.desc ${proto_file}
   DEPENDS ${proto_file}
   COMMENT "Generating caffe.desc"
   VERBATIM)
-add_custom_target(pycaffe_schema ALL DEPENDS ${python_package}/proto/caffe.desc)
+add_custom_target(pycaffe_schema ALL DEPENDS ${python_output}/proto/caffe.desc)
 
 if(HAVE_PYTHON)
   file(GLOB python_sources CONFIGURE_DEPENDS ${python_package}/*.cpp)
@@ -77,10 +83,39 @@ if(HAVE_PYTHON)
   add_dependencies(pycaffe pycaffe_schema)
   set_target_properties(pycaffe PROPERTIES
     OUTPUT_NAME _caffe
-    LIBRARY_OUTPUT_DIRECTORY ${python_package}
+    LIBRARY_OUTPUT_DIRECTORY ${python_output}
     CXX_VISIBILITY_PRESET hidden)
   target_include_directories(pycaffe SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
   target_compile_definitions(pycaffe PRIVATE CAFFE_VERSION="${PROJECT_VERSION}")
   target_compile_options(pycaffe PRIVATE ${caffe_warnings})
   target_link_libraries(pycaffe PRIVATE caffe)
+
+  # A wheel gets the .py files by itself (pyproject.toml); an installation has python/ as Caffe's had.
+  if(SKBUILD)
+    install(TARGETS pycaffe DESTINATION caffe COMPONENT python)
+    install(FILES ${python_output}/proto/caffe.desc DESTINATION caffe/proto COMPONENT python)
+  else()
+    install(DIRECTORY ${python_package} DESTINATION python FILES_MATCHING
+      PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.desc"
+      PATTERN "__pycache__" EXCLUDE)
+    install(TARGETS pycaffe DESTINATION python/caffe)
+    set_target_properties(pycaffe PROPERTIES
+      INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
+  endif()
+
+  # Python layers in programs that are not Python: needs a libcaffe that both use, and libpython.
+  if(BUILD_SHARED_LIBS AND Python_Development.Embed_FOUND)
+    add_library(caffe_python MODULE ${PROJECT_SOURCE_DIR}/python/plugin/python_plugin.cpp)
+    set_target_properties(caffe_python PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+      CXX_VISIBILITY_PRESET hidden)
+    target_include_directories(caffe_python SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
+    target_include_directories(caffe_python PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(caffe_python PRIVATE
+      CAFFE_PYTHON_EXECUTABLE="${Python_EXECUTABLE}")
+    target_compile_options(caffe_python PRIVATE ${caffe_warnings})
+    target_link_libraries(caffe_python PRIVATE Python::Python)
+    add_dependencies(caffe_python pycaffe)
+    install(TARGETS caffe_python LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
 endif()

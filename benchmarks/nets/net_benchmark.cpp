@@ -86,7 +86,9 @@ void FillWeights(Net<float>* net) {
       const float deviation = weights ? std::sqrt(2.f * blob.shape(0) / blob.count()) : 0.f;
       std::normal_distribution<float> value(mean, std::max(deviation, 1e-6f));
       for (int i = 0; i < blob.count(); ++i) data[i] = value(random);
+      // As after loading: each in its storage type only.
       blob.data_tensor().ForgetPointers();
+      blob.data_tensor().Trim();
     }
   }
 }
@@ -113,7 +115,9 @@ class ForwardBenchmark : public Benchmark {
     net_ = std::make_unique<Net<float>>(param);
     FillWeights(net_.get());
     input_ = net_->input_blobs().at(0);
-    input_->Reshape(DataShape());
+    std::vector<int> shape = input_->shape();
+    shape.at(0) = FLAGS_batch;
+    input_->Reshape(shape);
     net_->Reshape();
     pictures_.Reshape(input_->shape());
     FillPictures(&pictures_);

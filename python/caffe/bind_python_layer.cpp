@@ -123,8 +123,6 @@ namespace {
 /// The class that python_param names. Throws Error with the path that was searched and Python's own
 /// error.
 py::object ImportClass(const PythonParameter& param) {
-  Require(!param.module().empty() && !param.layer().empty(),
-          "python_param: module and layer say which class of which module makes the layer");
   py::object module;
   try {
     module = py::module_::import(param.module().c_str());

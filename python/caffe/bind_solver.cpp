@@ -1,6 +1,8 @@
 // Python's solvers: what pycaffe.py builds the classes on that people use.
 #include <pybind11/stl.h>
 
+#include <chrono>
+
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "handles.hpp"
@@ -63,12 +65,23 @@ std::shared_ptr<NetHandle> Wrap(const boost::shared_ptr<Net<float>>& net) {
 }
 
 /// Asked between iterations: Ctrl-C, and whatever a signal handler written in Python raises, ends
-/// the training as an exception.
-SolverAction::Enum CheckSignals() {
-  const py::gil_scoped_acquire with_gil;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  return SolverAction::NONE;
-}
+/// the training as an exception. Only now and then, because another thread may keep the GIL for
+/// milliseconds.
+class CheckSignals {
+ public:
+  SolverAction::Enum operator()() {
+    const Clock::time_point now = Clock::now();
+    if (now < next_) return SolverAction::NONE;
+    next_ = now + std::chrono::milliseconds(50);
+    const py::gil_scoped_acquire with_gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    return SolverAction::NONE;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point next_ = Clock::now();
+};
 
 std::shared_ptr<SolverHandle> MakeSolver(const py::object& solver_file, const std::string& type) {
   const std::string file = PathOf(solver_file);
@@ -79,7 +92,7 @@ std::shared_ptr<SolverHandle> MakeSolver(const py::object& solver_file, const st
   ReadSolverParamsFromTextFileOrDie(file, &param);
   if (!type.empty()) param.set_type(type);
   handle->solver.reset(SolverRegistry<float>::CreateSolver(param));
-  handle->solver->SetActionFunction(&CheckSignals);
+  handle->solver->SetActionFunction(CheckSignals());
   handle->net = Wrap(handle->solver->net());
   for (const auto& net : handle->solver->test_nets()) handle->test_nets.push_back(Wrap(net));
   return handle;

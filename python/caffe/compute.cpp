@@ -28,8 +28,9 @@ void SetDevice(int device) {
 // that way: what one of them chose holds for all.
 void UseProcessMode() {
   const int mode = process_mode;
-  Context& context = Context::Current();
   if (mode < 0) return;
+  if (mode == Caffe::GPU) Device::Get();  // throws Error where there is none
+  Context& context = Context::Current();
   Context::Settings settings = context.settings();
   if (settings.mode == mode && settings.device == process_device) return;
   settings.mode = static_cast<Caffe::Brew>(mode);

@@ -107,7 +107,7 @@ auto Compute(std::vector<NetHandle*> nets, Function&& f) {
 /// The mode and device that Python chose, for all its threads.
 void SetMode(Caffe::Brew mode);
 void SetDevice(int device);
-/// Makes them this thread's.
+/// Makes them this thread's. Throws Error in GPU mode where there is no GPU.
 void UseProcessMode();
 
 /// A path as Python programs give it: str, bytes or os.PathLike.

@@ -1,13 +1,17 @@
 """``caffe.Net`` and the solvers, on top of the compiled module."""
 from collections import OrderedDict
+from itertools import zip_longest
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _caffe
-from ._caffe import (TEST, TRAIN, Blob, Error, LayerBase, LayerParameter, create_layer,  # noqa: F401
-                     set_mode_cpu, set_mode_gpu, __version__)
+from ._caffe import (  # noqa: F401
+    NCCL, TEST, TRAIN, Blob, Error, Layer, LayerBase, LayerParameter, Timer, __version__,
+    create_layer, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
+    set_logging_disabled, set_mode_cpu, set_mode_gpu, set_multiprocess, set_random_seed,
+    set_solver_count, set_solver_rank, solver_count, solver_rank)
 
 
 class Net(_caffe.Net):
@@ -111,52 +115,230 @@ class Net(_caffe.Net):
         return OrderedDict((name, [blobs[blob] for blob in ids(layer)])
                            for layer, name in enumerate(self._layer_names))
 
-    def _layer_index(self, name: str) -> int:
+    def _layer_index(self, name: Optional[str], otherwise: int) -> int:
+        """The place of a layer in the net; of -1 the last one's."""
         indices = self._once("_layer_indices", lambda: {
             layer: index for index, layer in enumerate(self._layer_names)})
+        if name is None:
+            return otherwise % len(indices)
         if name not in indices:
             raise ValueError(f"the net has no layer '{name}'; its layers: {', '.join(indices)}")
         return indices[name]
 
-    def _fill(self, name: str, values: Any, gradient: bool = False) -> None:
-        """Writes values into a blob, in the blob's shape."""
-        blob = self.blobs[name]
-        what = f"{'the gradient of ' if gradient else ''}blob '{name}'"
-        target = blob.diff if gradient else blob.data
-        values = np.asarray(values)
-        if values.dtype.kind not in "fiub":
-            raise TypeError(f"{what} takes float32, or numbers that convert to it, not "
-                            f"{values.dtype}")
-        if values.ndim == 0 and target.ndim > 0 or (
-                target.ndim > 0 and values.shape[0] != target.shape[0]):
-            raise ValueError(f"{what} has shape {target.shape}, the values {values.shape}: "
-                             "the batch sizes differ (Blob.reshape changes the blob's)")
+    def _blob(self, name: str) -> Blob:
         try:
-            target[...] = values
-        except ValueError:
-            raise ValueError(f"{what} has shape {target.shape}, the values {values.shape} "
-                             "(Blob.reshape changes the blob's)") from None
+            return self.blobs[name]
+        except KeyError:
+            raise ValueError(f"the net has no blob '{name}'; its blobs: "
+                             f"{', '.join(self.blobs)}") from None
+
+    def _fill(self, values_of: Dict[str, Any], expected: Sequence[str], gradients: bool) -> None:
+        """Writes values, by name, into all of the expected blobs' data or diff."""
+        if set(values_of) != set(expected):
+            raise ValueError(f"values are given for {sorted(values_of)}; the net's "
+                             f"{'outputs' if gradients else 'inputs'} are {sorted(expected)}")
+        for name, given in values_of.items():
+            blob = self.blobs[name]
+            what = f"{'the gradient of ' if gradients else ''}blob '{name}'"
+            values = np.asarray(given)
+            if values.dtype.kind not in "fiub":
+                raise TypeError(f"{what} takes float32, or numbers that convert to it, not "
+                                f"{values.dtype}")
+            fits = values.shape[:1] == blob.shape[:1]  # a batch of another size is a mistake
+            target = blob.diff if gradients else blob.data
+            try:
+                if not fits:
+                    raise ValueError
+                target[...] = values
+            except ValueError:
+                raise ValueError(f"{what} has shape {blob.shape}, the values have {values.shape}: "
+                                 f"net.blobs['{name}'].reshape(...) changes the blob's") from None
 
     def forward(self, blobs: Optional[Iterable[str]] = None, start: Optional[str] = None,
                 end: Optional[str] = None, **inputs: Any) -> Dict[str, np.ndarray]:
-        """Runs the net, or its layers ``start`` to ``end`` (names, both included).
+        """Runs the net, or its layers from ``start`` to ``end`` (names, both included).
 
-        ``inputs`` are values for input blobs, by name: all of them or none. Returns the output blobs
-        (with ``end``, what that layer makes) and those named in ``blobs``, as views: the next pass
-        overwrites them.
+        ``inputs`` are values for the input blobs, by name: for all of them or none. Returns the
+        output blobs (with ``end``: what that layer makes) and those named in ``blobs``, as views:
+        the next pass overwrites them.
         """
-        start_index = 0 if start is None else self._layer_index(start)
-        if end is None:
-            end_index, names = len(self._layer_names) - 1, list(self.outputs)
-        else:
-            end_index, names = self._layer_index(end), list(self.top_names[end])
-        if blobs is not None:
-            names += [name for name in blobs if name not in names]
+        first, last = self._layer_index(start, 0), self._layer_index(end, -1)
+        names = self.outputs if end is None else self.top_names[end]
+        wanted = {name: self._blob(name) for name in (*names, *(blobs or ()))}
         if inputs:
-            if set(inputs) != set(self.inputs):
-                raise ValueError(f"the net's inputs are {self.inputs}, values were given for "
-                                 f"{sorted(inputs)}")
-            for name, values in inputs.items():
-                self._fill(name, values)
-        self._forward(start_index, end_index)
-        return {name: self.blobs[name].data for name in names}
+            self._fill(inputs, self.inputs, gradients=False)
+        self._forward(first, last)
+        return {name: blob.data for name, blob in wanted.items()}
+
+    def backward(self, diffs: Optional[Iterable[str]] = None, start: Optional[str] = None,
+                 end: Optional[str] = None, **gradients: Any) -> Dict[str, np.ndarray]:
+        """Runs the net backwards, or its layers from ``start`` down to ``end``.
+
+        ``gradients`` are values for the diffs of the output blobs, by name: for all of them or none.
+        Returns the diffs of the input blobs (with ``end``: of what that layer takes) and of those
+        named in ``diffs``, as views. Gradients of parameters are added to those that are there.
+        """
+        first, last = self._layer_index(start, -1), self._layer_index(end, 0)
+        names = self.inputs if end is None else self.bottom_names[end]
+        wanted = {name: self._blob(name) for name in (*names, *(diffs or ()))}
+        if gradients:
+            self._fill(gradients, self.outputs, gradients=True)
+        self._backward(first, last)
+        return {name: blob.diff for name, blob in wanted.items()}
+
+    def forward_all(self, blobs: Optional[Iterable[str]] = None,
+                    **inputs: Any) -> Dict[str, np.ndarray]:
+        """Runs any number of items through the net, batch by batch.
+
+        Returns copies of the outputs, and of those in ``blobs``, for all items. The last batch is
+        filled up with zeros, whose results are left out.
+        """
+        collected: Dict[str, List[np.ndarray]] = {}
+        for batch in self._batches(inputs):
+            _collect(collected, self.forward(blobs=blobs, **batch))
+        return _joined(collected, _items(inputs))
+
+    def forward_backward_all(self, blobs: Optional[Iterable[str]] = None,
+                             diffs: Optional[Iterable[str]] = None, **values: Any
+                             ) -> Tuple[Dict[str, np.ndarray], Dict[str, np.ndarray]]:
+        """Runs any number of items forwards and backwards, batch by batch.
+
+        ``values`` are inputs and gradients of outputs, by name. Returns what ``forward_all`` does,
+        and likewise the diffs of the inputs and of those named in ``diffs``.
+        """
+        inputs = {name: values[name] for name in self.inputs if name in values}
+        gradients = {name: values[name] for name in self.outputs if name in values}
+        unknown = set(values) - set(inputs) - set(gradients)
+        if unknown:
+            raise ValueError(f"{sorted(unknown)} are neither inputs nor outputs of the net")
+        outputs: Dict[str, List[np.ndarray]] = {}
+        results: Dict[str, List[np.ndarray]] = {}
+        for inputs_now, gradients_now in zip_longest(
+                self._batches(inputs), self._batches(gradients), fillvalue={}):
+            _collect(outputs, self.forward(blobs=blobs, **inputs_now))
+            _collect(results, self.backward(diffs=diffs, **gradients_now))
+        items = _items(inputs or gradients)
+        return _joined(outputs, items), _joined(results, items)
+
+    def _batches(self, values_of: Dict[str, Any]) -> Iterator[Dict[str, np.ndarray]]:
+        """Cuts arrays into batches of the net's size; the last one is filled up with zeros."""
+        if not values_of:
+            return
+        items = _items(values_of)
+        size = self._blob(next(iter(values_of))).shape[0]
+        arrays = {name: np.asarray(values) for name, values in values_of.items()}
+        for begin in range(0, items, size):
+            batch = {name: array[begin:begin + size] for name, array in arrays.items()}
+            missing = begin + size - items
+            if missing > 0:
+                batch = {name: np.concatenate([part, np.zeros((missing,) + part.shape[1:],
+                                                              part.dtype)])
+                         for name, part in batch.items()}
+            yield batch
+
+    def set_input_arrays(self, data: np.ndarray, labels: np.ndarray) -> None:
+        """Lets the MemoryData layer that the net begins with read these arrays, without a copy.
+
+        ``data`` has shape (N, channels, height, width), ``labels`` N values; both are float32 and
+        C contiguous, N a multiple of the batch size.
+        """
+        self._set_input_arrays(data, labels)
+
+
+def _items(values_of: Dict[str, Any]) -> int:
+    """The number of items in arrays that have to have the same number."""
+    lengths = {name: len(values) for name, values in values_of.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"give each blob the same number of items; given are {lengths or 'none'}")
+    return next(iter(lengths.values()))
+
+
+def _collect(collected: Dict[str, List[np.ndarray]], batch: Dict[str, np.ndarray]) -> None:
+    for name, values in batch.items():
+        collected.setdefault(name, []).append(np.atleast_1d(values).copy())
+
+
+def _joined(collected: Dict[str, List[np.ndarray]], items: int) -> Dict[str, np.ndarray]:
+    """The batches one after another. Blobs with another first extent than the batch have no items
+    that could be left out."""
+    joined = {}
+    for name, batches in collected.items():
+        whole = np.concatenate(batches)
+        surplus = sum(len(values) for values in batches) - items
+        joined[name] = whole[:items] if 0 < surplus < len(batches[0]) else whole
+    return joined
+
+
+class Solver(_caffe.Solver):
+    """Trains the net of a solver's prototxt file, with the update rule that the file names."""
+
+    #: The update rule; empty: the file's.
+    _type = ""
+
+    def __init__(self, solver_file: Any) -> None:
+        if isinstance(solver_file, _caffe.Solver):
+            super().__init__(solver_file)
+        else:
+            super().__init__(solver_file, self._type)
+        self._nets: Optional[List[Net]] = None
+
+    def _all_nets(self) -> List[Net]:
+        if self._nets is None:
+            self._nets = [Net(net) for net in [self._net] + self._test_nets]
+        return self._nets
+
+    @property
+    def net(self) -> Net:
+        """The net that is trained."""
+        return self._all_nets()[0]
+
+    @property
+    def test_nets(self) -> List[Net]:
+        """The nets that tests run, which use the trained net's weights then."""
+        return self._all_nets()[1:]
+
+
+class SGDSolver(Solver):
+    """Stochastic gradient descent with momentum."""
+
+    _type = "SGD"
+
+
+class NesterovSolver(Solver):
+    """Nesterov's accelerated gradient."""
+
+    _type = "Nesterov"
+
+
+class AdaGradSolver(Solver):
+    """AdaGrad (Duchi, Hazan and Singer 2011)."""
+
+    _type = "AdaGrad"
+
+
+class RMSPropSolver(Solver):
+    """RMSProp (Tieleman and Hinton 2012)."""
+
+    _type = "RMSProp"
+
+
+class AdaDeltaSolver(Solver):
+    """AdaDelta (Zeiler 2012)."""
+
+    _type = "AdaDelta"
+
+
+class AdamSolver(Solver):
+    """Adam (Kingma and Ba 2015)."""
+
+    _type = "Adam"
+
+
+_SOLVERS = {solver._type: solver for solver in (
+    SGDSolver, NesterovSolver, AdaGradSolver, RMSPropSolver, AdaDeltaSolver, AdamSolver)}
+
+
+def get_solver(solver_file: Any) -> Solver:
+    """The solver that a prototxt file describes, of the class for its type."""
+    solver = _caffe.Solver(solver_file, "")
+    return _SOLVERS.get(solver.type, Solver)(solver)

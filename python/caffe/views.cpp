@@ -69,7 +69,7 @@ std::vector<int> ExtentsOf(const py::args& args) {
 
 ViewState::~ViewState() {
   const std::shared_ptr<ViewGroup> alive = group.lock();
-  if (alive && !handed_out_before) alive->Release(blob, diff, memory, type);
+  if (alive) alive->Release(*this);
 }
 
 bool ViewState::attached() const {
@@ -88,10 +88,20 @@ std::shared_ptr<ViewState> ViewGroup::Find(const SyncedMemory* memory) {
   return nullptr;
 }
 
-void ViewGroup::Release(const std::shared_ptr<BlobRef>& blob, bool diff,
-                        const boost::shared_ptr<SyncedMemory>& memory, ElementType type) {
-  released_.push_back({blob, diff, memory, type});
+void ViewGroup::Release(const ViewState& state) {
+  released_.push_back({state.blob, state.diff, state.memory, !state.handed_out_before});
 }
+
+namespace {
+
+/// A net takes its inputs from the slot of their Dtype once that was handed out (Net::Forward):
+/// what was written in another type is brought there.
+void RefreshDtype(const BlobRef& blob, Tensor& tensor) {
+  const ElementType dtype = blob.dtype();
+  if (tensor.handed_out(dtype) && tensor.is_stale(dtype)) tensor.cpu_data(dtype);
+}
+
+}  // namespace
 
 // While the flag "a mutable pointer was handed out" is set, layers pack their weights again for
 // each pass. It is taken back when the last array is gone, here and not when that happens: another
@@ -107,7 +117,8 @@ void ViewGroup::ForgetReleased() {
       const std::shared_ptr<ViewState> state = other.lock();
       viewed |= state && state->attached() && &state->tensor() == &tensor;
     }
-    if (!viewed) tensor.ForgetPointers();
+    if (!viewed && released.forget) tensor.ForgetPointers();
+    RefreshDtype(*blob, tensor);
   }
   released_.clear();
 }
@@ -119,8 +130,9 @@ void ViewGroup::Push() {
   if (!released_.empty()) ForgetReleased();
   for (size_t i = states_.size(); i-- > 0;) {
     const std::shared_ptr<ViewState> state = states_[i].lock();
-    if (!state || !state->attached() || state->tensor().is_stale(state->type)) continue;
-    state->tensor().Touch(state->type);
+    if (!state || !state->attached()) continue;
+    if (!state->tensor().is_stale(state->type)) state->tensor().Touch(state->type);
+    RefreshDtype(*state->blob, state->tensor());
   }
 }
 

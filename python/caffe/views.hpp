@@ -91,16 +91,15 @@ class ViewGroup : public std::enable_shared_from_this<ViewGroup> {
 
   std::shared_ptr<ViewState> Find(const SyncedMemory* memory);
   void Add(const std::shared_ptr<ViewState>& state) { states_.push_back(state); }
-  /// Told by a dying state whose pointer was the only one.
-  void Release(const std::shared_ptr<BlobRef>& blob, bool diff,
-               const boost::shared_ptr<SyncedMemory>& memory, ElementType type);
+  /// Told by a dying state.
+  void Release(const ViewState& state);
 
  private:
   struct Released {
     std::weak_ptr<BlobRef> blob;
     bool diff;
     boost::weak_ptr<SyncedMemory> memory;
-    ElementType type;
+    bool forget;  // whether the pointer was the only one
   };
   void ForgetReleased();
 

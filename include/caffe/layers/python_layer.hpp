@@ -2,6 +2,7 @@
 #define CAFFE_PYTHON_LAYER_HPP_
 
 #include <functional>
+#include <string>
 
 #include "caffe/layer.hpp"
 
@@ -13,13 +14,18 @@ using PythonLayerFactory = std::function<shared_ptr<Layer<Dtype>>(const LayerPar
 
 /// Says who makes layers of type "Python"; an empty function: nobody. The Python package does so
 /// when it is imported. libcaffe itself knows no Python: a program without the package loads it
-/// when it meets the first such layer, from the file that the environment variable
-/// CAFFE_PYTHON_PLUGIN names, else from libcaffe_python.so beside libcaffe or where the system
-/// looks for libraries. That library calls this function for float and double when it is loaded.
+/// when it meets the first such layer, through the library that the environment variable
+/// CAFFE_PYTHON_PLUGIN names, else through libcaffe_python.so beside libcaffe or where the system
+/// looks for libraries.
 ///
 /// Without any, a layer of type "Python" throws Error when it is set up.
 template <typename Dtype>
 void SetPythonLayerFactory(PythonLayerFactory<Dtype> factory);
+
+/// What the plugin has: starts the interpreter if need be and imports the package. `failure` gets
+/// the reason where that fails.
+typedef void (*PythonPluginStart)(std::string* failure);
+constexpr char kPythonPluginStart[] = "CaffeStartPython";
 
 }  // namespace caffe
 

@@ -27,25 +27,33 @@ string OwnFolder() {
   return file.substr(0, file.rfind('/') + 1);
 }
 
-/// Loads the plugin, whose static initialisers call SetPythonLayerFactory; returns why not, or "".
-/// It stays loaded: layers live on in it.
+/// Loads the plugin and lets it start Python, which makes the package call SetPythonLayerFactory;
+/// returns why not, or "". It stays loaded: layers live on in it.
 string LoadPlugin() {
   const char* named = std::getenv(kVariable);
   const vector<string> candidates =
       named && *named ? vector<string>{named} : vector<string>{OwnFolder() + kPlugin, kPlugin};
   string reason;
   for (const string& file : candidates) {
-    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return "";
-    if (const char* error = dlerror()) reason = error;
+    void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!plugin) {
+      reason = dlerror();
+      continue;
+    }
+    const auto start = reinterpret_cast<PythonPluginStart>(dlsym(plugin, kPythonPluginStart));
+    if (!start) return file + ": this is no plugin for Python layers";
+    string failure;
+    start(&failure);
+    return failure;
   }
   return reason;
 }
 
 /// Stands where a Python layer cannot be made, and says so when it is used.
 template <typename Dtype>
-class MissingPythonLayer : public Layer<Dtype> {
+class UnusablePythonLayer : public Layer<Dtype> {
  public:
-  MissingPythonLayer(const LayerParameter& param, const string& reason)
+  UnusablePythonLayer(const LayerParameter& param, const string& reason)
       : Layer<Dtype>(param), reason_(reason) {}
   const char* type() const override { return "Python"; }
   void LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) override { Refuse(); }
@@ -59,13 +67,7 @@ class MissingPythonLayer : public Layer<Dtype> {
   }
 
  private:
-  [[noreturn]] void Refuse() const {
-    const PythonParameter& param = this->layer_param_.python_param();
-    Fail("layers of type Python (here python_param: module '", param.module(), "', layer '",
-         param.layer(), "') need Caffe's Python package: run the net from Python (import caffe), ",
-         "or name the package's library, ", kPlugin, ", in the environment variable ", kVariable,
-         reason_.empty() ? "" : " (", reason_, reason_.empty() ? "" : ")");
-  }
+  [[noreturn]] void Refuse() const { Fail(reason_); }
 
   const string reason_;
 };
@@ -89,16 +91,37 @@ PythonLayerFactory<Dtype> CurrentFactory() {
   return Factory<Dtype>();
 }
 
+/// The C++ layer that does what a well-known Python layer does.
+string Twin(const string& layer) {
+  if (layer != "ProposalLayer") return "";
+  return "\nFor a deployed net type: 'Proposal' computes the same in C++ (proposal_param: "
+         "feat_stride, ...)";
+}
+
+string NeedsPackage(const PythonParameter& param, const string& reason) {
+  return Join("layers of type Python (here python_param: module '", param.module(), "', layer '",
+              param.layer(), "') need Caffe's Python package, which could not be loaded: ", reason,
+              "\nRun the net from Python (import caffe), or name the library ", kPlugin,
+              " of a build with BUILD_python in the environment variable ", kVariable,
+              Twin(param.layer()));
+}
+
 template <typename Dtype>
 shared_ptr<Layer<Dtype>> CreatePythonLayer(const LayerParameter& param) {
+  const auto unusable = [&](const string& reason) {
+    return shared_ptr<Layer<Dtype>>(new UnusablePythonLayer<Dtype>(param, reason));
+  };
+  const PythonParameter& python = param.python_param();
+  if (python.module().empty() || python.layer().empty()) {
+    return unusable("python_param: module and layer say which class of which module computes");
+  }
   PythonLayerFactory<Dtype> factory = CurrentFactory<Dtype>();
   string reason;
   if (!factory) {
     reason = LoadPlugin();
     factory = CurrentFactory<Dtype>();
   }
-  if (factory) return factory(param);
-  return shared_ptr<Layer<Dtype>>(new MissingPythonLayer<Dtype>(param, reason));
+  return factory ? factory(param) : unusable(NeedsPackage(python, reason));
 }
 
 }  // namespace

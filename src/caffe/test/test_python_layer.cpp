@@ -20,20 +20,41 @@ string SetUpError() {
   });
 }
 
-TEST(PythonLayer, SaysThatItNeedsThePackage) {
+/// A build with Python has a plugin beside its library.
+class PythonLayerWithoutPlugin : public ::testing::Test {
+ protected:
+  void SetUp() override { setenv("CAFFE_PYTHON_PLUGIN", "/no/plugin.so", 1); }
+  void TearDown() override { unsetenv("CAFFE_PYTHON_PLUGIN"); }
+};
+
+TEST_F(PythonLayerWithoutPlugin, SaysThatItNeedsThePackage) {
   const string error = SetUpError();
   ExpectContains(error, "module 'pyloss', layer 'MyLayer'");
   ExpectContains(error, "import caffe");
   ExpectContains(error, "CAFFE_PYTHON_PLUGIN");
 }
 
-TEST(PythonLayer, SaysWhyAPluginCannotBeLoaded) {
+// Faster R-CNN's nets name a Python layer that the library has in C++.
+TEST_F(PythonLayerWithoutPlugin, NamesTheTwinInCpp) {
+  Example example(
+      "type: 'Python' python_param { module: 'rpn.proposal_layer' layer: "
+      "'ProposalLayer' }");
+  ExpectContains(ErrorOf([&] { example.Bottom({1}, {0}).SetUp(); }), "type: 'Proposal'");
+}
+
+TEST_F(PythonLayerWithoutPlugin, SaysWhyAPluginCannotBeLoaded) {
+  ExpectContains(SetUpError(), "/no/plugin.so");
   const string text = NewFile("no library");
   setenv("CAFFE_PYTHON_PLUGIN", text.c_str(), 1);
   ExpectContains(SetUpError(), text);
-  setenv("CAFFE_PYTHON_PLUGIN", "/no/plugin.so", 1);
-  ExpectContains(SetUpError(), "/no/plugin.so");
-  unsetenv("CAFFE_PYTHON_PLUGIN");
+}
+
+TEST(PythonLayer, SaysThatItNeedsAClass) {
+  const string error = ErrorOf([] {
+    Example example("type: 'Python' python_param { module: 'pyloss' }");
+    example.Bottom({1}, {1}).SetUp();
+  });
+  ExpectContains(error, "python_param: module and layer");
 }
 
 template <typename Dtype>
@@ -52,7 +73,7 @@ class PlusOneLayer : public NeuronLayer<Dtype> {
                     const vector<Blob<Dtype>*>&) override {}
 };
 
-TEST(PythonLayer, IsMadeByWhoeverSaysSo) {
+TEST_F(PythonLayerWithoutPlugin, IsMadeByWhoeverSaysSo) {
   SetPythonLayerFactory<float>([](const LayerParameter& param) -> shared_ptr<Layer<float>> {
     EXPECT_EQ(param.python_param().layer(), "MyLayer");
     return shared_ptr<Layer<float>>(new PlusOneLayer<float>(param));

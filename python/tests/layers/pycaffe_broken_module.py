@@ -1,0 +1,2 @@
+"""Cannot be imported."""
+raise RuntimeError("this module is broken on purpose")

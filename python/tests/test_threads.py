@@ -1,0 +1,147 @@
+"""Nets in several threads."""
+import threading
+import time
+
+import caffe
+import numpy as np
+import pytest
+
+from conftest import SMALL_NET
+
+
+def run_in_threads(*functions):
+    """Runs the functions at once; raises what the first of them raised."""
+    errors = []
+
+    def guarded(function):
+        try:
+            function()
+        except BaseException as error:  # handed to the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(function,)) for function in functions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_a_net_each(write):
+    file = write(SMALL_NET)
+
+    def work(seed):
+        random = np.random.RandomState(seed)
+        net = caffe.Net(file, caffe.TEST)
+        for _ in range(50):
+            values = random.rand(2, 3).astype(np.float32)
+            expected = np.repeat(2 * values.sum(1, keepdims=True) + 1, 4, axis=1)
+            np.testing.assert_allclose(net.forward(data=values)["ip"], expected, rtol=1e-5)
+
+    run_in_threads(*[lambda seed=seed: work(seed) for seed in range(4)])
+
+
+def test_one_net_is_used_by_one_thread_at_a_time(small_net):
+    running = []
+
+    def before(layer):
+        if layer == 0:
+            running.append(threading.get_ident())
+            time.sleep(0.001)  # lets the other threads run into it
+
+    def after(layer):
+        if layer == 1:
+            assert set(running) == {threading.get_ident()}
+            running.clear()
+
+    small_net.before_forward(before)
+    small_net.after_forward(after)
+    run_in_threads(*[lambda: [small_net.forward() for _ in range(20)]] * 3)
+
+
+def test_shared_weights(write):
+    file = write(SMALL_NET)
+    owner = caffe.Net(file, caffe.TEST)
+
+    def work():
+        net = caffe.Net(file, caffe.TEST)
+        net.share_with(owner)
+        for _ in range(50):
+            assert (net.forward(data=np.ones((2, 3)))["ip"] == 7).all()
+
+    run_in_threads(*[work] * 4)
+
+
+def test_python_runs_while_a_net_computes(solver_file):
+    """The GIL is released: a thread counts while another one trains without giving it back."""
+    solver = caffe.SGDSolver(solver_file())
+    done = threading.Event()
+    counted = []
+
+    def count():
+        while not done.is_set():
+            counted.append(solver.iter)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    solver.step(3000)
+    done.set()
+    counter.join()
+    assert len(set(counted)) > 1
+
+
+def test_callbacks_in_another_thread(small_net):
+    calls = []
+    small_net.before_forward(lambda layer: calls.append(threading.get_ident()))
+    run_in_threads(small_net.forward)
+    assert len(calls) == 2 and threading.get_ident() not in calls
+
+
+def test_python_layers_in_other_threads(write):
+    file = write("""
+        layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 } } }
+        layer { name: "add" type: "Python" bottom: "data" top: "add"
+                python_param { module: "pycaffe_test_layers" layer: "AddNumber" param_str: "5" } }
+    """)
+
+    def work():
+        net = caffe.Net(file, caffe.TEST)
+        for value in range(50):
+            assert (net.forward(data=np.full(2, value))["add"] == value + 5).all()
+
+    run_in_threads(*[work] * 4)
+
+
+def test_the_mode_of_one_thread_is_that_of_all(small_net):
+    """In a build without CUDA, GPU mode shows itself as an error; with CUDA nothing is shown here."""
+    small_net.forward()  # this thread has used Caffe: it has settings of its own
+    run_in_threads(caffe.set_mode_gpu)
+    try:
+        small_net.forward()
+    except caffe.Error as error:
+        assert "CUDA" in str(error)
+    else:
+        pytest.skip("a build with CUDA: both modes compute")
+    run_in_threads(caffe.set_mode_cpu)
+    small_net.forward()
+
+    caffe.set_mode_gpu()
+    with pytest.raises(caffe.Error, match="CUDA"):
+        run_in_threads(small_net.forward)
+
+
+def test_arrays_may_be_dropped_in_another_thread(small_net):
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            small_net.params["ip"][0].data.sum()
+
+    def compute():
+        for _ in range(300):
+            small_net.forward(data=np.ones((2, 3)))
+        stop.set()
+
+    run_in_threads(look, compute)
+    assert (small_net.blobs["ip"].data == 7).all()
