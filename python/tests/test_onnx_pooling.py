@@ -62,6 +62,9 @@ def test_mask_and_its_undoing(tmp_path):
         layer { name: 'pool' type: 'Pooling' bottom: 'data' top: 'a' top: 'mask'
                 pooling_param { kernel_size: 2 stride: 2 } }
         layer { name: 'up' type: 'Upsample' bottom: 'a' bottom: 'mask' top: 'b' }
+        layer { name: 'un' type: 'UnPooling' bottom: 'a' bottom: 'mask' top: 'd'
+                pooling_param { kernel_size: 2 stride: 2 } }
+        layer { name: 'like' type: 'UnPooling' bottom: 'a' bottom: 'mask' bottom: 'data' top: 'e' }
         layer { name: 'copy' type: 'Power' bottom: 'mask' top: 'c' }""", tmp_path)
     inputs = {"data": net.random((2, 3, 6, 8))}
     net.check(inputs)

@@ -5,11 +5,14 @@ import os
 
 import numpy as np
 import pytest
-from onnx_support import CaffeNet, MadeUpWeights, input_text, onnx, outputs_of, parse
+from onnx_support import ROOT, CaffeNet, MadeUpWeights, input_text, onnx, outputs_of, parse
 
 from caffe.onnx import ExportError, Options, export, export_net
 from caffe.onnx.__main__ import main
 from caffe.onnx.caffemodel import StoredLayer, read_weights
+from caffe.onnx.layer import EXPORTERS
+from caffe.onnx.layers.data import input_shapes
+from caffe.onnx.layers.losses import EVALUATIONS, INEXPRESSIBLE, PENALTIES
 from caffe.onnx.weights import Weights
 from caffe.proto import caffe_pb2
 
@@ -238,11 +241,21 @@ def test_scale_without_a_layer_for_it():
         weights.fit(batch_norm_net(False, False).layer)
 
 
+def test_every_type_is_known():
+    """Each type of docs/layers.md is exported, left out, an input, or refused with a reason."""
+    with open(os.path.join(ROOT, "docs", "layers.md"), encoding="utf-8") as file:
+        types = [line.split("|")[1].strip() for line in file][2:]
+    known = set(EXPORTERS) | PENALTIES | EVALUATIONS | set(INEXPRESSIBLE) | {"Silence"}
+    sources = {type_ for type_ in set(types) - known
+               if input_shapes(caffe_pb2.LayerParameter(type=type_, top=["a"])) is not None}
+    assert set(types) == known | sources
+
+
 BAD_NETS = {
     "no such file": (None, "nothing.prototxt: No such file"),
     "a misspelt field": (SMALL + " layerr { }", "net.prototxt: line .*layerr"),
     "an unknown type": (SMALL + " layer { name: 'x' type: 'Python' bottom: 'prob' top: 'x' }",
-                        r"no ONNX form here: Python \(layer 'x'\)"),
+                        r"no ONNX form: Python \(layer 'x'\): what it computes is a program"),
     "a missing blob": (SMALL + " layer { name: 'x' type: 'ReLU' bottom: 'absent' top: 'x' }",
                        r"layer 'x' \(ReLU\): reads the blob 'absent'"),
     "a bad axis": (SMALL + " layer { name: 'x' type: 'Softmax' bottom: 'prob' top: 'x' "

@@ -12,7 +12,7 @@ from .extents import Extent, Shape, Symbolic
 from .graph import Graph, Value
 from .layer import EXPORTERS, Layer
 from .layers.data import input_shapes
-from .layers.losses import EVALUATIONS, PENALTIES
+from .layers.losses import EVALUATIONS, INEXPRESSIBLE, PENALTIES
 
 
 @dataclass
@@ -83,8 +83,10 @@ class NetExporter:
             if param.type not in known and not self._is_source(param):
                 unknown.setdefault(param.type, param.name)
         if unknown:
-            listed = ", ".join(f"{type_} (layer '{name}')" for type_, name in unknown.items())
-            raise ExportError(f"these types of layers have no ONNX form here: {listed}")
+            listed = "; ".join(f"{type_} (layer '{name}'): " +
+                               INEXPRESSIBLE.get(type_, "Caffe has no such type of layer")
+                               for type_, name in unknown.items())
+            raise ExportError(f"these types of layers have no ONNX form: {listed}")
 
     @staticmethod
     def _is_source(param: Any) -> bool:

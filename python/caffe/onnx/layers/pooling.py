@@ -56,7 +56,8 @@ def _outputs(extent: int, kernel: int, stride: int, pad: int, down: bool, padded
     return outputs - 1 if padded and (outputs - 1) * stride >= extent + pad else outputs
 
 
-def _pair(param: Any, name: str, both: str) -> Tuple[int, int]:
+def pair(param: Any, name: str, both: str) -> Tuple[int, int]:
+    """A vertical and a horizontal number, given as two or as one."""
     if param.HasField(name + "_h") or param.HasField(name + "_w"):
         return getattr(param, name + "_h"), getattr(param, name + "_w")
     return getattr(param, both), getattr(param, both)
@@ -73,8 +74,8 @@ def _windows(layer: Layer) -> List[Windows]:
     extents = layer.shape()[2:]
     require(all(dilation == 1 for dilation in param.dilation),
             "pooling_param: dilation other than 1")
-    kernel = extents if param.global_pooling else _pair(param, "kernel", "kernel_size")
-    stride, pad = _pair(param, "stride", "stride"), _pair(param, "pad", "pad")
+    kernel = extents if param.global_pooling else pair(param, "kernel", "kernel_size")
+    stride, pad = pair(param, "stride", "stride"), pair(param, "pad", "pad")
     stride = tuple(step or 1 for step in stride)
     require(all(size > 0 for size in kernel), "pooling_param: give kernel_size, or kernel_h and "
             "kernel_w")
