@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 import numpy as np
 
@@ -38,6 +38,7 @@ class NcnnWriter:
         self._lines: List[List[str]] = []  # type, name, inputs, outputs, parameters
         self._data: List[np.ndarray] = []
         self._names = 0
+        self._pooled: Set[str] = set()  # what has one position: its convolutions are products
 
     def write(self, prefix: str) -> None:
         """Writes PREFIX.param and PREFIX.bin."""
@@ -135,15 +136,16 @@ class NcnnWriter:
 
     def _emit_product(self, layer: Any, weights: np.ndarray, bias: Any, relu: int) -> None:
         common = f"9={relu}"
-        if layer.type == "InnerProduct":
+        if layer.type == "InnerProduct" or layer.bottom[0] in self._pooled:
             self._emit("InnerProduct", layer, f"0={weights.shape[0]} 1={int(bias is not None)} "
                        f"2={weights.size} {common}")
         else:
             param = layer.convolution_param
             g = geometry(param, 2)
-            parameters = (f"0={weights.shape[0]} 1={g.kernel[1]} 11={g.kernel[0]} 2={g.dilation[1]} "
-                          f"12={g.dilation[0]} 3={g.stride[1]} 13={g.stride[0]} 4={g.pad[1]} "
-                          f"14={g.pad[0]} 5={int(bias is not None)} 6={weights.size} {common}")
+            parameters = (
+                f"0={weights.shape[0]} 1={g.kernel[1]} 11={g.kernel[0]} 2={g.dilation[1]} "
+                f"12={g.dilation[0]} 3={g.stride[1]} 13={g.stride[0]} 4={g.pad[1]} "
+                f"14={g.pad[0]} 5={int(bias is not None)} 6={weights.size} {common}")
             if param.group > 1:
                 self._emit("ConvolutionDepthWise", layer, f"{parameters} 7={param.group}")
             else:
@@ -163,6 +165,7 @@ class NcnnWriter:
         param = layer.pooling_param
         if param.global_pooling:
             self._emit("Pooling", layer, f"0={param.pool} 4=1")
+            self._pooled.add(layer.top[0])
             return
         rounds_down = int(param.HasField("round_mode") and param.round_mode == 1)
         self._emit("Pooling", layer, f"0={param.pool} 1={param.kernel_size} 2={param.stride} "
@@ -196,8 +199,9 @@ class NcnnWriter:
     def _normalize(self, layer: Any) -> None:
         param = layer.norm_param
         (scale,) = self._blobs(layer.name)
-        self._emit("Normalize", layer, f"0={int(param.across_spatial)} 1={int(param.channel_shared)} "
-                   f"2={param.eps:g} 3={scale.size}")
+        self._emit(
+            "Normalize", layer, f"0={int(param.across_spatial)} 1={int(param.channel_shared)} "
+            f"2={param.eps:g} 3={scale.size}")
         self._data.append(scale)
 
     def _priorbox(self, layer: Any) -> None:

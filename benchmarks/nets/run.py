@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Times nets side by side: this Caffe, OpenCV's dnn on the same files, onnxruntime and ncnn on the same
-nets in their own formats, PyTorch on the same architecture.
+"""Times nets side by side: this Caffe, OpenCV's dnn on the same files, onnxruntime and ncnn on the
+same nets in their own formats, PyTorch on the same architecture.
 
 All programs of one comparison are alive at once and take turns, round after round, so that a noisy
 machine is noisy for all of them. A program that is not there is left out with a message.
@@ -240,8 +240,9 @@ def main():
     parser.add_argument("--nets", default=",".join(NETS))
     parser.add_argument("--programs",
                         default="Cortado,Cortado FLOAT16,OpenCV,onnxruntime,ncnn,PyTorch")
-    parser.add_argument("--python", help="Pythons that import cv2, torch, onnxruntime, ncnn: one, or "
-                        "several with commas between them")
+    parser.add_argument(
+        "--python", help="Pythons that import cv2, torch, onnxruntime, ncnn: one, or "
+        "several with commas between them")
     arguments = parser.parse_args()
     arguments.build_dir = os.path.abspath(arguments.build_dir)
     for net in arguments.nets.split(","):

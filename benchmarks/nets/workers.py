@@ -1,5 +1,5 @@
-"""What times a net in another framework: a process that answers each line with a number of iterations
-on standard input by as many times in milliseconds on one line, as net_benchmark does.
+"""What times a net in another framework: a process that answers each line with a number of
+iterations on standard input by as many times in milliseconds on one line, as net_benchmark does.
 
     workers.py opencv DEPLOY CAFFEMODEL REFERENCE SHAPE THREADS
     workers.py onnxruntime MODEL REFERENCE SHAPE THREADS
@@ -43,8 +43,8 @@ def read_numbers(path, shape):
 
 
 def require_same(outputs, reference):
-    """Ends the program unless it computes what Cortado does. Detections are compared by their scores:
-    programs order them differently, and some leave the picture's number out."""
+    """Ends the program unless it computes what Cortado does. Detections are compared by their
+    scores: programs order them differently, and some leave the picture's number out."""
     import numpy
 
     expected = read_numbers(reference + ".output", -1)

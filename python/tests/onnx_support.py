@@ -175,8 +175,11 @@ class CaffeNet:
         """What onnxruntime computes for the same net, weights and inputs."""
         model = export(self.path, self.weights, Options(**options)).model
         known = {info.name: info.type.tensor_type.elem_type for info in model.graph.input}
-        return run_model(model, {name: values.astype(np.float16 if known[name] == 10 else np.float32)
-                                 for name, values in inputs.items() if name in known})
+        return run_model(
+            model, {
+                name: values.astype(np.float16 if known[name] == 10 else np.float32)
+                for name, values in inputs.items() if name in known
+            })
 
     def check(self, inputs: Dict[str, np.ndarray], relative: float = 1e-4, **options: Any) -> None:
         """Asserts that both agree in each output of the exported net."""

@@ -24,11 +24,9 @@ PRIORS = {
 }
 
 
-@pytest.mark.parametrize("name", PRIORS)
-@pytest.mark.parametrize("type_", ["PriorBox", "PriorBoxClustered"])
-def test_priors(name, type_, tmp_path):
-    if type_ == "PriorBoxClustered" and name != "listed":
-        pytest.skip("PriorBoxClustered takes width and height")
+@pytest.mark.parametrize("type_,name", [("PriorBox", name) for name in PRIORS] +
+                         [("PriorBoxClustered", "listed")])
+def test_priors(type_, name, tmp_path):
     net = CaffeNet(input_text("map", (1, 2, 5, 7)) + input_text("data", (1, 3, 40, 56)) +
                    f"layer {{ name: 'it' type: '{type_}' bottom: 'map' bottom: 'data' top: 'a' "
                    f"prior_box_param {{ {PRIORS[name]} }} }}", tmp_path)
@@ -61,14 +59,16 @@ DETECTIONS = {
     "usual": "code_type: CENTER_SIZE nms_param { nms_threshold: 0.45 top_k: 20 } keep_top_k: 15 "
              "confidence_threshold: 0.1",
     "all": "code_type: CENTER_SIZE nms_param { nms_threshold: 0.3 }",
-    "few of many": "code_type: CENTER_SIZE nms_param { nms_threshold: 0.45 top_k: 400 } keep_top_k: 3",
-    "corners": "code_type: CORNER nms_param { nms_threshold: 0.4 top_k: 30 } confidence_threshold: 0.2",
+    "few of many": "code_type: CENTER_SIZE nms_param { nms_threshold: 0.45 top_k: 400 } "
+                   "keep_top_k: 3",
+    "corners": "code_type: CORNER nms_param { nms_threshold: 0.4 top_k: 30 } confidence_threshold: "
+               "0.2",
     "corner sizes": "code_type: CORNER_SIZE nms_param { nms_threshold: 0.4 } "
                     "confidence_threshold: 0.2 clip: true",
     "variances in the targets": "code_type: CENTER_SIZE variance_encoded_in_target: true "
                                 "nms_param { nms_threshold: 0.45 } confidence_threshold: 0.2",
-    "background last": "code_type: CENTER_SIZE background_label_id: 3 nms_param { nms_threshold: 0.45 } "
-                       "confidence_threshold: 0.2",
+    "background last": "code_type: CENTER_SIZE background_label_id: 3 nms_param { nms_threshold: "
+                       "0.45 } confidence_threshold: 0.2",
     "no background": "code_type: CENTER_SIZE background_label_id: -1 nms_threshold: 0.45 top_k: 10 "
                      "confidence_threshold: 0.2",
     "pixels": "code_type: CENTER_SIZE normalized_bbox: false nms_param { nms_threshold: 0.45 } "
@@ -107,7 +107,8 @@ def test_proposals(items, numbers, tmp_path):
         layer { name: 'it' type: 'Proposal' bottom: 'scores' bottom: 'codes' bottom: 'info'
                 top: 'rois' top: 'chance'
                 proposal_param { feat_stride: 16 ratio: 0.5 ratio: 1 ratio: 2 scale: 2 scale: 4
-                                 min_size: 8 pre_nms_topn: 60 post_nms_topn: 12 nms_thresh: 0.6 } }""",
+                                 min_size: 8 pre_nms_topn: 60 post_nms_topn: 12 nms_thresh: 0.6 }
+                                 }""",
                    tmp_path)
     inputs = {name: net.random(shape) for name, shape in shapes.items()}
     inputs["scores"] = np.abs(inputs["scores"])
@@ -122,7 +123,8 @@ YOLO2 = """layer { name: 'it' type: 'YoloDetectionOutput' bottom: 'in0' top: 'a'
 YOLO3 = """layer { name: 'it' type: 'Yolov3DetectionOutput' bottom: 'in0' bottom: 'in1' top: 'a'
     yolov3_detection_output_param { num_classes: 3 num_box: 2 confidence_threshold: %g
         nms_threshold: 0.4 biases: 10 biases: 14 biases: 23 biases: 27 biases: 37 biases: 58
-        biases: 81 biases: 82 mask: 2 mask: 3 mask: 0 mask: 1 anchors_scale: 32 anchors_scale: 16 } }"""
+        biases: 81 biases: 82 mask: 2 mask: 3 mask: 0 mask: 1 anchors_scale: 32 anchors_scale: 16 }
+        }"""
 
 
 @pytest.mark.parametrize("least", [0.05, 0.3, 2], ids=["many", "some", "none"])

@@ -11,7 +11,8 @@ CASES = {
     "ReLU": ([(2, 3, 4)], "type: 'ReLU'"),
     "ReLU leaky": ([(2, 3, 4)], "type: 'ReLU' relu_param { negative_slope: 0.1 }"),
     "ReLU6": ([(2, 3, 4)], "type: 'ReLU6' relu6_param { threshold: 0.5 }"),
-    "ReLU6 leaky": ([(2, 3, 4)], "type: 'ReLU6' relu6_param { threshold: 0.5 negative_slope: 0.2 }"),
+    "ReLU6 leaky": ([(2, 3, 4)], "type: 'ReLU6' relu6_param { threshold: 0.5 negative_slope: 0.2 "
+                                 "}"),
     "PReLU": ([(2, 3, 4, 5)], "type: 'PReLU'"),
     "PReLU of vectors": ([(2, 3)], "type: 'PReLU'"),
     "PReLU shared": ([(2, 3, 4, 5)], "type: 'PReLU' prelu_param { channel_shared: true }"),
@@ -37,7 +38,8 @@ CASES = {
     "Dropout unscaled": ([(2, 3)], "type: 'Dropout' dropout_param { scale_train: false }"),
     "Scale": ([(2, 3, 4, 5)], "type: 'Scale' scale_param { bias_term: true }"),
     "Scale of two axes": ([(2, 3, 4, 5)], "type: 'Scale' scale_param { axis: 1 num_axes: 2 }"),
-    "Scale of all": ([(2, 3, 4)], "type: 'Scale' scale_param { axis: 1 num_axes: -1 bias_term: true }"),
+    "Scale of all": ([(2, 3, 4)], "type: 'Scale' scale_param { axis: 1 num_axes: -1 bias_term: "
+                                  "true }"),
     "Scale by a number": ([(2, 3)], "type: 'Scale' scale_param { num_axes: 0 bias_term: true }"),
     "Scale by a blob": ([(2, 3, 4), (3,)], "type: 'Scale'"),
     "Scale by a blob with bias": ([(2, 3, 4), (2, 3)],
@@ -53,29 +55,32 @@ CASES = {
     "Reduction": ([(2, 3, 4)], "type: 'Reduction'"),
     "Reduction ASUM": ([(2, 3, 4)],
                        "type: 'Reduction' reduction_param { operation: ASUM axis: 1 coeff: 2 }"),
-    "Reduction SUMSQ": ([(2, 3, 4)], "type: 'Reduction' reduction_param { operation: SUMSQ axis: -1 }"),
-    "Reduction MEAN": ([(2, 3, 4)], "type: 'Reduction' reduction_param { operation: MEAN axis: 1 }"),
+    "Reduction SUMSQ": ([(2, 3, 4)], "type: 'Reduction' reduction_param { operation: SUMSQ axis: "
+                                     "-1 }"),
+    "Reduction MEAN": ([(2, 3, 4)], "type: 'Reduction' reduction_param { operation: MEAN axis: 1 "
+                                    "}"),
     "ArgMax": ([(2, 3, 4, 5)], "type: 'ArgMax'"),
     "ArgMax of an axis": ([(2, 6, 4)], "type: 'ArgMax' argmax_param { axis: 1 top_k: 3 }"),
-    "ArgMax values": ([(2, 6, 4)], "type: 'ArgMax' argmax_param { axis: 1 top_k: 2 out_max_val: true }"),
+    "ArgMax values": ([(2, 6, 4)], "type: 'ArgMax' argmax_param { axis: 1 top_k: 2 out_max_val: "
+                                   "true }"),
     "ArgMax pairs": ([(2, 6, 4, 1)], "type: 'ArgMax' argmax_param { top_k: 4 out_max_val: true }"),
     "InnerProduct": ([(2, 3, 4)], "type: 'InnerProduct' inner_product_param { num_output: 5 }"),
-    "InnerProduct without bias": ([(2, 6)], "type: 'InnerProduct' inner_product_param { num_output: 5 "
-                                  "bias_term: false }"),
-    "InnerProduct of an axis": ([(2, 3, 4)], "type: 'InnerProduct' inner_product_param { num_output: 5 "
-                                "axis: -1 }"),
+    "InnerProduct without bias": ([(2, 6)], "type: 'InnerProduct' inner_product_param { "
+                                  "num_output: 5 bias_term: false }"),
+    "InnerProduct of an axis": ([(2, 3, 4)], "type: 'InnerProduct' inner_product_param { "
+                                "num_output: 5 axis: -1 }"),
     "InnerProduct of all": ([(2, 3)], "type: 'InnerProduct' inner_product_param { num_output: 5 "
                             "axis: 0 }"),
-    "InnerProduct transposed": ([(2, 6)], "type: 'InnerProduct' inner_product_param { num_output: 5 "
-                                "transpose: true }"),
+    "InnerProduct transposed": ([(2, 6)], "type: 'InnerProduct' inner_product_param { num_output: "
+                                "5 transpose: true }"),
     "InnerDistance": ([(3, 4)], "type: 'InnerDistance' inner_distance_param { num_output: 5 }"),
     "InnerDistance L1": ([(3, 4)], "type: 'InnerDistance' inner_distance_param { num_output: 5 "
                          "distance_type: 'L1' bias_term: false }"),
     "Convolution": ([(2, 4, 7, 6)], "type: 'Convolution' convolution_param { num_output: 6 "
                     "kernel_size: 3 }"),
     "Convolution grouped": ([(2, 4, 9, 8)], "type: 'Convolution' convolution_param { num_output: 6 "
-                            "kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 1 pad_h: 1 pad_w: 0 group: 2 "
-                            "bias_term: false }"),
+                            "kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 1 pad_h: 1 pad_w: 0 "
+                            "group: 2 bias_term: false }"),
     "Convolution dilated": ([(1, 3, 9, 9)], "type: 'Convolution' convolution_param { num_output: 2 "
                             "kernel_size: 3 pad: 2 dilation: 2 }"),
     "Convolution of a row": ([(2, 3, 9)], "type: 'Convolution' convolution_param { num_output: 2 "
@@ -90,20 +95,23 @@ CASES = {
                              "num_output: 3 kernel_size: 3 stride: 2 pad: 1 }"),
     "Deconvolution": ([(2, 4, 5, 4)], "type: 'Deconvolution' convolution_param { num_output: 6 "
                       "kernel_size: 4 stride: 2 pad: 1 group: 2 }"),
-    "Im2col": ([(2, 3, 5, 6)], "type: 'Im2col' convolution_param { kernel_size: 3 stride: 2 pad: 1 }"),
+    "Im2col": ([(2, 3, 5, 6)], "type: 'Im2col' convolution_param { kernel_size: 3 stride: 2 pad: 1 "
+                               "}"),
     "LRN": ([(2, 7, 3, 4)], "type: 'LRN' lrn_param { local_size: 5 alpha: 0.5 beta: 0.6 k: 2 }"),
     "LRN within": ([(2, 3, 6, 5)], "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 k: 2 "
                    "norm_region: WITHIN_CHANNEL }"),
     "BatchNorm": ([(2, 3, 4, 5)], "type: 'BatchNorm'"),
     "BatchNorm of vectors": ([(4, 3)], "type: 'BatchNorm' batch_norm_param { eps: 0.001 }"),
-    "BatchNorm with scale": ([(2, 3, 4, 5)], "type: 'BatchNorm' batch_norm_param { scale_bias: true }"),
+    "BatchNorm with scale": ([(2, 3, 4, 5)], "type: 'BatchNorm' batch_norm_param { scale_bias: "
+                                             "true }"),
     "BatchNorm of the batch": ([(4, 3, 5)], "type: 'BatchNorm' batch_norm_param { "
                                "use_global_stats: false }"),
     "BN": ([(2, 3, 4, 5)], "type: 'BN'"),
     "BN of the batch": ([(4, 3, 4, 5)], "type: 'BN' bn_param { bn_mode: LEARN }"),
     "BN for inference": ([(2, 3, 4, 5)], "type: 'BN' bn_param { bn_mode: INFERENCE }"),
     "MVN": ([(2, 3, 4, 5)], "type: 'MVN'"),
-    "MVN across channels": ([(2, 3, 4, 5)], "type: 'MVN' mvn_param { across_channels: true eps: 0.1 }"),
+    "MVN across channels": ([(2, 3, 4, 5)], "type: 'MVN' mvn_param { across_channels: true eps: "
+                                            "0.1 }"),
     "MVN mean": ([(2, 3, 4, 5)], "type: 'MVN' mvn_param { normalize_variance: false }"),
     "Normalize": ([(2, 3, 4, 5)], "type: 'Normalize' norm_param { }"),
     "Normalize channels": ([(2, 3, 4, 5)], "type: 'Normalize' norm_param { across_spatial: false "
@@ -117,18 +125,20 @@ CASES = {
     "Split": ([(2, 3)], "type: 'Split' top: 'b'"),
     "Flatten": ([(2, 3, 4, 5)], "type: 'Flatten'"),
     "Flatten some": ([(2, 3, 4, 5)], "type: 'Flatten' flatten_param { axis: -3 end_axis: 2 }"),
-    "Reshape": ([(2, 3, 4)], "type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 dim: 2 dim: 1 } }"),
-    "Reshape some": ([(2, 3, 4, 5)], "type: 'Reshape' reshape_param { shape { dim: 2 dim: -1 } axis: 1 "
-                     "num_axes: 2 }"),
-    "Reshape at the end": ([(2, 3)], "type: 'Reshape' reshape_param { shape { dim: 1 dim: 1 } axis: -1 "
-                           "num_axes: 0 }"),
+    "Reshape": ([(2, 3, 4)], "type: 'Reshape' reshape_param { shape { dim: 0 dim: -1 dim: 2 dim: 1 "
+                             "} }"),
+    "Reshape some": ([(2, 3, 4, 5)], "type: 'Reshape' reshape_param { shape { dim: 2 dim: -1 } "
+                     "axis: 1 num_axes: 2 }"),
+    "Reshape at the end": ([(2, 3)], "type: 'Reshape' reshape_param { shape { dim: 1 dim: 1 } "
+                           "axis: -1 num_axes: 0 }"),
     "Permute": ([(2, 3, 4, 5)], "type: 'Permute' permute_param { order: 0 order: 2 order: 3 }"),
     "Transpose": ([(2, 3, 4)], "type: 'Transpose' transpose_param { dim: 2 dim: 0 dim: 1 }"),
     "Tile": ([(2, 3, 4)], "type: 'Tile' tile_param { axis: 2 tiles: 3 }"),
     "Reverse": ([(4, 2, 3)], "type: 'Reverse'"),
     "Flip": ([(1, 2, 3, 4)], "type: 'Flip' flip_param { flip_height: true }"),
     "Crop": ([(2, 3, 6, 7), (2, 3, 4, 4)], "type: 'Crop' crop_param { offset: 1 offset: 2 }"),
-    "Crop channels": ([(2, 5, 6, 7), (1, 3, 4, 4)], "type: 'Crop' crop_param { axis: 1 offset: 2 }"),
+    "Crop channels": ([(2, 5, 6, 7), (1, 3, 4, 4)], "type: 'Crop' crop_param { axis: 1 offset: 2 "
+                                                    "}"),
     "MergeCrop": ([(2, 3, 4, 4), (2, 2, 7, 6)], "type: 'MergeCrop'"),
     "ShuffleChannel": ([(2, 6, 3, 4)], "type: 'ShuffleChannel' shuffle_channel_param { group: 3 }"),
     "Reorg": ([(2, 8, 4, 6)], "type: 'Reorg' reorg_param { stride: 2 }"),
@@ -138,8 +148,10 @@ CASES = {
     "Interp shrunk": ([(1, 2, 9, 7)], "type: 'Interp' interp_param { shrink_factor: 2 }"),
     "Interp like another": ([(1, 2, 5, 6), (1, 1, 8, 3)], "type: 'Interp'"),
     "Resample larger": ([(1, 2, 5, 6)], "type: 'Resample' resample_param { height: 9 width: 13 }"),
-    "Resample smaller": ([(1, 2, 9, 8)], "type: 'Resample' resample_param { factor: 0.5 type: CUBIC }"),
-    "Resample nearest": ([(1, 2, 5, 5)], "type: 'Resample' resample_param { factor: 2 type: NEAREST }"),
+    "Resample smaller": ([(1, 2, 9, 8)], "type: 'Resample' resample_param { factor: 0.5 type: "
+                                         "CUBIC }"),
+    "Resample nearest": ([(1, 2, 5, 5)], "type: 'Resample' resample_param { factor: 2 type: "
+                                         "NEAREST }"),
     "Upsample": ([(2, 3, 2, 4)], "type: 'Upsample' upsample_param { scale_h: 2 scale_w: 3 }"),
     "SPP": ([(2, 3, 9, 7)], "type: 'SPP' spp_param { pyramid_height: 3 }"),
     "SPP of means": ([(2, 3, 8, 8)], "type: 'SPP' spp_param { pyramid_height: 2 pool: AVE }"),
@@ -194,7 +206,8 @@ def inputs_for(net, name, shapes):
     if "ROI" in name:
         corners = net.generator.uniform(0, 16, (shapes[1][0], 2, 2))
         items = net.generator.integers(0, 2, (shapes[1][0], 1))
-        inputs["in1"] = np.concatenate([items, corners.min(1), corners.max(1)], 1).astype(np.float32)
+        rows = [items, corners.min(1), corners.max(1)]
+        inputs["in1"] = np.concatenate(rows, 1).astype(np.float32)
     return inputs
 
 
@@ -208,9 +221,10 @@ def test_exported_layer(name, tmp_path):
 # Where the batch is dynamic, one model computes several of them.
 BATCHED = [name for name, (shapes, layer) in CASES.items()
            if all(len(shape) >= 2 for shape in shapes) and name.split()[0] in {
-               "ReLU", "PReLU", "Softmax", "Eltwise", "Axpy", "ArgMax", "InnerProduct", "Convolution",
-               "Deconvolution", "Im2col", "LRN", "BatchNorm", "MVN", "Normalize", "Flatten", "Permute",
-               "Reshape", "ShuffleChannel", "Reorg", "Interp", "Upsample", "SPP", "Tile", "Slice"}
+               "ReLU", "PReLU", "Softmax", "Eltwise", "Axpy", "ArgMax", "InnerProduct",
+               "Convolution", "Deconvolution", "Im2col", "LRN", "BatchNorm", "MVN", "Normalize",
+               "Flatten", "Permute", "Reshape", "ShuffleChannel", "Reorg", "Interp", "Upsample",
+               "SPP", "Tile", "Slice"}
            and name not in ("InnerProduct of all", "BatchNorm of the batch", "Interp like another")]
 
 
@@ -226,8 +240,8 @@ def test_dynamic_batch(name, tmp_path):
 @pytest.mark.parametrize("opset", [13, 15, 18, 21])
 def test_versions_of_operators(opset, tmp_path):
     """Those that changed: reductions, Resize, RoiAlign, Pad, Split."""
-    for name in ("Reduction MEAN", "MVN", "Interp to a size", "ROIAlign", "Slice", "Normalize", "Upsample",
-                 "BatchNorm", "ArgMax", "LSTM", "Clip"):
+    for name in ("Reduction MEAN", "MVN", "Interp to a size", "ROIAlign", "Slice", "Normalize",
+                 "Upsample", "BatchNorm", "ArgMax", "LSTM", "Clip"):
         shapes, layer = CASES[name]
         net = CaffeNet(net_text(shapes, layer), tmp_path)
         net.check(inputs_for(net, name, shapes), opset=opset)

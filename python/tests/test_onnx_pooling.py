@@ -1,4 +1,4 @@
-"""Pooling in every geometry: windows that reach over the end, padding on one side, rounding down."""
+"""Pooling in every geometry: windows that reach over the end, uneven padding, rounding down."""
 from __future__ import annotations
 
 import random
@@ -29,14 +29,14 @@ def test_random_windows(method, seed, tmp_path):
     kernel = [draw.randint(1, 4), draw.randint(1, 4)]
     stride = [draw.randint(1, size) for size in kernel]
     pad = [draw.randint(0, size - 1) for size in kernel]
-    check(shape, f"pool: {method} kernel_h: {kernel[0]} kernel_w: {kernel[1]} stride_h: {stride[0]} "
-          f"stride_w: {stride[1]} pad_h: {pad[0]} pad_w: {pad[1]} "
+    check(shape, f"pool: {method} kernel_h: {kernel[0]} kernel_w: {kernel[1]} "
+          f"stride_h: {stride[0]} stride_w: {stride[1]} pad_h: {pad[0]} pad_w: {pad[1]} "
           f"round_mode: {draw.choice(['CEIL', 'FLOOR'])}", tmp_path)
 
 
 def test_windows_behind_the_padding(tmp_path):
-    """6 positions and 1 of padding on each side, windows of 3 every 3: the last one covers 7 to 9, of
-    which only 7 lies in the padding, so that it divides by what is left."""
+    """6 positions and 1 of padding on each side are 8, windows of 4 every 3: the last one covers 6
+    to 9, of which 6 and 7 are there, so that it divides by 2 along each axis."""
     check((1, 1, 6, 6), "pool: AVE kernel_size: 4 stride: 3 pad: 1", tmp_path)
 
 
@@ -62,6 +62,9 @@ def test_mask_and_its_undoing(tmp_path):
         layer { name: 'pool' type: 'Pooling' bottom: 'data' top: 'a' top: 'mask'
                 pooling_param { kernel_size: 2 stride: 2 } }
         layer { name: 'up' type: 'Upsample' bottom: 'a' bottom: 'mask' top: 'b' }
+        layer { name: 'un' type: 'UnPooling' bottom: 'a' bottom: 'mask' top: 'd'
+                pooling_param { kernel_size: 2 stride: 2 } }
+        layer { name: 'like' type: 'UnPooling' bottom: 'a' bottom: 'mask' bottom: 'data' top: 'e' }
         layer { name: 'copy' type: 'Power' bottom: 'mask' top: 'c' }""", tmp_path)
     inputs = {"data": net.random((2, 3, 6, 8))}
     net.check(inputs)

@@ -25,7 +25,8 @@ def test_outputs_are_caffes(path):
     folder = os.path.dirname(path)
     model = os.path.dirname(os.path.dirname(folder))
     pictures = np.load(path)
-    result = export(os.path.join(model, "deploy.prototxt"), os.path.join(model, "weights.caffemodel"),
+    result = export(os.path.join(model, "deploy.prototxt"),
+                    os.path.join(model, "weights.caffemodel"),
                     Options(shapes={"data": pictures.shape}))
     outputs = run_model(result.model, {result.model.graph.input[0].name: pictures})
     references = glob.glob(os.path.join(folder, "out_*.npy"))
@@ -70,7 +71,8 @@ PAIRS = _pairs()
 
 @needs_data
 @pytest.mark.parametrize("net,weights", PAIRS,
-                         ids=[f"{os.path.relpath(n, DATA)}-{os.path.basename(w)}" for n, w in PAIRS])
+                         ids=[f"{os.path.relpath(n, DATA)}-{os.path.basename(w)}"
+                              for n, w in PAIRS])
 def test_agrees_with_this_caffe(net, weights):
     """In all outputs, on random numbers."""
     if pycaffe() is None:
@@ -89,7 +91,8 @@ PICTURES = files("models", "*/opencv_ref/*/input.png")
 
 
 def _read_picture(path):
-    """The pixels as the reference was fed with them: planes B, G, R or grey, less the mean, scaled."""
+    """The pixels as the reference was fed with them: planes B, G, R or grey, less the mean,
+    scaled."""
     from PIL import Image
     with open(os.path.join(os.path.dirname(path), "meta.txt"), encoding="utf-8") as file:
         line = re.search(r"network input = \(input.png - mean\) \* (\S+), mean = (\S+) (\S+) (\S+)",

@@ -33,8 +33,9 @@ class Export:
 def export_net(net: Any, blobs: Union[Callable, Any], options: Optional[Options] = None) -> Export:
     """Exports a NetParameter of today's form, filtered for the TEST phase.
 
-    ``blobs(layer name, number, shape)`` gives the parameters, as :class:`caffe.onnx.weights.Weights`
-    does. Raises ExportError, which names the layer, if the net has no ONNX form.
+    ``blobs(layer name, number, shape)`` gives the parameters, as
+    :class:`caffe.onnx.weights.Weights` does. Raises ExportError, which names the layer, if the net
+    has no ONNX form.
     """
     from .graph import Graph
     from .writing import check_opset, import_onnx, make_model

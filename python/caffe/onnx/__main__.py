@@ -13,9 +13,9 @@ from .writing import OLDEST_OPSET, write
 DESCRIPTION = """\
 Writes a Caffe net with its weights as an ONNX model, for programs that do not read Caffe's files.
 
-The net is the one that Caffe runs in the TEST phase: layers for training are left out, losses become
-the probabilities below them, data layers become inputs. Nets and weights of all versions are read (V0,
-V1, input_dim, NVCaffe's FLOAT16 weights, HDF5). Nothing of Caffe has to be compiled.
+The net is the one that Caffe runs in the TEST phase: layers for training are left out, losses
+become the probabilities below them, data layers become inputs. Nets and weights of all versions are
+read (V0, V1, input_dim, NVCaffe's FLOAT16 weights, HDF5). Nothing of Caffe has to be compiled.
 """
 
 EXAMPLES = """\
@@ -31,14 +31,15 @@ examples:
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --fp16
       weights and arithmetic in half precision
 
-A detection net has standard operators in its end: its output has one row [picture, label, score, xmin,
-ymin, xmax, ymax] for each box, as in Caffe. What cannot be expressed is said, with the layer and the
-reason.
+A detection net has standard operators in its end: its output has one row [picture, label, score,
+xmin, ymin, xmax, ymax] for each box, as in Caffe. What cannot be expressed is said, with the layer
+and the reason.
 """
 
 
 def _shape(text: str) -> tuple:
-    """'data:1,3,224,224' as a name and extents; words are extents known only when the model runs."""
+    """'data:1,3,224,224' as a name and extents; words are extents known only when the model
+    runs."""
     name, colon, extents = text.rpartition(":")
     if not colon or not name or not extents:
         raise argparse.ArgumentTypeError(f"'{text}': give NAME:1,3,224,224")
@@ -66,18 +67,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("output", help="the ONNX file to write")
     parser.add_argument("--opset", type=int, default=Options.opset,
                         help=f"version of ONNX's operators, {OLDEST_OPSET} or later (%(default)s)")
-    parser.add_argument("--batch", type=_batch, metavar="N|dynamic",
-                        help="pictures at once: a number, or dynamic for any (default: what the net "
-                        "says)")
-    parser.add_argument("--shape", type=_shape, action="append", default=[],
-                        metavar="NAME:EXTENTS", help="the shape of an input, for nets that do not say "
-                        "it or for another one; a word instead of a number is an extent that may differ "
-                        "from run to run; may be given several times")
+    parser.add_argument(
+        "--batch", type=_batch, metavar="N|dynamic",
+        help="pictures at once: a number, or dynamic for any (default: what the net "
+        "says)")
+    parser.add_argument(
+        "--shape", type=_shape, action="append", default=[], metavar="NAME:EXTENTS",
+        help="the shape of an input, for nets that do not say "
+        "it or for another one; a word instead of a number is an extent that may differ "
+        "from run to run; may be given several times")
     parser.add_argument("--fp16", action="store_true",
                         help="FLOAT16 in all layers that do not ask for another type (a net whose "
                         "layers ask for FLOAT16 has it anyway)")
     parser.add_argument("--level", type=int, default=0, help="the net's level, for include rules")
-    parser.add_argument("--stage", action="append", default=[], help="a stage of the net, for include "
+    parser.add_argument("--stage", action="append", default=[],
+                        help="a stage of the net, for include "
                         "rules; may be given several times")
     parser.add_argument("--check", choices=("auto", "yes", "no"), default="auto",
                         help="run the model with onnxruntime on random numbers and compare it with "
@@ -106,7 +110,9 @@ def _check(result: Export, weights: str, wanted: str) -> None:
         if wanted == "yes":
             raise ExportError("--check yes: the compiled part of the package caffe is not there to "
                               "compare with")
-        print("runs in onnxruntime; not compared: the compiled part of the package caffe is not there")
+        print(
+            "runs in onnxruntime; not compared: the compiled part of the package caffe is not there"
+        )
         return
     caffe_inputs = {name: values.astype("float32") for name, values in inputs.items()}
     expected = run_caffe(result.net, weights, caffe_inputs, list(outputs))

@@ -1,4 +1,5 @@
-"""Reads weights: caffemodels of all versions (current, V1, V0, NVCaffe's raw data) and HDF5 files."""
+"""Reads weights: caffemodels of all versions (current, V1, V0, NVCaffe's raw data) and HDF5
+files."""
 from __future__ import annotations
 
 import mmap
@@ -76,7 +77,8 @@ def _blob(data: memoryview, where: str) -> np.ndarray:
 class _Numbers:
     """The numbers that a layer's fields have in one version of the schema; -1: it has none."""
 
-    def __init__(self, name: int, type_: int, bottom: int, top: int, blobs: int, inner: int) -> None:
+    def __init__(self, name: int, type_: int, bottom: int, top: int, blobs: int,
+                 inner: int) -> None:
         self.name, self.type, self.bottom, self.top = name, type_, bottom, top
         self.blobs, self.inner = blobs, inner
 
@@ -120,8 +122,9 @@ def _read_hdf5(path: str) -> List[StoredLayer]:
     try:
         import h5py
     except ImportError as error:
-        raise ExportError(f"{path}: reading HDF5 needs h5py (pip install h5py), or save the weights "
-                          "as .caffemodel") from error
+        raise ExportError(
+            f"{path}: reading HDF5 needs h5py (pip install h5py), or save the weights "
+            "as .caffemodel") from error
     layers = []
     with h5py.File(path, "r") as file:
         if "data" not in file:

@@ -18,9 +18,9 @@ def _dtype(number: int) -> np.dtype:
 def resolve_types(net: Any, fp16: bool) -> List[np.dtype]:
     """One type a layer.
 
-    A layer's own forward_type holds, else the net's default_forward_type (FLOAT16 if `fp16`). A layer
-    that works in place has its producer's type; one without FLOAT16 arithmetic is FLOAT. DOUBLE is
-    FLOAT.
+    A layer's own forward_type holds, else the net's default_forward_type (FLOAT16 if `fp16`). A
+    layer that works in place has its producer's type; one without FLOAT16 arithmetic is FLOAT.
+    DOUBLE is FLOAT.
     """
     default = FLOAT16 if fp16 else _dtype(net.default_forward_type)
     producers: Dict[str, np.dtype] = {}

@@ -22,8 +22,9 @@ class Symbolic:
         return self.name if self.factor == 1 else f"{self.factor}*{self.name}"
 
     def _unknown(self, other: object) -> Inexpressible:
-        return Inexpressible(f"what it computes depends on the extent '{self}', which is known only "
-                             f"when the model runs (beside {other}): give that extent a number")
+        return Inexpressible(
+            f"what it computes depends on the extent '{self}', which is known only "
+            f"when the model runs (beside {other}): give that extent a number")
 
     def __mul__(self, other: Extent) -> Extent:
         if isinstance(other, int):

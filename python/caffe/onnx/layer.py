@@ -1,8 +1,8 @@
 """What the function that exports one layer sees of it, and the table of those functions.
 
 A layer's function reads ``layer.bottom(i)`` and ``layer.blob(i, shape)``, makes nodes with
-``layer.op(...)`` and says with ``layer.top(i, value)`` what comes out, with its shape. The functions
-lie in ``layers/``, one for each type of layer::
+``layer.op(...)`` and says with ``layer.top(i, value)`` what comes out, with its shape. The
+functions lie in ``layers/``, one for each type of layer::
 
     @exports("AbsVal")
     def absval(layer):
@@ -138,7 +138,7 @@ class Layer:
 
     def binary(self, op_type: str, a: Value, number: float) -> Value:
         """`a` and a number, in the type of `a`; nothing where the number changes nothing."""
-        if (op_type in ("Add", "Sub") and number == 0) or (op_type in ("Mul", "Div") and number == 1):
+        if number == (0 if op_type in ("Add", "Sub") else 1):
             return a
         return self.op(op_type, a, self.constant(number, dtype=a.dtype))
 
@@ -212,8 +212,8 @@ class Layer:
         if is_fixed(shape):
             return self.constant(np.full(tuple(shape), number, dtype), dtype=dtype)
         content = self.graph.onnx.numpy_helper.from_array(np.array([number], dtype))
-        return self.op("ConstantOfShape", self.shape_of(shape, like, axis), shape=shape, dtype=dtype,
-                       value=content)
+        return self.op("ConstantOfShape", self.shape_of(shape, like, axis), shape=shape,
+                       dtype=dtype, value=content)
 
     def clip(self, value: Value, least: Optional[float], most: Optional[float]) -> Value:
         return self.op("Clip", value,
@@ -221,7 +221,8 @@ class Layer:
                        None if most is None else self.constant(most, dtype=value.dtype))
 
     def aligned(self, value: Value, axis: int, axes: int) -> Value:
-        """`value`, whose first axis lies on `axis` of something of `axes` axes, for broadcasting."""
+        """`value`, whose first axis lies on `axis` of something of `axes` axes, for
+        broadcasting."""
         return self.reshape(value, value.shape + (1,) * (axes - axis - len(value.shape)))
 
 

@@ -12,14 +12,15 @@ from .extents import Extent, Shape, Symbolic
 from .graph import Graph, Value
 from .layer import EXPORTERS, Layer
 from .layers.data import input_shapes
-from .layers.losses import EVALUATIONS, PENALTIES
+from .layers.losses import EVALUATIONS, INEXPRESSIBLE, PENALTIES
+
 
 @dataclass
 class Options:
     """What the user chose.
 
-    ``batch``: a number, "dynamic", or None for what the net says. ``shapes``: extents by input, which
-    may be words (they become dynamic). ``fp16``: FLOAT16 unless the layers say otherwise.
+    ``batch``: a number, "dynamic", or None for what the net says. ``shapes``: extents by input,
+    which may be words (they become dynamic). ``fp16``: FLOAT16 unless the layers say otherwise.
     """
     opset: int = 17
     batch: Any = None
@@ -82,8 +83,10 @@ class NetExporter:
             if param.type not in known and not self._is_source(param):
                 unknown.setdefault(param.type, param.name)
         if unknown:
-            listed = ", ".join(f"{type_} (layer '{name}')" for type_, name in unknown.items())
-            raise ExportError(f"these types of layers have no ONNX form here: {listed}")
+            listed = "; ".join(f"{type_} (layer '{name}'): " +
+                               INEXPRESSIBLE.get(type_, "Caffe has no such type of layer")
+                               for type_, name in unknown.items())
+            raise ExportError(f"these types of layers have no ONNX form: {listed}")
 
     @staticmethod
     def _is_source(param: Any) -> bool:
@@ -102,8 +105,8 @@ class NetExporter:
             self._blobs.read(name)
         if param.type == "Silence":
             return None
-        layer = Layer(self._graph, param, dtype, [self._blobs.values[name] for name in param.bottom],
-                      self._parameters)
+        layer = Layer(self._graph, param, dtype,
+                      [self._blobs.values[name] for name in param.bottom], self._parameters)
         try:
             EXPORTERS[param.type].function(layer)
         except Inexpressible as reason:
@@ -119,9 +122,10 @@ class NetExporter:
         if name in self._blobs.values:
             return
         if name not in self._options.shapes:
-            raise ExportError(f"layer '{param.name}' ({param.type}): reads the blob '{name}', which no "
-                              f"layer before it makes in the TEST phase; --shape {name}:1,3,224,224 (or "
-                              "what it is) makes it an input")
+            raise ExportError(
+                f"layer '{param.name}' ({param.type}): reads the blob '{name}', which no "
+                f"layer before it makes in the TEST phase; --shape {name}:1,3,224,224 (or "
+                "what it is) makes it an input")
         value = self._graph.add_input(name, self._options.shapes[name], np.dtype(np.float32))
         self._blobs.write(name, value, is_output=False)
 
@@ -133,8 +137,9 @@ class NetExporter:
             if shape is not None and top not in self._options.shapes:
                 shape = self._with_batch(tuple(shape))
             if shape is None and is_picture:
-                raise ExportError(f"layer '{param.name}' ({param.type}): the net does not say which "
-                                  f"shape its data has: give --shape {top}:1,3,224,224 (or what it is)")
+                raise ExportError(
+                    f"layer '{param.name}' ({param.type}): the net does not say which "
+                    f"shape its data has: give --shape {top}:1,3,224,224 (or what it is)")
             value = self._graph.add_input(top, shape, dtype if is_picture else np.dtype(np.float32))
             self._blobs.write(top, value, is_output=param.type == "Input")
             if param.type != "Input":
@@ -154,8 +159,10 @@ class NetExporter:
     def _outputs(self) -> List[Value]:
         """The blobs that nobody reads, under their own names."""
         inputs = {value.name for value in self._graph.inputs}
-        outputs = [self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)
-                   if name not in inputs]
+        outputs = [
+            self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)
+            if name not in inputs
+        ]
         if not outputs:
             raise ExportError(f"net '{self._net.name}': has no outputs")
         return outputs

@@ -44,12 +44,14 @@ _V0_FIELDS: Dict[str, Dict[str, Tuple[str, str]]] = {
     "alpha": {"lrn": ("lrn_param", "alpha")},
     "beta": {"lrn": ("lrn_param", "beta")},
     "k": {"lrn": ("lrn_param", "k")},
-    "batchsize": {"data": ("data_param", "batch_size"), "images": ("image_data_param", "batch_size"),
+    "batchsize": {"data": ("data_param", "batch_size"),
+                  "images": ("image_data_param", "batch_size"),
                   "hdf5_data": ("hdf5_data_param", "batch_size"),
                   "window_data": ("window_data_param", "batch_size")},
     "new_height": {"images": ("image_data_param", "new_height")},
     "new_width": {"images": ("image_data_param", "new_width")},
-    "cropsize": {"data": ("transform_param", "crop_size"), "images": ("transform_param", "crop_size"),
+    "cropsize": {"data": ("transform_param", "crop_size"),
+                 "images": ("transform_param", "crop_size"),
                  "window_data": ("transform_param", "crop_size")},
 }
 
@@ -96,7 +98,8 @@ def _from_v0(connection: Any, padding: Dict[str, Any], layer: Any) -> None:
 
 def _from_v1(v1: Any, layer: Any) -> None:
     layer.name = v1.name
-    layer.type = _v1_type(v1.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[v1.type].name)
+    layer.type = _v1_type(
+        v1.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[v1.type].name)
     layer.bottom.extend(v1.bottom)
     layer.top.extend(v1.top)
     layer.include.extend(v1.include)
@@ -132,9 +135,10 @@ def _input_shapes(net: Any) -> List[List[int]]:
     else:
         dims = list(net.input_dim)
         shapes = [dims[i:i + 4] for i in range(0, len(dims), 4)]
-    if len(shapes) != inputs or any(net.input_dim) and len(net.input_dim) != 4 * inputs:
-        raise ExportError(f"net '{net.name}': has {inputs} inputs; each needs one input_shape, or four "
-                          "numbers input_dim")
+    if len(shapes) != inputs or len(net.input_dim) % 4 != 0:
+        raise ExportError(
+            f"net '{net.name}': has {inputs} inputs; each needs one input_shape, or four "
+            "numbers input_dim")
     return shapes
 
 
@@ -158,8 +162,9 @@ def upgrade(net: Any) -> None:
     """Brings a NetParameter of any version into today's form, in place."""
     if net.layers:
         if net.layer:
-            raise ExportError(f"net '{net.name}': has both 'layer' and 'layers' (the old form): use "
-                              "one of them")
+            raise ExportError(
+                f"net '{net.name}': has both 'layer' and 'layers' (the old form): use "
+                "one of them")
         _upgrade_layers(net)
     if net.input:
         _upgrade_inputs(net)

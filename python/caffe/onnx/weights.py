@@ -2,8 +2,8 @@
 
 A trained batch normalization lies in files in one of four forms: BVLC's (mean * factor, variance *
 factor, factor, and a Scale layer behind it), NVCaffe's with three blobs (mean, variance, 1) or five
-(mean, variance, 1, scale, bias), and DIGITS's (scale, bias, mean, variance, 1). The net's layers and
-the file may differ in that.
+(mean, variance, 1, scale, bias), and DIGITS's (scale, bias, mean, variance, 1). The net's layers
+and the file may differ in that.
 """
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Weights:
         """Blob number `i` of layer `name`, float32. Raises ExportError unless it has `shape`."""
         blobs = self._blobs.get(name) or []
         if not blobs:
-            raise ExportError(f"{self._path}: has no weights for layer '{name}': do the names in the "
-                              "two files agree?")
+            raise ExportError(
+                f"{self._path}: has no weights for layer '{name}': do the names in the "
+                "two files agree?")
         if i >= len(blobs):
             raise ExportError(f"{self._path}: layer '{name}' has {len(blobs)} blobs of weights, "
                               f"number {i} is missing")
@@ -47,8 +48,9 @@ class Weights:
         legacy = len(stored) == 4 and stored == (1,) * (4 - len(shape)) + tuple(shape)
         if stored != tuple(shape) and not legacy and (blob.size != np.prod(shape, dtype=int) or
                                                       blob.size > 1):
-            raise ExportError(f"{self._path}: layer '{name}', blob {i} has shape {text(stored)}, the "
-                              f"net needs {text(shape)}")
+            raise ExportError(
+                f"{self._path}: layer '{name}', blob {i} has shape {text(stored)}, the "
+                f"net needs {text(shape)}")
         return np.asarray(blob, np.float32).reshape(tuple(shape))
 
     def fit(self, layers: Sequence[Any]) -> None:
@@ -97,12 +99,13 @@ class Weights:
         if follower is None:
             if not (np.all(scale == 1) and np.all(bias == 0)):
                 raise ExportError(
-                    f"{self._path}: the stored layer '{layer.name}' has a scale and a bias, which the "
-                    "net's BatchNorm has not: give it batch_norm_param { scale_bias: true }, or a "
-                    "Scale layer with bias_term: true after it")
+                    f"{self._path}: the stored layer '{layer.name}' has a scale and a bias, which "
+                    "the net's BatchNorm has not: give it batch_norm_param { scale_bias: true }, "
+                    "or a Scale layer with bias_term: true after it")
             return
         if self._blobs.get(follower.name):
-            raise ExportError(f"{self._path}: the stored layers '{layer.name}' and '{follower.name}' "
-                              "both have a scale: give the net's BatchNorm batch_norm_param "
-                              "{ scale_bias: true }")
+            raise ExportError(
+                f"{self._path}: the stored layers '{layer.name}' and '{follower.name}' "
+                "both have a scale: give the net's BatchNorm batch_norm_param "
+                "{ scale_bias: true }")
         self._blobs[follower.name] = [scale, bias] if follower.scale_param.bias_term else [scale]

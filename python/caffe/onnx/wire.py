@@ -1,7 +1,7 @@
 """Protocol Buffers' wire format, as far as a file of weights needs it.
 
-Blobs are read straight out of the mapped file: no message object holds a second copy of the weights,
-and files above protobuf's limit of 2 GB work.
+Blobs are read straight out of the mapped file: no message object holds a second copy of the
+weights, and files above protobuf's limit of 2 GB work.
 """
 from __future__ import annotations
 

@@ -20,16 +20,18 @@ def import_onnx() -> Any:
         import onnx.helper
         import onnx.numpy_helper
     except ImportError as error:
-        raise ExportError("the package onnx writes the model and is not installed: pip install onnx "
-                          f"({error})") from error
+        raise ExportError(
+            "the package onnx writes the model and is not installed: pip install onnx "
+            f"({error})") from error
     return onnx
 
 
 def check_opset(onnx: Any, opset: int) -> None:
     newest = onnx.defs.onnx_opset_version()
     if not OLDEST_OPSET <= opset <= newest:
-        raise ExportError(f"--opset {opset}: the installed onnx {onnx.__version__} and this exporter "
-                          f"write versions {OLDEST_OPSET} to {newest}")
+        raise ExportError(
+            f"--opset {opset}: the installed onnx {onnx.__version__} and this exporter "
+            f"write versions {OLDEST_OPSET} to {newest}")
 
 
 def make_model(exported: Exported, name: str, opset: int) -> Any:
@@ -38,8 +40,10 @@ def make_model(exported: Exported, name: str, opset: int) -> Any:
     helper = graph.onnx.helper
 
     def infos(values: List[Value]) -> List[Any]:
-        return [helper.make_tensor_value_info(value.name, helper.np_dtype_to_tensor_dtype(value.dtype),
-                                              onnx_extents(value.shape)) for value in values]
+        return [
+            helper.make_tensor_value_info(value.name, helper.np_dtype_to_tensor_dtype(value.dtype),
+                                          onnx_extents(value.shape)) for value in values
+        ]
 
     proto = helper.make_graph(graph.nodes, name or "net", infos(graph.inputs),
                               infos(exported.outputs), graph.constants)

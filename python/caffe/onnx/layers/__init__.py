@@ -3,6 +3,8 @@ from . import (activations, arithmetic, convolution, data, detection, inner_prod
                normalization, pooling, priors, proposals, recurrent, regions, resizing, sequences,
                shaping, spatial, yolo)
 
-__all__ = ["activations", "arithmetic", "convolution", "data", "detection", "inner_product", "losses",
-           "normalization", "pooling", "priors", "proposals", "recurrent", "regions", "resizing",
-           "sequences", "shaping", "spatial", "yolo"]
+__all__ = [
+    "activations", "arithmetic", "convolution", "data", "detection", "inner_product", "losses",
+    "normalization", "pooling", "priors", "proposals", "recurrent", "regions", "resizing",
+    "sequences", "shaping", "spatial", "yolo"
+]

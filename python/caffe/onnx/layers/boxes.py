@@ -38,7 +38,8 @@ def numbers_to(layer: Layer, extent: Extent, like: Value) -> Value:
     if isinstance(extent, int):
         return layer.constant(np.arange(extent, dtype=np.int64), "numbers")
     end = layer.reshape(layer.shape_of((extent,), like), ())
-    return layer.op("Range", layer.constant(0), end, layer.constant(1), shape=(extent,), dtype=INT64)
+    return layer.op("Range", layer.constant(0), end, layer.constant(1), shape=(extent,),
+                    dtype=INT64)
 
 
 def best(layer: Layer, scores: Value, k: int) -> List[Value]:
@@ -66,9 +67,9 @@ def suppress(layer: Layer, boxes: Value, scores: Value, overlap: float, least: O
              limit: int, like: Value) -> Value:
     """Non-maximum suppression in each of B lists of k boxes, sorted by falling score.
 
-    `boxes` is (B, k, 4), `scores` (B, k); a box is dropped whose overlap with a better one that stays
-    is more than `overlap`, or whose score is not more than `least`; at most `limit` stay in a list.
-    Returns (B * k), 1 for boxes that stay, else 0.
+    `boxes` is (B, k, 4), `scores` (B, k); a box is dropped whose overlap with a better one that
+    stays is more than `overlap`, or whose score is not more than `least`; at most `limit` stay in a
+    list. Returns (B * k), 1 for boxes that stay, else 0.
     """
     lists, k = scores.shape
     # ONNX takes the corners of a box in either order; here a box with swapped ones has no area.
@@ -86,15 +87,16 @@ def suppress(layer: Layer, boxes: Value, scores: Value, overlap: float, least: O
     return _ones_at(layer, places, layer.filled(0, (lists * k,), like, FLOAT), 0)
 
 
-def keep_best(layer: Layer, mask: Value, scores: Value, items: Extent, keep: int, like: Value) -> Value:
+def keep_best(layer: Layer, mask: Value, scores: Value, items: Extent, keep: int,
+              like: Value) -> Value:
     """Of the boxes that `mask` has, those with the `keep` best scores in each item."""
     each = count(mask.shape) // items
     if keep < 0 or keep >= each:
         return mask
     shape = (items, each)
     mask, scores = layer.reshape(mask, shape), layer.reshape(scores, shape)
-    candidates = layer.op("Where", layer.cast(mask, BOOL), scores, layer.constant(LOWEST, dtype=FLOAT),
-                          dtype=FLOAT)
+    candidates = layer.op("Where", layer.cast(mask, BOOL), scores,
+                          layer.constant(LOWEST, dtype=FLOAT), dtype=FLOAT)
     _, places = best(layer, candidates, keep)
     chosen = _ones_at(layer, places, layer.filled(0, shape, like, FLOAT), 1)
     return layer.reshape(layer.op("Mul", mask, chosen), (items * each,))
@@ -113,8 +115,8 @@ def rows_or_none(layer: Layer, rows: Value, items: Extent, like: Value) -> Value
     number = layer.reshape(layer.cast(numbers_to(layer, items, like), FLOAT), (items, 1))
     empty = layer.concat([number, nothing], 1)
     both = layer.op("Concat", rows, empty, shape=None, axis=0)
-    found = layer.op("Gather", layer.op("Shape", rows, shape=(2,), dtype=INT64), layer.constant([0]),
-                     shape=(1,))
+    found = layer.op("Gather", layer.op("Shape", rows, shape=(2,), dtype=INT64),
+                     layer.constant([0]), shape=(1,))
     is_empty = layer.cast(layer.op("Equal", found, layer.constant([0]), dtype=BOOL), INT64)
     end = layer.op("Add", found, layer.op("Mul", is_empty, layer.shape_of((items,), like)))
     shape = (rows.shape[0], 7)

@@ -25,8 +25,9 @@ def _per_axis(param: Any, name: str, short: str, axes: int, otherwise: int) -> L
         require(axes == 2 and not values, f"convolution_param: {short}_h and {short}_w are for 2 "
                 f"spatial axes, and {name} is not given beside them")
         return [getattr(param, short + "_h"), getattr(param, short + "_w")]
-    require(len(values) in (0, 1, axes), f"convolution_param: {name} is given {len(values)} times for "
-            f"{axes} spatial axes")
+    require(
+        len(values) in (0, 1, axes), f"convolution_param: {name} is given {len(values)} times for "
+        f"{axes} spatial axes")
     return values * axes if len(values) == 1 else values or [otherwise] * axes
 
 
@@ -47,7 +48,8 @@ def _covered(g: Geometry) -> List[int]:
 def forward_extents(g: Geometry, inputs: Sequence[Extent]) -> List[Extent]:
     outputs = []
     for extent, window, stride, pad in zip(inputs, _covered(g), g.stride, g.pad):
-        require(window <= extent + 2 * pad, f"its kernel covers {window} positions, the padded bottom "
+        require(window <= extent + 2 * pad,
+                f"its kernel covers {window} positions, the padded bottom "
                 "has fewer")
         outputs.append((extent + 2 * pad - window) // stride + 1)
     return outputs
@@ -66,8 +68,9 @@ def _one(layer: Layer, x: Value, transposed: bool, group: int, outputs: int) -> 
     g = geometry(param, len(shape) - axis - 1)
     channels = shape[axis]
     require(outputs > 0, "convolution_param: num_output is missing")
-    require(channels % group == 0 and outputs % group == 0, f"convolution_param: group {group} does "
-            f"not divide {channels} channels and num_output {outputs}")
+    require(
+        channels % group == 0 and outputs % group == 0, f"convolution_param: group {group} does "
+        f"not divide {channels} channels and num_output {outputs}")
     weight_shape = ([channels, outputs // group] if transposed else [outputs, channels // group])
     inputs = [layer.constant(layer.blob(0, weight_shape + g.kernel), "weights")]
     if param.bias_term:

@@ -59,13 +59,15 @@ def _is_constant(param: Any) -> bool:
 
 
 def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
-    """One shape for each top, None where the net does not say it; None if the layer is no source."""
+    """One shape for each top, None where the net does not say it; None if the layer is no
+    source."""
     unknown: List[Optional[Shape]] = [None] * len(param.top)
     if param.type == "Input":
         return _listed_shapes(param, param.input_param.shape)
     if param.type == "MemoryData":
         memory = param.memory_data_param
-        shape = tuple(memory.dim) or (memory.batch_size, memory.channels, memory.height, memory.width)
+        shape = tuple(
+            memory.dim) or (memory.batch_size, memory.channels, memory.height, memory.width)
         return [shape, (shape[0],)][:len(param.top)]
     if param.type in _DATABASES:
         return [_database_shape(param)] + unknown[1:]

@@ -18,8 +18,9 @@ def _refuse(param: Any) -> None:
     for given, field in ((param.has_lm, "has_lm (landmarks)"), (param.bias_scale, "bias_scale"),
                          (param.class_type == 1, "class_type LOGISTIC")):
         require(not given, f"detection_output_param: {field}")
-    require(param.nms_param.eta == 1, "detection_output_param: eta other than 1 changes the threshold "
-            "from box to box, which NonMaxSuppression cannot")
+    require(
+        param.nms_param.eta == 1, "detection_output_param: eta other than 1 changes the threshold "
+        "from box to box, which NonMaxSuppression cannot")
 
 
 def _decode(layer: Layer, priors: int, location_classes: int) -> Value:
@@ -66,8 +67,9 @@ def detection_output(layer: Layer) -> None:
     items, priors = layer.shape(1)[0], count(layer.shape(2)[2:]) // 4
     labels = [c for c in range(param.num_classes) if c != param.background_label_id]
     own_boxes = not param.share_location
-    require(count(layer.shape(1)[1:]) == priors * param.num_classes, f"{priors} priors and num_classes "
-            f"{param.num_classes} do not fit scores of shape {text(layer.shape(1))}")
+    require(
+        count(layer.shape(1)[1:]) == priors * param.num_classes, f"{priors} priors and num_classes "
+        f"{param.num_classes} do not fit scores of shape {text(layer.shape(1))}")
 
     boxes = _decode(layer, priors, param.num_classes if own_boxes else 1)
     boxes = layer.transpose(boxes, [0, 2, 1, 3])  # N, location classes, priors, 4
@@ -79,19 +81,20 @@ def detection_output(layer: Layer) -> None:
 
     k = _top_k(param, priors)
     scores, order = best(layer, scores, k)  # N, classes, k
-    first_row = np.array(labels if own_boxes else [0] * len(labels), np.int64)[None, :, None] * priors
+    first_row = np.array(labels if own_boxes else [0] * len(labels), np.int64) * priors
     of_item = layer.op("Mul", numbers_to(layer, items, layer.bottom(1)),
                        layer.constant(priors * (param.num_classes if own_boxes else 1)))
     rows = layer.op("Add", order, layer.reshape(of_item, (items, 1, 1)))
-    boxes = gather_rows(layer, boxes, layer.op("Add", rows, layer.constant(first_row, "first")))
+    rows = layer.op("Add", rows, layer.constant(first_row[None, :, None], "first"))
+    boxes = gather_rows(layer, boxes, rows)
 
     lists = items * len(labels)
     compared = boxes if param.normalized_bbox else layer.op(
         "Add", boxes, layer.constant(np.array([0, 0, 1, 1], np.float32), dtype=FLOAT))
     least: Optional[float] = (param.confidence_threshold if param.HasField("confidence_threshold")
                               else None)
-    mask = suppress(layer, layer.reshape(compared, (lists, k, 4)), layer.reshape(scores, (lists, k)),
-                    _threshold(param), least, k, layer.bottom(1))
+    mask = suppress(layer, layer.reshape(compared, (lists, k, 4)),
+                    layer.reshape(scores, (lists, k)), _threshold(param), least, k, layer.bottom(1))
     mask = keep_best(layer, mask, scores, items, param.keep_top_k, layer.bottom(1))
 
     places = places_of(layer, mask)

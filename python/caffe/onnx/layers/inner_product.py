@@ -30,7 +30,8 @@ def inner_product(layer: Layer) -> None:
 
 @exports("MarginInnerProduct", native=False)
 def margin_inner_product(layer: Layer) -> None:
-    """The product with weights of length 1; the margin is a part of the training, with its labels."""
+    """The product with weights of length 1; the margin is a part of the training, with its
+    labels."""
     param = layer.param.margin_inner_product_param
     axis = layer.axis(param.axis, "margin_inner_product_param: axis")
     shape, outputs = layer.shape(), param.num_output
@@ -38,7 +39,8 @@ def margin_inner_product(layer: Layer) -> None:
     weights = layer.blob(0, (outputs, x.shape[1])).astype(np.float64)
     lengths = np.linalg.norm(weights, axis=1, keepdims=True)
     weights = np.divide(weights, lengths, out=np.zeros_like(weights), where=lengths > 0)
-    y = layer.op("Gemm", x, layer.constant(weights, "weights"), shape=(x.shape[0], outputs), transB=1)
+    y = layer.op("Gemm", x, layer.constant(weights, "weights"), shape=(x.shape[0], outputs),
+                 transB=1)
     layer.top(0, layer.reshape(y, shape[:axis] + (outputs,)))
     if len(layer.bottoms) > 1 and param.type != 0:
         layer.notes.append("is exported without its margin, which only training needs")
@@ -58,7 +60,8 @@ def inner_distance(layer: Layer) -> None:
         centers = layer.constant(layer.blob(0, (param.num_output, x.shape[1])), "centers")
     require(param.distance_type in ("L1", "L2"), f"inner_distance_param: distance_type "
             f"'{param.distance_type}'")
-    require(centers.shape[1] == x.shape[1], f"centers of shape {text(centers.shape)} do not fit rows "
+    require(centers.shape[1] == x.shape[1],
+            f"centers of shape {text(centers.shape)} do not fit rows "
             f"of {x.shape[1]} values")
     outputs = centers.shape[0]
     gaps = layer.op("Sub", layer.reshape(x, (x.shape[0], 1, x.shape[1])), centers,

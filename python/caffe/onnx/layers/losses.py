@@ -10,6 +10,12 @@ PENALTIES = {
     "SmoothL1LossOHEM", "WarpCTCLoss",
 }
 EVALUATIONS = {"Accuracy", "DetectionEvaluate", "LabelsequenceAccuracy"}
+# Why a type has no ONNX form.
+INEXPRESSIBLE = {
+    "BoxAnnotatorOHEM": "it chooses examples for training",
+    "DetectNetTransformation": "it distorts pictures for training",
+    "Python": "what it computes is a program",
+}
 # Losses of probabilities, and the layers that give these.
 INFERENCE_FORMS = {"SoftmaxWithLoss": "Softmax", "SoftmaxWithLossOHEM": "Softmax",
                    "SigmoidCrossEntropyLoss": "Sigmoid"}

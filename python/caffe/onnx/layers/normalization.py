@@ -30,7 +30,8 @@ def _normalized(layer: Layer, mean: np.ndarray, variance: np.ndarray, eps: float
     factor = scale / np.sqrt(variance.astype(np.float64) + eps)
     extra = (1,) * max(0, len(layer.shape()) - 2)
     y = layer.op("Mul", layer.bottom(0), layer.constant(factor.reshape((-1,) + extra), "scale"))
-    return layer.op("Add", y, layer.constant((shift - mean * factor).reshape((-1,) + extra), "bias"))
+    return layer.op("Add", y, layer.constant((shift - mean * factor).reshape((-1,) + extra),
+                                             "bias"))
 
 
 def _moments(layer: Layer, x: Value, axes: Sequence[int]) -> Tuple[Value, Value]:
@@ -72,7 +73,8 @@ def batch_norm(layer: Layer) -> None:
 
 @exports("BN")
 def bn(layer: Layer) -> None:
-    """SegNet's form with two blobs (with or without statistics of the batch), or PSPNet's with four."""
+    """SegNet's form with two blobs (with or without statistics of the batch), or PSPNet's with
+    four."""
     param = layer.param.bn_param
     channels = _channels(layer)
 
@@ -106,7 +108,8 @@ def lrn(layer: Layer) -> None:
     windows: List[Windows] = [Windows(extent, size, 1, size // 2, extent) for extent in x.shape[2:]]
     mean = average_pool(layer, layer.op("Mul", x, x), windows)
     base = layer.binary("Add", layer.binary("Mul", mean, param.alpha), 1.0)
-    layer.top(0, layer.op("Mul", x, layer.op("Pow", base, layer.constant(-param.beta, dtype=FLOAT))))
+    factor = layer.op("Pow", base, layer.constant(-param.beta, dtype=FLOAT))
+    layer.top(0, layer.op("Mul", x, factor))
 
 
 @exports("MVN")
@@ -128,7 +131,8 @@ def mvn(layer: Layer) -> None:
 
 @exports("Normalize")
 def normalize(layer: Layer) -> None:
-    """To length 1 over the channels (and positions), times a learned scale (SSD) or 1 (NormFace)."""
+    """To length 1 over the channels (and positions), times a learned scale (SSD) or 1
+    (NormFace)."""
     shape = layer.shape()
     require(len(shape) >= 2, f"it takes a bottom of 2 axes or more, not {text(shape)}")
     face = layer.param.HasField("normalize_param")
@@ -137,7 +141,8 @@ def normalize(layer: Layer) -> None:
     x = layer.bottom(0, FLOAT)
     axes = list(range(1, len(shape))) if across else [1]
     squares = layer.reduce("ReduceSumSquare", x, axes)
-    y = layer.op("Div", x, layer.op("Sqrt", layer.binary("Add", squares, 1e-6 if face else param.eps)))
+    y = layer.op("Div", x,
+                 layer.op("Sqrt", layer.binary("Add", squares, 1e-6 if face else param.eps)))
     if not face:
         scales = layer.blob(0, () if param.channel_shared else (shape[1],))
         scales = scales.reshape((-1,) + (1,) * (len(shape) - 2))

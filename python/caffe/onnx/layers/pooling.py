@@ -1,8 +1,8 @@
 """Pooling and spatial pyramids.
 
-Caffe rounds the number of windows up, leaves out a last window that begins behind the picture and its
-padding in front, and divides averages by the part of the window on the picture and its padding of
-both sides. ONNX is told all of that by explicit padding.
+Caffe rounds the number of windows up, leaves out a last window that begins behind the picture and
+its padding in front, and divides averages by the part of the window on the picture and its padding
+of both sides. ONNX is told all of that by explicit padding.
 """
 from __future__ import annotations
 
@@ -50,12 +50,14 @@ class Windows(NamedTuple):
 def _outputs(extent: int, kernel: int, stride: int, pad: int, down: bool, padded: bool) -> int:
     room = extent + 2 * pad - kernel
     outputs = (room // stride if down else -(-room // stride)) + 1
-    require(outputs >= 1, f"pooling_param: the kernel covers {kernel} positions, the padded bottom has "
-            f"{extent + 2 * pad}")
+    require(
+        outputs >= 1, f"pooling_param: the kernel covers {kernel} positions, the padded bottom has "
+        f"{extent + 2 * pad}")
     return outputs - 1 if padded and (outputs - 1) * stride >= extent + pad else outputs
 
 
-def _pair(param: Any, name: str, both: str) -> Tuple[int, int]:
+def pair(param: Any, name: str, both: str) -> Tuple[int, int]:
+    """A vertical and a horizontal number, given as two or as one."""
     if param.HasField(name + "_h") or param.HasField(name + "_w"):
         return getattr(param, name + "_h"), getattr(param, name + "_w")
     return getattr(param, both), getattr(param, both)
@@ -70,9 +72,10 @@ def _rounds_down(param: Any) -> bool:
 def _windows(layer: Layer) -> List[Windows]:
     param = layer.param.pooling_param
     extents = layer.shape()[2:]
-    require(all(dilation == 1 for dilation in param.dilation), "pooling_param: dilation other than 1")
-    kernel = extents if param.global_pooling else _pair(param, "kernel", "kernel_size")
-    stride, pad = _pair(param, "stride", "stride"), _pair(param, "pad", "pad")
+    require(all(dilation == 1 for dilation in param.dilation),
+            "pooling_param: dilation other than 1")
+    kernel = extents if param.global_pooling else pair(param, "kernel", "kernel_size")
+    stride, pad = pair(param, "stride", "stride"), pair(param, "pad", "pad")
     stride = tuple(step or 1 for step in stride)
     require(all(size > 0 for size in kernel), "pooling_param: give kernel_size, or kernel_h and "
             "kernel_w")

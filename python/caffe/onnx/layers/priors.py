@@ -29,8 +29,9 @@ def _boxes(param: Any) -> List[Tuple[np.float32, np.float32]]:
     if param.width or param.height:
         return list(zip(map(np.float32, param.width), map(np.float32, param.height)))
     require(len(param.min_size) > 0, "prior_box_param: min_size is missing")
-    require(len(param.max_size) in (0, len(param.min_size)), "prior_box_param: max_size is not given "
-            "once per min_size")
+    require(
+        len(param.max_size) in (0, len(param.min_size)), "prior_box_param: max_size is not given "
+        "once per min_size")
     boxes = []
     for i, min_size in enumerate(param.min_size):
         smaller = np.float32(np.floor(min_size))

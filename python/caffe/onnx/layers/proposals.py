@@ -13,7 +13,8 @@ from .boxes import (best, column, decode_center_size, gather_rows, numbers_to, p
 
 
 def _anchors(param: Any) -> np.ndarray:
-    """(ratios * scales, 4): boxes around a cell's middle, whose sides are whole before they scale."""
+    """(ratios * scales, 4): boxes around a cell's middle, whose sides are whole before they
+    scale."""
     area = np.float32(param.base_size) * np.float32(param.base_size)
     middle = np.float32(0.5) * (np.float32(param.base_size) - 1)
     anchors = []
@@ -72,13 +73,14 @@ def proposal(layer: Layer) -> None:
     param = layer.param.proposal_param
     items, channels, height, width = layer.shape(0)
     anchors = len(param.ratio) * len(param.scale)
-    require(anchors > 0 and channels == 2 * anchors, f"proposal_param: {anchors} anchors do not fit "
+    require(anchors > 0 and channels == 2 * anchors,
+            f"proposal_param: {anchors} anchors do not fit "
             f"{channels} channels of scores")
     require(is_fixed((height, width)), "the maps' extents are not fixed")
     total = height * width * anchors
     codes = _by_cell(layer, layer.bottom(1), anchors, 4)
-    boxes = decode_center_size(layer, layer.constant(_grid(param, height, width)[None], "anchors"), codes,
-                               (items, total, 4), 1.0)
+    boxes = decode_center_size(layer, layer.constant(_grid(param, height, width)[None], "anchors"),
+                               codes, (items, total, 4), 1.0)
     rows, columns, least_height, least_width = _information(layer, items)
     boxes = _clipped(layer, boxes, rows, columns)
     objects = layer.part(layer.bottom(0), 1, anchors, 2 * anchors)
@@ -91,7 +93,8 @@ def proposal(layer: Layer) -> None:
     first = layer.op("Mul", numbers_to(layer, items, layer.bottom(0)), layer.constant(total))
     boxes = gather_rows(layer, boxes, layer.op("Add", order, layer.reshape(first, (items, 1))))
     whole = layer.op("Add", boxes, layer.constant(np.array([0, 0, 1, 1], np.float32), dtype=FLOAT))
-    mask = suppress(layer, whole, scores, param.nms_thresh, None, param.post_nms_topn, layer.bottom(0))
+    mask = suppress(layer, whole, scores, param.nms_thresh, None, param.post_nms_topn,
+                    layer.bottom(0))
     places = places_of(layer, mask)
     item = layer.op("Div", places, layer.constant(k))
     layer.top(0, layer.concat([column(layer, item), gather_rows(layer, boxes, places)], 1), FLOAT)

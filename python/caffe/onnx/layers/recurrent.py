@@ -1,9 +1,9 @@
 """LSTM and RNN layers.
 
-Caffe's sequences come with continuation indicators: 0 where one begins, which forgets the state. Where
-the indicators are known to be 0 in the first step alone, ONNX's own LSTM and RNN do; else a Scan runs
-the steps. The state at the start of each run is 0: what a net in Caffe keeps from one pass to the next
-is not kept. Arithmetic is in FLOAT.
+Caffe's sequences come with continuation indicators: 0 where one begins, which forgets the state.
+Where the indicators are known to be 0 in the first step alone, ONNX's own LSTM and RNN do; else a
+Scan runs the steps. The state at the start of each run is 0: what a net in Caffe keeps from one
+pass to the next is not kept. Arithmetic is in FLOAT.
 """
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def _step_graph(layer: Layer, run: Sequences, weights: Weights, states: List[Val
                              infos(after + [output]), graph.constants)
 
 
-def _scan(layer: Layer, run: Sequences, weights: Weights, states: int, step: Callable) -> List[Value]:
+def _scan(layer: Layer, run: Sequences, weights: Weights, states: int,
+          step: Callable) -> List[Value]:
     """[outputs (T, N, D), final states (N, D)...]."""
     steps, n = run.inputs.shape[:2]
     d = weights.hidden.shape[1]
@@ -125,8 +126,9 @@ def _standard(layer: Layer, op_type: str, run: Sequences, weights: Weights) -> L
     order = (lambda w: _reordered(w, d)) if op_type == "LSTM" else (lambda w: w)
     steps, n = run.inputs.shape[:2]
     both = np.concatenate([order(weights.bias), np.zeros_like(weights.bias)])
-    inputs = [layer.constant(array[None].astype(np.float32), hint, FLOAT) for array, hint in (
-        (order(weights.inputs), "weights"), (order(weights.hidden), "hidden_weights"), (both, "bias"))]
+    arrays = {"weights": order(weights.inputs), "hidden_weights": order(weights.hidden),
+              "bias": both}
+    inputs = [layer.constant(array[None], hint, FLOAT) for hint, array in arrays.items()]
     y = layer.op(op_type, run.inputs, *inputs, shape=(steps, 1, n, d), hidden_size=d)
     return [layer.reshape(y, (steps, n, d))]
 
@@ -149,7 +151,8 @@ def _read(layer: Layer, states: int) -> Sequences:
     if static is not None:
         static = layer.reshape(static, (static.shape[0], count(static.shape[1:])))
     given = [layer.bottom(2 + has_static + i, FLOAT) for i in range(exposed)]
-    return Sequences(layer.reshape(x, x.shape[:2] + (count(x.shape[2:]),)), indicators, static, given)
+    return Sequences(layer.reshape(x, x.shape[:2] + (count(x.shape[2:]),)), indicators, static,
+                     given)
 
 
 def _weights(layer: Layer, run: Sequences, gates: int) -> Weights:
@@ -157,8 +160,8 @@ def _weights(layer: Layer, run: Sequences, gates: int) -> Weights:
     rows = gates * d
     has_static = run.static is not None
     static = layer.blob(2, (rows, run.static.shape[1])) if has_static else None
-    return Weights(layer.blob(0, (rows, run.inputs.shape[2])), layer.blob(2 + has_static, (rows, d)),
-                   layer.blob(1, (rows,)), static)
+    return Weights(layer.blob(0, (rows, run.inputs.shape[2])),
+                   layer.blob(2 + has_static, (rows, d)), layer.blob(1, (rows,)), static)
 
 
 def _state_tops(layer: Layer, states: List[Value]) -> None:
@@ -182,8 +185,10 @@ def rnn(layer: Layer) -> None:
     h = results[0]
     d = layer.param.recurrent_param.num_output
     first = 3 + (run.static is not None)
-    product = layer.op("MatMul", h, layer.constant(layer.blob(first, (d, d)).T, "out_weights", FLOAT))
-    product = layer.op("Add", product, layer.constant(layer.blob(first + 1, (d,)), "out_bias", FLOAT))
+    product = layer.op("MatMul", h,
+                       layer.constant(layer.blob(first, (d, d)).T, "out_weights", FLOAT))
+    product = layer.op("Add", product,
+                       layer.constant(layer.blob(first + 1, (d,)), "out_bias", FLOAT))
     layer.top(0, layer.op("Tanh", product))
     _state_tops(layer, results[1:] if len(layer.tops) > 1 else [])
 

@@ -1,4 +1,5 @@
-"""Pooling over regions of interest. Regions are rows [item, x1, y1, x2, y2] in the picture's pixels."""
+"""Pooling over regions of interest. Regions are rows [item, x1, y1, x2, y2] in the picture's
+pixels."""
 from __future__ import annotations
 
 from typing import Tuple
@@ -64,8 +65,8 @@ def _borders(layer: Layer, rois: Value, first: int, parts: int, extent: int) -> 
     borders = []
     for op_type, offset in (("Floor", 0), ("Ceil", 1)):
         numbers = np.arange(offset, parts + offset, dtype=np.float32)[None]
-        at = layer.op("Add", layer.op("Mul", size, layer.constant(numbers, dtype=FLOAT), shape=shape),
-                      start)
+        steps = layer.op("Mul", size, layer.constant(numbers, dtype=FLOAT), shape=shape)
+        at = layer.op("Add", steps, start)
         whole = layer.clip(layer.op(op_type, at), 0, extent)
         borders.append(layer.cast(whole, INT64))
     return borders[0], layer.op("Max", borders[0], borders[1])
@@ -100,9 +101,10 @@ def psroi_pooling(layer: Layer) -> None:
     x1, x2 = (layer.reshape(x, (regions, 1, 1, group)) for x in (x1, x2))
     y1, y2 = (layer.reshape(y, (regions, 1, group, 1)) for y in (y1, y2))
     item = layer.cast(layer.reshape(layer.part(rois, 1, 0, 1), (regions, 1, 1, 1)), INT64)
-    plane = layer.op("Add", layer.op("Mul", item, layer.constant(channels)),
-                     layer.constant(np.arange(channels).reshape(1, outputs, group, group), "planes"),
-                     shape=(regions, outputs, group, group))
+    plane = layer.op(
+        "Add", layer.op("Mul", item, layer.constant(channels)),
+        layer.constant(np.arange(channels).reshape(1, outputs, group, group), "planes"),
+        shape=(regions, outputs, group, group))
     sums = _sums(layer, layer.cast(layer.bottom(0, FLOAT), DOUBLE))
     flat = layer.reshape(sums, (count(sums.shape),))
 

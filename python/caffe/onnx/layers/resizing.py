@@ -8,6 +8,7 @@ import numpy as np
 from ..errors import require
 from ..extents import count
 from ..layer import FLOAT, INT64, Layer, Value, exports
+from .pooling import pair
 
 
 def _zoomed(extent: int, factor: int) -> int:
@@ -126,7 +127,8 @@ def upsample(layer: Layer) -> None:
     scale_h, scale_w = _scales(layer)
     if len(layer.bottoms) == 1:
         x = layer.bottom(0)
-        factors = layer.constant(np.array([1, 1, scale_h, scale_w], np.float32), "scales", dtype=FLOAT)
+        factors = layer.constant(np.array([1, 1, scale_h, scale_w], np.float32), "scales",
+                                 dtype=FLOAT)
         layer.top(0, layer.op("Resize", x, None, factors, shape=(n, c, h * scale_h, w * scale_w),
                               mode="nearest", coordinate_transformation_mode="asymmetric",
                               nearest_mode="floor"))
@@ -134,10 +136,32 @@ def upsample(layer: Layer) -> None:
     top_h, top_w = h * scale_h - param.pad_out_h, w * scale_w - param.pad_out_w
     if param.HasField("upsample_h"):
         top_h, top_w = param.upsample_h, param.upsample_w
+    layer.top(0, _unpooled(layer, top_h, top_w))
+
+
+def _unpooled(layer: Layer, height: int, width: int) -> Value:
+    """Bottom 0 at the positions in planes of height x width that bottom 1 says, 0 elsewhere."""
+    n, c, h, w = layer.shape()
     planes = count((n, c))
     x = layer.reshape(layer.bottom(0), (planes, h * w))
     positions = layer.cast(layer.reshape(layer.bottom(1, FLOAT), (planes, h * w)), INT64)
-    zeros = layer.reshape(layer.filled(0, (n, c, top_h * top_w), layer.bottom(0), layer.dtype),
-                          (planes, top_h * top_w))
+    zeros = layer.filled(0, (n, c, height * width), layer.bottom(0), layer.dtype)
+    zeros = layer.reshape(zeros, (planes, height * width))
     y = layer.op("ScatterElements", zeros, positions, x, axis=1)
-    layer.top(0, layer.reshape(y, (n, c, top_h, top_w)))
+    return layer.reshape(y, (n, c, height, width))
+
+
+@exports("UnPooling", "Unpooling")
+def unpooling(layer: Layer) -> None:
+    """Undoes a pooling of the same windows, or gives the extents of bottom 2."""
+    param = layer.param.pooling_param
+    layer.require_axes(4)
+    if len(layer.bottoms) > 2:
+        height, width = layer.shape(2)[2:]
+    else:
+        windows = zip(layer.shape()[2:], pair(param, "kernel", "kernel_size"),
+                      pair(param, "stride", "stride"), pair(param, "pad", "pad"))
+        height, width = ((pooled - 1) * stride + kernel - 2 * pad
+                         for pooled, kernel, stride, pad in windows)
+    require(height > 0 and width > 0, "pooling_param: the output has no positions")
+    layer.top(0, _unpooled(layer, height, width))

@@ -35,8 +35,10 @@ def _emits(layer: Layer, labels: Value, alive: Value) -> Value:
 
 @exports("CTCGreedyDecoder", native=False)
 def ctc_greedy_decoder(layer: Layer) -> None:
-    """(N, T, 1, 1): the labels of the best path, then -1; with indicators, a penalty for each item."""
-    require(len(layer.bottoms) <= 2, "its labels and accuracy are for tests of a net, not for its use")
+    """(N, T, 1, 1): the labels of the best path, then -1; with indicators, a penalty for each
+    item."""
+    require(
+        len(layer.bottoms) <= 2, "its labels and accuracy are for tests of a net, not for its use")
     x = layer.bottom(0)
     steps, items = x.shape[:2]
     x = layer.reshape(x, (steps, items, count(x.shape[2:])))

@@ -77,13 +77,15 @@ def reshape(layer: Layer) -> None:
             f"{param.num_axes} do not fit {text(shape)}")
     wanted: List[Extent] = []
     for i, dim in enumerate(param.shape.dim):
-        require(dim != 0 or first + i < axes, "reshape_param: dim 0 copies an axis that is not there")
+        require(dim != 0 or first + i < axes,
+                "reshape_param: dim 0 copies an axis that is not there")
         wanted.append(shape[first + i] if dim == 0 else dim)
     top = list(shape[:first]) + wanted + list(shape[end:])
     if -1 in wanted:
         rest = count(extent for extent in top if extent != -1)
         top[top.index(-1)] = count(shape) // rest
-    require(count(top) == count(shape), f"reshape_param: {text(shape)} does not fit into {text(top)}")
+    require(
+        count(top) == count(shape), f"reshape_param: {text(shape)} does not fit into {text(top)}")
     layer.top(0, layer.reshape(layer.bottom(0), top))
 
 
@@ -139,17 +141,20 @@ def crop(layer: Layer) -> None:
     param = layer.param.crop_param
     axis = layer.axis(param.axis, "crop_param: axis")
     shape, reference = layer.shape(0), layer.shape(1)
-    require(len(shape) == len(reference), f"its bottoms have different numbers of axes: {text(shape)} "
-            f"and {text(reference)}")
+    require(
+        len(shape) == len(reference), f"its bottoms have different numbers of axes: {text(shape)} "
+        f"and {text(reference)}")
     given = list(param.offset) or [0]
     given = given * (len(shape) - axis) if len(given) == 1 else given
-    require(len(given) == len(shape) - axis, "crop_param: offset is not given once or once per axis")
+    require(
+        len(given) == len(shape) - axis, "crop_param: offset is not given once or once per axis")
     offsets = [0] * axis + given
     extents = shape[:axis] + reference[axis:]
     for k in range(axis, len(shape)):
-        require(shape[k] == reference[k] or offsets[k] + reference[k] <= shape[k],
-                f"crop_param: offset {offsets[k]} and extent {reference[k]} reach behind the extent "
-                f"{shape[k]} of axis {k}")
+        require(
+            shape[k] == reference[k] or offsets[k] + reference[k] <= shape[k],
+            f"crop_param: offset {offsets[k]} and extent {reference[k]} reach behind the extent "
+            f"{shape[k]} of axis {k}")
     layer.top(0, _window(layer, layer.bottom(0), offsets, extents))
 
 

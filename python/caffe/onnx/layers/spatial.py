@@ -10,7 +10,8 @@ def shuffle_channel(layer: Layer) -> None:
     """Channels as a matrix of groups, transposed."""
     group = layer.param.shuffle_channel_param.group
     shape = layer.shape()
-    require(shape[1] % group == 0, f"shuffle_channel_param: group {group} does not divide {shape[1]}")
+    require(shape[1] % group == 0,
+            f"shuffle_channel_param: group {group} does not divide {shape[1]}")
     # Positions stay together: one axis for them, whatever their number.
     positions = shape[2:]
     parts = (shape[0], group, shape[1] // group) + positions
@@ -23,8 +24,8 @@ def shuffle_channel(layer: Layer) -> None:
 def reorg(layer: Layer) -> None:
     """Darknet's: stride x stride positions become channels, or with reverse the other way round.
 
-    Forwards, the bottom's memory is read as if it had stride * stride times fewer channels of as many
-    times more positions.
+    Forwards, the bottom's memory is read as if it had stride * stride times fewer channels of as
+    many times more positions.
     """
     param = layer.param.reorg_param
     layer.require_axes(4)

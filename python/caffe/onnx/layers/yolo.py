@@ -14,8 +14,9 @@ from .boxes import (best, column, gather_rows, numbers_to, places_of, rows_or_no
 def _by_cell(layer: Layer, i: int, boxes: int, classes: int) -> Value:
     """Bottom `i` as (N, cells, boxes, 5 + classes)."""
     shape = layer.shape(i)
-    require(len(shape) == 4 and shape[1] == boxes * (5 + classes), f"num_box {boxes} and num_classes "
-            f"{classes} do not fit a map of shape {text(shape)}")
+    require(
+        len(shape) == 4 and shape[1] == boxes * (5 + classes), f"num_box {boxes} and num_classes "
+        f"{classes} do not fit a map of shape {text(shape)}")
     n, _, h, w = shape
     x = layer.reshape(layer.bottom(i), (n, boxes, 5 + classes, h * w))
     return layer.transpose(x, [0, 3, 1, 2])
@@ -36,7 +37,8 @@ def _boxes(layer: Layer, x: Value, cells: Tuple[int, int], anchors: np.ndarray) 
 
 def _rows(layer: Layer, boxes: Value, scores: Value, labels: Value, per_box: int, overlap: float,
           least: float) -> None:
-    """Suppression over all classes together. `boxes` (N, b, 4); `scores`, `labels` (N, b * per_box).
+    """Suppression over all classes together. `boxes` (N, b, 4); `scores`, `labels` (N, b *
+    per_box).
 
     A box goes if it overlaps a better one by the threshold or more, so the threshold is one less.
     """
@@ -116,7 +118,8 @@ def yolov3_detection_output(layer: Layer) -> None:
         total += cells
         found.append(layer.reshape(_boxes(layer, x, (height, width), sizes), (items, cells, 4)))
         chances = layer.op("Sigmoid", layer.part(x, 3, 4, 5 + classes))
-        score = layer.op("Mul", layer.part(chances, 3, 1, 1 + classes), layer.part(chances, 3, 0, 1))
+        score = layer.op("Mul", layer.part(chances, 3, 1, 1 + classes),
+                         layer.part(chances, 3, 0, 1))
         scores.append(layer.reshape(score, (items, cells * classes)))
     numbers = np.tile(np.arange(1, classes + 1), total)[None].astype(np.float32)
     zeros = layer.filled(0, (items, total * classes), layer.bottom(0), FLOAT)
