@@ -4,9 +4,10 @@
     python genDefaultModel.py --input net.prototxt --model net_fp32.caffemodel \\
         --output net_fp16.caffemodel
 
-writes the weights and, beside them, a prototxt, and prints what rounding did to each layer's weights.
-Where the compiled package ``caffe`` can be imported, the old net and the new one are then run and the
-largest differences of their outputs printed; ``tools/upgrade_net_fp16`` always does that.
+writes the weights and, beside them, a prototxt, and prints what rounding did to each layer's
+weights. Where the compiled package ``caffe`` can be imported, the old net and the new one are then
+run and the largest differences of their outputs printed; ``tools/upgrade_net_fp16`` always does
+that.
 """
 import argparse
 import os
@@ -62,11 +63,11 @@ def _check(arguments: argparse.Namespace) -> Options:
     to = precision_named("--to", arguments.to)
     math = precision_named("--math", arguments.math)
     if arguments.batch_norm not in batch_norm.FORMS:
-        raise MigrationError(f"--batch_norm {arguments.batch_norm}: valid are keep, bvlc (3 blobs and "
-                             "a Scale layer) and nvcaffe (5 blobs)")
+        raise MigrationError(f"--batch_norm {arguments.batch_norm}: valid are keep, bvlc (3 blobs "
+                             "and a Scale layer) and nvcaffe (5 blobs)")
     if arguments.output.endswith(".h5"):
-        raise MigrationError(f"--output {arguments.output}: HDF5 files hold no half precision; name a "
-                             ".caffemodel")
+        raise MigrationError(f"--output {arguments.output}: HDF5 files hold no half precision; "
+                             "name a .caffemodel")
     if not arguments.prototxt:
         arguments.prototxt = os.path.splitext(arguments.output)[0] + ".prototxt"
     _require_apart("--output", arguments.output, [arguments.input, arguments.model])
@@ -104,8 +105,8 @@ def _compare(arguments: argparse.Namespace) -> None:
     caffe = None if arguments.skip_check else comparison.compiled_caffe()
     if caffe is None:
         why = ("--skip_check was given" if arguments.skip_check else
-               "the compiled package caffe cannot be imported here; tools/upgrade_net_fp16 runs both "
-               "and compares their outputs")
+               "the compiled package caffe cannot be imported here; tools/upgrade_net_fp16 runs "
+               "both and compares their outputs")
         print(f"The nets were not run: {why}")
         return
     files = [name for name in arguments.inputs.split(",") if name]

@@ -1,7 +1,7 @@
 """Turns a net's prototxt and weights into half precision, or back, without the compiled library.
 
-``genDefaultModel.py`` is the program; :mod:`precision_migration.migration` is where to begin reading.
-``tools/upgrade_net_fp16`` does the same in C++ and writes the same bytes.
+``genDefaultModel.py`` is the program; :mod:`precision_migration.migration` is where to begin
+reading. ``tools/upgrade_net_fp16`` does the same in C++ and writes the same bytes.
 """
 
 

@@ -1,8 +1,8 @@
 """The forms in which files hold batch normalization, and how one becomes another.
 
-BVLC Caffe: a BatchNorm of three blobs (mean, variance and the factor that both were multiplied by) and
-a Scale layer. NVCaffe: one of five (mean, variance, 1, scale, bias). NVCaffe 0.15 had the five in the
-order scale, bias, mean, variance, 1.
+BVLC Caffe: a BatchNorm of three blobs (mean, variance and the factor that both were multiplied by)
+and a Scale layer. NVCaffe: one of five (mean, variance, 1, scale, bias). NVCaffe 0.15 had the five
+in the order scale, bias, mean, variance, 1.
 """
 from typing import List, NamedTuple, Optional
 
@@ -140,7 +140,7 @@ class BatchNormPlan:
         edits.insert_first(params[0], "scale_bias: true")
 
     def edit_weights(self, layers: List[ModelLayer]) -> None:
-        """Changes the layers' blobs; raises MigrationError for blobs that are no normalization's."""
+        """Changes the layers' blobs; raises MigrationError for what is no normalization."""
         for change in self.changes:
             norm = _find(layers, change.name)
             if norm is None or not norm.blobs:
@@ -149,8 +149,8 @@ class BatchNormPlan:
             has_scale = scale is not None and bool(scale.blobs)
             is_whole = len(norm.blobs) == 5
             if is_whole and has_scale:
-                raise MigrationError(f"the weights of layer '{change.name}' have a scale and a bias, "
-                                     f"and so have those of layer '{change.scale_name}'")
+                raise MigrationError(f"the weights of layer '{change.name}' have a scale and a "
+                                     f"bias, and so have those of layer '{change.scale_name}'")
             if self.form == "bvlc" and not is_whole:
                 continue
             mean, variance, factors, biases = _values(norm, scale if has_scale else None)
@@ -228,13 +228,14 @@ def _drop(message: bytes, *numbers: int) -> bytes:
 
 
 def _set_scale_bias(rest: bytes, scale_bias: bool) -> bytes:
-    """A layer's encoding with batch_norm_param's scale and bias set as told, nothing else changed."""
+    """A layer's encoding with batch_norm_param's scale and bias set as told, else the same."""
     old = b"".join(bytes(field.content) for field in wire.fields(memoryview(rest))
                    if field.number == _LAYER_BATCH_NORM)
     param = _drop(old, _SCALE_FILLER, _BIAS_FILLER, _SCALE_BIAS)
     if scale_bias:
         param += wire.encoded_varint(_SCALE_BIAS, 1)
-    return _drop(rest, _LAYER_BATCH_NORM) + (wire.encoded(_LAYER_BATCH_NORM, param) if param else b"")
+    encoded = wire.encoded(_LAYER_BATCH_NORM, param) if param else b""
+    return _drop(rest, _LAYER_BATCH_NORM) + encoded
 
 
 def _new_scale(change: _Change) -> ModelLayer:

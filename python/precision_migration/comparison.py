@@ -29,9 +29,9 @@ def compiled_caffe():
     """The compiled package, or None."""
     try:
         import caffe
+        return caffe if caffe.Net and caffe.TEST is not None else None
     except Exception:  # whatever keeps it from loading, this tool works without
         return None
-    return caffe if hasattr(caffe, "Net") and hasattr(caffe, "TEST") else None
 
 
 def _fill(net, files: List[str], seed: int) -> None:
@@ -72,7 +72,7 @@ def run(net, files: List[str], seed: int) -> Dict[str, np.ndarray]:
 
 
 def compare(first, outputs: Dict[str, np.ndarray], second) -> List[OutputDifference]:
-    """Gives the second net the inputs of the first, and compares its outputs with the first one's."""
+    """Gives the second net the inputs of the first, and compares its outputs with these."""
     for name in first.inputs:
         second.blobs[name].reshape(*first.blobs[name].data.shape)
         second.blobs[name].data[...] = first.blobs[name].data

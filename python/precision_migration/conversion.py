@@ -36,7 +36,7 @@ class LayerConversion(NamedTuple):
 
 
 def _nan_bits(before: np.ndarray, to: np.dtype) -> np.ndarray:
-    """Quiet NaNs of type ``to`` with the signs and the top payload bits of the given NaNs, as bits."""
+    """The bits of quiet NaNs of type ``to`` with the given NaNs' signs and top payload bits."""
     wide = {2: (10, 5), 4: (23, 8), 8: (52, 11)}
     mantissa, exponent = wide[before.dtype.itemsize]
     to_mantissa, to_exponent = wide[to.itemsize]
@@ -125,7 +125,7 @@ def warnings(layers: List[LayerConversion], to: np.dtype, clamp: bool) -> List[s
     if beyond and clamp:
         found.append(f"{beyond} values beyond {NAMES[to]}'s range became its largest number")
     elif beyond:
-        found.append(f"{beyond} values beyond {NAMES[to]}'s range became infinite: --clamp makes them "
-                     "its largest number, and forward_type: FLOAT in a layer of the prototxt keeps "
-                     "its weights")
+        found.append(f"{beyond} values beyond {NAMES[to]}'s range became infinite: --clamp makes "
+                     "them its largest number, and forward_type: FLOAT in a layer of the prototxt "
+                     "keeps its weights")
     return found

@@ -87,5 +87,5 @@ def check(net, layers: List[ModelLayer], model: str, prototxt: str) -> None:
         for index, (blob, shape) in enumerate(zip(stored.blobs, wanted)):
             if not _fits(blob.shape, shape):
                 raise MigrationError(
-                    f"{where}, blob {index}: its shape is {_text(blob.shape)}, and in {prototxt} it "
-                    f"is {_text(shape)}; these files are not of one net")
+                    f"{where}, blob {index}: its shape is {_text(blob.shape)}, and in {prototxt} "
+                    f"it is {_text(shape)}; these files are not of one net")

@@ -30,7 +30,7 @@ class Options(NamedTuple):
 
 
 def precision_named(flag: str, name: str):
-    """"fp16", "FLOAT16", "fp32" or "FLOAT", in any case; raises MigrationError for anything else."""
+    """The type called "fp16", "FLOAT16", "fp32" or "FLOAT"; MigrationError for anything else."""
     if name.lower() not in _PRECISIONS:
         raise MigrationError(f"{flag} {name}: valid are fp16 (FLOAT16) and fp32 (FLOAT)")
     return _PRECISIONS[name.lower()]
@@ -39,11 +39,11 @@ def precision_named(flag: str, name: str):
 class PrecisionMigration:
     """The two files of a net on their way to another precision.
 
-    To FLOAT16: the prototxt gets the four default types; the weights become raw_data. Parameters that
-    the net keeps in FLOAT stay FLOAT: batch normalization's, Python layers', and those of layers that
-    say forward_type: FLOAT or DOUBLE.
-    To FLOAT: everything becomes `data`, and the fields of half precision leave the prototxt, so that
-    BVLC Caffe reads both.
+    To FLOAT16: the prototxt gets the four default types; the weights become raw_data. Parameters
+    that the net keeps in FLOAT stay FLOAT: batch normalization's, Python layers', and those of
+    layers that say forward_type: FLOAT or DOUBLE.
+    To FLOAT: everything becomes `data`, and the fields of half precision leave the prototxt, so
+    that BVLC Caffe reads both.
     """
 
     def __init__(self, input_: str, model: str, options: Options):
@@ -71,8 +71,8 @@ class PrecisionMigration:
         if not with_weights:
             raise MigrationError(f"{model}: no layer has weights in it")
         if len(strangers) == len(with_weights):
-            raise MigrationError(f"{model}: no layer with weights is called like one of {input_} (the "
-                                 f"first is '{strangers[0]}'): are these files of one net?")
+            raise MigrationError(f"{model}: no layer with weights is called like one of {input_} "
+                                 f"(the first is '{strangers[0]}'): are these files of one net?")
         if strangers:
             names = ", ".join(f"'{name}'" for name in strangers)
             self.notes.append(f"layers with weights that {input_} has not, converted all the same: "

@@ -38,7 +38,7 @@ _FORMS = {"V0": _Numbers(50, 1, 0), "V1": _Numbers(6, 4, 0),
 
 
 class ModelBlob:
-    """A blob of such a file: its shape, its elements as a flat array, and the rest of its encoding."""
+    """A blob of such a file: its shape, its elements (flat), and the rest of its encoding."""
 
     def __init__(self, shape: Sequence[int], values: np.ndarray, rest: Optional[bytes] = None):
         self.shape = tuple(shape)
@@ -104,7 +104,8 @@ def _numbers(pieces: List[memoryview], dtype: np.dtype) -> np.ndarray:
     """Elements from the contents of fields, packed or one by one."""
     for piece in pieces:
         if len(piece) % dtype.itemsize:
-            raise MigrationError(f"{len(piece)} bytes are no whole number of {NAMES[dtype]} elements")
+            raise MigrationError(
+                f"{len(piece)} bytes are no whole number of {NAMES[dtype]} elements")
     if len(pieces) == 1:
         return np.frombuffer(pieces[0], dtype)
     return np.frombuffer(b"".join(pieces), dtype)
@@ -289,8 +290,8 @@ def read_hdf5(name: str, identities: List[LayerIdentity]) -> ModelLayers:
     shared: Dict[str, ModelBlob] = {}
     with h5py.File(name, "r") as file:
         if "data" not in file:
-            raise MigrationError(f"{name}: there is no group 'data': this is no HDF5 file of a net's "
-                                 "parameters")
+            raise MigrationError(f"{name}: there is no group 'data': this is no HDF5 file of a "
+                                 "net's parameters")
         for identity in identities:
             if identity.name in file["data"]:
                 group = file["data"][identity.name]
@@ -319,8 +320,8 @@ def _read_group(group, identity: LayerIdentity, shared: Dict[str, ModelBlob],
         elif param in shared:
             layer.blobs.append(shared[param])
         elif left:
-            raise MigrationError(f"{file}: layer '{identity.name}', blob {index}: it is missing, and "
-                                 "no layer before shares it")
+            raise MigrationError(f"{file}: layer '{identity.name}', blob {index}: it is missing, "
+                                 "and no layer before shares it")
         else:
             break
         index += 1

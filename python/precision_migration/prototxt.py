@@ -13,7 +13,7 @@ _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "caffe"
 
 
 def load_schema():
-    """The module ``caffe.proto.caffe_pb2``, by its path: the package around it may need a compiled one.
+    """The module ``caffe.proto.caffe_pb2``, by its path, without the package around it.
 
     protobuf takes a schema once, so whoever imports the module later gets this one.
     """

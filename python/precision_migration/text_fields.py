@@ -149,7 +149,7 @@ class TextEdits:
             self.replace(field.begin, field.end if ends_line else after, "")
 
     def insert_first(self, block: TextField, field: str) -> None:
-        """Writes a field in front of all others of a block, on a line of its own where they have one."""
+        """Writes a field in front of all others of a block, on its own line where they have one."""
         if block.fields:
             first = block.fields[0].begin
             line = self._line_begin(first)
@@ -177,7 +177,7 @@ class TextEdits:
     def apply(self) -> str:
         result = []
         at = 0
-        # Sorted by offsets alone, and stable; what is inserted where something is removed comes first.
+        # By offsets alone; what is inserted where something is removed comes first.
         for begin, end, what in sorted(self.edits, key=lambda edit: edit[:2]):
             if begin < at:
                 continue  # in what was removed

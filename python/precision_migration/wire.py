@@ -1,4 +1,4 @@
-"""Protobuf's encoding, https://protobuf.dev/programming-guides/encoding, as far as Caffe's files use it."""
+"""Protobuf's encoding: https://protobuf.dev/programming-guides/encoding."""
 from typing import Callable, Iterator, NamedTuple, Tuple
 
 from . import MigrationError
@@ -51,8 +51,8 @@ def fields(message: memoryview) -> Iterator[Field]:
             raise MigrationError("no field of a message starts where one is expected: the file is "
                                  "damaged, or of another kind")
         if number == 0 or at > len(message):
-            raise MigrationError(f"a field needs {at - len(message)} bytes more than there are: the "
-                                 "file is truncated or damaged, or of another kind")
+            raise MigrationError(f"a field needs {at - len(message)} bytes more than there are: "
+                                 "the file is truncated or damaged, or of another kind")
         yield Field(number, kind, value, message[begin:at], message[start:at])
 
 

@@ -15,7 +15,7 @@ PYTHON = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(PYTHON))
 
 import genDefaultModel  # noqa: E402
-from precision_migration import conversion, text_fields  # noqa: E402
+from precision_migration import comparison, conversion, text_fields  # noqa: E402
 from precision_migration.conversion import FLOAT, FLOAT16  # noqa: E402
 from precision_migration.prototxt import load_schema  # noqa: E402
 
@@ -26,6 +26,8 @@ TOOL = BUILD / "tools" / "upgrade_net_fp16"
 MODELS = sorted(model for model in (DATA / "models").glob("*/*.caffemodel")
                 if "deep_landmark" not in str(model) or "LE1" in model.name or "1_F" in model.name)
 MODELS += sorted((DATA / "models").glob("*/weights.caffemodel.h5"))
+needs_models = pytest.mark.skipif(
+    not MODELS, reason="no shared test data; CAFFE_TEST_DATA may name its directory")
 
 NET = textwrap.dedent("""\
     # A net with a comment.
@@ -97,8 +99,7 @@ def test_compares_the_nets_or_says_what_does(files):
 
 
 def test_compares_through_the_compiled_package(files):
-    pytest.importorskip("caffe")
-    if not hasattr(sys.modules["caffe"], "Net"):
+    if comparison.compiled_caffe() is None:
         pytest.skip("the compiled package is not built")
     np.save(files / "x.npy", np.ones((1, 2), np.float32))
     assert "output 'fc': largest difference" in migrate(files, "--inputs", "x.npy")
@@ -120,7 +121,8 @@ def test_goes_back_to_what_bvlc_caffe_reads(files):
 def test_joins_and_splits_batch_normalization(files):
     migrate(files, "--to", "fp32", "--batch_norm", "nvcaffe")
     layers = read_model(files / "half.caffemodel")
-    assert [list(blob.data) for blob in layers["bn"].blobs] == [[1, 2], [3, 4], [1], [0.5, 1], [2, 3]]
+    assert [list(blob.data) for blob in layers["bn"].blobs] == [
+        [1, 2], [3, 4], [1], [0.5, 1], [2, 3]]
     assert "scale" not in layers and layers["bn"].batch_norm_param.scale_bias
     (files / "net.prototxt").write_text((files / "half.prototxt").read_text())
     (files / "half.caffemodel").replace(files / "net.caffemodel")
@@ -176,7 +178,8 @@ def test_misfit_gets_the_layer_and_both_shapes(files):
     (files / "net.prototxt").write_text(NET.replace("num_output: 2", "num_output: 3"))
     printed = migrate(files, expect=1)
     assert "layer 'fc', blob 0: its shape is 2 x 2, and in net.prototxt it is 3 x ?" in printed
-    (files / "net.prototxt").write_text(NET.replace("num_output: 2", "num_output: 2 bias_term: false"))
+    (files / "net.prototxt").write_text(
+        NET.replace("num_output: 2", "num_output: 2 bias_term: false"))
     assert "layer 'fc' has 2 blobs, and in net.prototxt it has 1" in migrate(files, expect=1)
 
 
@@ -240,12 +243,13 @@ def test_removes_a_field_with_its_line_if_it_is_alone_there(before, after):
 def prototxt_of(model):
     own = model.with_suffix(".prototxt")
     deploy = model.parent / "deploy.prototxt"
-    return own if own.exists() else deploy if deploy.exists() else model.parent / "train_val.prototxt"
+    train = model.parent / "train_val.prototxt"
+    return own if own.exists() else deploy if deploy.exists() else train
 
 
-@pytest.mark.skipif(not MODELS, reason="no shared test data; CAFFE_TEST_DATA may name its directory")
-@pytest.mark.skipif(not TOOL.exists(), reason="upgrade_net_fp16 is not built; CAFFE_BUILD may name the "
-                    "build folder")
+@needs_models
+@pytest.mark.skipif(not TOOL.exists(), reason="upgrade_net_fp16 is not built; CAFFE_BUILD may name "
+                    "the build folder")
 @pytest.mark.parametrize("flags", [[], ["--to", "fp32"], ["--batch_norm", "nvcaffe"],
                                    ["--to", "fp32", "--batch_norm", "bvlc"]], ids=" ".join)
 def test_writes_what_the_tool_in_cpp_writes(tmp_path, monkeypatch, capfd, flags):
@@ -276,12 +280,13 @@ def opencv():
     """A Python with OpenCV 4's dnn, or None: this one or the system's."""
     for python in (sys.executable, "/usr/bin/python3"):
         probe = "import cv2; assert hasattr(cv2.dnn, 'readNetFromCaffe')"
-        if subprocess.run([python, "-c", probe], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        done = subprocess.run([python, "-c", probe], stderr=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
             return python
     return None
 
 
-@pytest.mark.skipif(not MODELS, reason="no shared test data; CAFFE_TEST_DATA may name its directory")
+@needs_models
 @pytest.mark.parametrize("name, tolerance", [("lenet_v1format", 2e-3), ("mtcnn_cvdnn_det1", 2e-3),
                                              ("retinaface_mnet25_charrin", 2e-2),
                                              ("cifar10_quick_current", 2e-3)])
