@@ -175,7 +175,11 @@ inline void PrintAgreement(const char* type, const NetAgreement& agreement, std:
   for (const OutputAgreement& output : agreement.outputs()) {
     out << "output '" << output.blob << "' in " << type << ": differs by at most "
         << output.difference << ", " << output.relative() << " of the largest value, "
-        << output.largest << '\n';
+        << output.largest;
+    if (output.other_shapes > 0) {
+      out << "; of another shape in " << output.other_shapes << " batch(es): other detections";
+    }
+    out << '\n';
   }
 }
 
@@ -186,7 +190,9 @@ inline bool Verify(const RangeRewriting& rewriting, Net<float>* net, InputBatche
   const NetParameter weights = rewriting.Weights();
   NetParameter plain = rewriting.net();
   ClearTypes(&plain);
-  Net<float> in_float(plain), in_half(rewriting.net());
+  NetParameter half = rewriting.net();
+  for (NetParameter* param : {&plain, &half}) param->mutable_state()->set_phase(TEST);
+  Net<float> in_float(plain), in_half(half);
   in_float.CopyTrainedLayersFrom(weights);
   in_half.CopyTrainedLayersFrom(weights);
   NetAgreement float_agreement(net, &in_float), half_agreement(net, &in_half);
