@@ -3,7 +3,7 @@
 
 #include <gflags/gflags.h>
 
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -165,6 +165,15 @@ inline void RequireWritable(const std::string& file) {
   if (!file.empty()) AtomicFile probe(file);
 }
 
+/// Throws Error if a file to be written is one of those that are read.
+inline void RequireOther(const std::string& written, const std::vector<std::string>& read) {
+  for (const std::string& file : read) {
+    std::error_code none;
+    Require(!std::filesystem::equivalent(written, file, none), "-fix: ", written,
+            " is what the net is read from: give another name");
+  }
+}
+
 inline void WriteText(const std::string& text, const std::string& file) {
   AtomicFile out(file);
   out.Write(text.data(), text.size());
@@ -175,7 +184,11 @@ inline void PrintAgreement(const char* type, const NetAgreement& agreement, std:
   for (const OutputAgreement& output : agreement.outputs()) {
     out << "output '" << output.blob << "' in " << type << ": differs by at most "
         << output.difference << ", " << output.relative() << " of the largest value, "
-        << output.largest << '\n';
+        << output.largest;
+    if (output.other_shapes > 0) {
+      out << "; of another shape in " << output.other_shapes << " batch(es): other detections";
+    }
+    out << '\n';
   }
 }
 
@@ -186,7 +199,9 @@ inline bool Verify(const RangeRewriting& rewriting, Net<float>* net, InputBatche
   const NetParameter weights = rewriting.Weights();
   NetParameter plain = rewriting.net();
   ClearTypes(&plain);
-  Net<float> in_float(plain), in_half(rewriting.net());
+  NetParameter half = rewriting.net();
+  for (NetParameter* param : {&plain, &half}) param->mutable_state()->set_phase(TEST);
+  Net<float> in_float(plain), in_half(half);
   in_float.CopyTrainedLayersFrom(weights);
   in_half.CopyTrainedLayersFrom(weights);
   NetAgreement float_agreement(net, &in_float), half_agreement(net, &in_half);
@@ -218,6 +233,13 @@ inline int CheckFp16(NetParameter param, const std::string& model,
           "-fix takes two files, the net's and the weights': -fix OUT.prototxt OUT.caffemodel");
   Require(fix || rest.empty(), "'", rest.empty() ? "" : rest[0],
           "' is not expected; -json writes to standard output: caffe check_fp16 ... -json > FILE");
+  Require(FLAGS_headroom >= 1, "-headroom must be 1 or more, got ", FLAGS_headroom);
+  if (fix) {
+    std::vector<std::string> read = weights;
+    read.push_back(model);
+    RequireOther(FLAGS_fix, read);
+    RequireOther(rest[0], read);
+  }
   for (const std::string& file : {FLAGS_plot, FLAGS_fix, fix ? rest[0] : std::string()}) {
     RequireWritable(file);
   }

@@ -36,7 +36,8 @@ FactorRule FactorRuleOf(const Layer<float>& layer, int bottoms, int tops, int ca
 /// True if CARRIED bottoms of the layer may become LOOSE.
 bool MayBeLoose(const LayerParameter& layer);
 
-/// Multiplies the coefficients of a layer with LOOSE bottoms, by 2^exponents[i].
+/// Multiplies the coefficients of a layer with LOOSE bottoms, by 2^exponents[i]; none: nothing to
+/// do.
 void AbsorbInCoefficients(const std::vector<int>& exponents, LayerParameter* layer);
 
 /// Changes the fields of `param` (a copy of the layer's) so that the layer takes FREE bottoms

@@ -14,6 +14,7 @@ struct OutputAgreement {
   std::string blob;
   double largest = 0;     ///< magnitude in the reference net, over all batches
   double difference = 0;  ///< largest absolute one of finite values
+  int other_shapes = 0;   ///< batches in which the nets' outputs had different shapes (detections)
   /// `difference` as a part of `largest`.
   double relative() const { return largest > 0 ? difference / largest : difference; }
 };
@@ -24,12 +25,11 @@ class NetAgreement {
   /// Both must have outputs of the same names; Error otherwise.
   NetAgreement(Net<float>* reference, Net<float>* other);
 
-  /// Runs both nets, whose inputs have been written, layer by layer. Outputs of different shapes
-  /// are Error.
+  /// Runs both nets, whose inputs have been written, layer by layer.
   void Add();
 
   const std::vector<OutputAgreement>& outputs() const { return outputs_; }
-  /// The largest relative() of all outputs.
+  /// The largest relative() of all outputs; infinity if shapes differed.
   double relative() const;
   /// Values of `other`'s tops that were NaN or infinite, and the first layer that made one.
   int64_t not_finite() const { return not_finite_; }

@@ -60,7 +60,8 @@ class RangeRewriting {
                  const RangeRewritingOptions& options = RangeRewritingOptions());
   ~RangeRewriting();
 
-  /// With default_forward_type and default_backward_type FLOAT16; without weights.
+  /// With default_forward_type and default_backward_type FLOAT16; without weights, and without
+  /// state, include and exclude: it has the layers of the inspected net in every state.
   const NetParameter& net() const { return net_; }
   /// The weights, as layers with blobs. They come from the inspector's net, which must still be.
   NetParameter Weights() const;

@@ -14,6 +14,9 @@ namespace {
 /// unit of FP16's last digit. Rounding alone gives a quarter of that.
 const double kWeightError = std::ldexp(1.0, -11);
 
+/// Where weights are made to fit. FP16 holds 2^-24 to 2^16.
+constexpr int kLargestExponent = 40;
+
 bool KeepsFloatParameters(const std::string& type) {
   const Operation* operation = OperationTable::Find(type);
   return operation && operation->float_parameters;
@@ -43,7 +46,7 @@ FactorAssignment::FactorAssignment(const RangeInspector& inspector,
     MakeClasses();
     ChooseExponents();
   } while (LoosenJoins());
-  SpreadOverLayers();
+  FitWeights();
   FindFloatLayers();
 }
 
@@ -169,6 +172,7 @@ bool FactorAssignment::IsAnchored(int value) const {
 // Doubles what the value's class is divided by, if that costs nothing.
 bool FactorAssignment::Raise(int value) {
   int& exponent = exponents_[classes_[value]];
+  if (exponent >= kLargestExponent) return false;
   for (int v = 0; v < static_cast<int>(graph_.values.size()); ++v) {
     if (classes_[v] != classes_[value]) continue;
     if (exponent == 0 && IsAnchored(v)) return false;
@@ -197,42 +201,46 @@ double FactorAssignment::WeightError(int layer, size_t blob, int exponent) {
   return weight_errors_[key] = total == 0 ? 0 : std::sqrt(error / total);
 }
 
-// In FP16 the first blob keeps its digits and no blob overflows.
-bool FactorAssignment::WeightsFit(int layer) {
+// As FP16 will hold them. Digits matter in the first blob, what is multiplied.
+FactorAssignment::Weights FactorAssignment::WeightsOf(int layer) {
   Layer<float>& source = LayerAt(layer);
-  if (KeepsFloatParameters(source.layer_param().type())) return true;
+  if (KeepsFloatParameters(source.layer_param().type())) return Weights::FIT;
   LayerParameter scratch = source.layer_param();
   const std::vector<int> exponents =
       AbsorbFactors(source, bottom_exponent(layer), top_exponent(layer), &scratch);
   for (size_t i = 0; i < exponents.size(); ++i) {
     const Magnitudes& magnitudes = inspector_.layers()[layer].parameters[i].magnitudes;
-    if (std::ldexp(magnitudes.largest(), exponents[i]) > kLargestFloat16) return false;
+    if (std::ldexp(magnitudes.largest(), exponents[i]) > kLargestFloat16) {
+      return Weights::TOO_LARGE;
+    }
   }
-  if (exponents.empty() || exponents[0] >= 0) return true;
-  return WeightError(layer, 0, exponents[0]) <= std::max(kWeightError, WeightError(layer, 0, 0));
+  if (exponents.empty() || WeightError(layer, 0, exponents[0]) <= kWeightError) {
+    return Weights::FIT;
+  }
+  return Weights::TOO_SMALL;
 }
 
-// Makes the step between the layer's bottoms and tops smaller by one; false if it cannot.
-bool FactorAssignment::Spread(int layer) {
+// Lets the layer's weights become twice as large (small); false if it cannot.
+bool FactorAssignment::RaiseBeside(int layer, Weights weights) {
   const ValueGraph::LayerNode& node = graph_.layers[layer];
-  const bool shrinks = bottom_exponent(layer) < top_exponent(layer);
-  const std::vector<int>& values = shrinks ? node.bottoms : node.tops;
-  const std::vector<FactorSlot>& slots = shrinks ? rules_[layer].bottoms : rules_[layer].tops;
-  if (bottom_exponent(layer) == top_exponent(layer)) return false;
+  const bool before = weights == Weights::TOO_SMALL;
+  const std::vector<int>& values = before ? node.bottoms : node.tops;
+  const std::vector<FactorSlot>& slots = before ? rules_[layer].bottoms : rules_[layer].tops;
   for (size_t i = 0; i < values.size(); ++i) {
     if (slots[i] == FactorSlot::FREE) return Raise(values[i]);
   }
   return false;
 }
 
-// Exponents only grow, and no class grows beyond its neighbour's: this ends.
-void FactorAssignment::SpreadOverLayers() {
+// Exponents only grow, and not beyond the largest: this ends.
+void FactorAssignment::FitWeights() {
   for (bool changed = true; changed;) {
     changed = false;
     for (int i = 0; i < static_cast<int>(graph_.layers.size()); ++i) {
-      if (stays_float_[i] || WeightsFit(i)) continue;
+      const Weights weights = stays_float_[i] ? Weights::FIT : WeightsOf(i);
+      if (weights == Weights::FIT) continue;
       changed = true;
-      if (!Spread(i)) stays_float_[i] = true;
+      if (!RaiseBeside(i, weights)) stays_float_[i] = true;
     }
   }
 }

@@ -15,9 +15,10 @@ namespace caffe {
 ///
 /// Values that layers carry a factor between (FactorSlot::CARRIED) are one class with one exponent:
 /// the least with which all of them keep the headroom. Between classes lie layers whose parameters
-/// absorb any two exponents, or rigid ones, which read and write values as they are. A layer whose
-/// weights would lose digits (or overflow) by what they absorb gets it spread over the layers
-/// before (behind) it where those can take it; else it stays FLOAT. A branch of a sum that would
+/// absorb any two exponents, or rigid ones, which read and write values as they are. Where weights
+/// are, or by what they absorb become, too small to keep their digits in FP16 (too large for it),
+/// what is before (behind) the layer is divided by more, if that costs nothing there; else the
+/// layer stays FLOAT. A branch of a sum that would
 /// become subnormal by the other branch's factor gets one of its own (FactorSlot::LOOSE).
 class FactorAssignment {
  public:
@@ -49,10 +50,11 @@ class FactorAssignment {
   void JoinValues(int a, int b);
   void ChooseExponents();
   bool LoosenJoins();
-  void SpreadOverLayers();
-  bool Spread(int layer);
+  enum class Weights { FIT, TOO_SMALL, TOO_LARGE };
+  void FitWeights();
+  bool RaiseBeside(int layer, Weights weights);
   bool Raise(int value);
-  bool WeightsFit(int layer);
+  Weights WeightsOf(int layer);
   double WeightError(int layer, size_t blob, int exponent);
   void FindFloatLayers();
 

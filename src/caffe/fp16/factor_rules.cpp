@@ -272,6 +272,7 @@ bool MayBeLoose(const LayerParameter& layer) {
 }
 
 void AbsorbInCoefficients(const std::vector<int>& exponents, LayerParameter* layer) {
+  if (exponents.empty()) return;
   EltwiseParameter* param = layer->mutable_eltwise_param();
   for (size_t i = 0; i < exponents.size(); ++i) {
     if (param->coeff_size() <= static_cast<int>(i)) param->add_coeff(1);

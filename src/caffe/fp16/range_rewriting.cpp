@@ -12,11 +12,16 @@
 namespace caffe {
 namespace {
 
-/// The layers that the inspected net has, as its file states them.
+/// The layers that the inspected net has, as its file states them, but whatever the state.
 NetParameter FilteredNet(const NetParameter& net) {
   NetParameter unfiltered = net, filtered;
   unfiltered.mutable_state()->set_phase(TEST);
   Net<float>::FilterNet(unfiltered, &filtered);
+  filtered.clear_state();
+  for (LayerParameter& layer : *filtered.mutable_layer()) {
+    layer.clear_include();
+    layer.clear_exclude();
+  }
   return filtered;
 }
 
@@ -41,6 +46,7 @@ std::vector<int64_t> ShapeOf(const Blob<float>& blob) {
 /// BVLC's statistics are sums; divided by their weight they are what they stand for.
 bool HasUnnormalizedStatistics(const LayerRange& layer) {
   if (layer.type != "BatchNorm" || layer.parameters.size() != 3) return false;
+  if (layer.parameters[2].magnitudes.largest() <= 1) return false;
   return std::max(layer.parameters[0].magnitudes.largest(),
                   layer.parameters[1].magnitudes.largest()) > kLargestFloat16;
 }
@@ -175,15 +181,12 @@ class RangeRewriting::Emitter {
 
   void EmitOtherForm(int v, RangeRewriting* result) {
     if (!NeedsOther(v)) return;
-    const LayerParameter& producer = original_.layer(graph_.values[v].producer);
     LayerWeights layer;
     LayerParameter& param = layer.param;
     param.set_name(Fresh("rescale_" + other_names_[v], &layer_names_));
     param.set_type("Power");
     param.add_bottom(raw_names_[v]);
     param.add_top(other_names_[v]);
-    *param.mutable_include() = producer.include();
-    *param.mutable_exclude() = producer.exclude();
     const int exponent = factors_.raw_exponent(v) - OtherExponent(v);
     param.mutable_power_param()->set_scale(std::ldexp(1.f, exponent));
     if (inspector_.magnitudes(v).ExponentFor(options_.headroom) > 0) {
