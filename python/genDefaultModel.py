@@ -12,7 +12,7 @@ that.
 import argparse
 import os
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional, Tuple
 
 from precision_migration import MigrationError, batch_norm, comparison, conversion
 from precision_migration.migration import (Options, OutputFile, PrecisionMigration,
@@ -79,6 +79,7 @@ def _check(arguments: argparse.Namespace) -> Options:
 def _migrate(arguments: argparse.Namespace, options: Options) -> int:
     with OutputFile(arguments.output) as model_file, OutputFile(arguments.prototxt) as text_file:
         migration = PrecisionMigration(arguments.input, arguments.model, options)
+        old, why_not = _run_old(arguments)
         report = migration.write_model(model_file)
         print(conversion.table(report), end="")
         for note in migration.notes:
@@ -97,29 +98,35 @@ def _migrate(arguments: argparse.Namespace, options: Options) -> int:
     print(f"{arguments.output}: {after} bytes, {after / before:.3f} of {arguments.model} "
           f"({before} bytes)")
     print(f"{arguments.prototxt}: the net definition")
-    _compare(arguments)
+    _compare(arguments, old, why_not)
     return 0
 
 
-def _compare(arguments: argparse.Namespace) -> None:
-    caffe = None if arguments.skip_check else comparison.compiled_caffe()
+def _run_old(arguments: argparse.Namespace) -> Tuple[Any, str]:
+    """(package, net, its outputs), before anything is written; or None, and why not."""
+    if arguments.skip_check:
+        return None, "--skip_check was given"
+    caffe = comparison.compiled_caffe()
     if caffe is None:
-        why = ("--skip_check was given" if arguments.skip_check else
-               "the compiled package caffe cannot be imported here; tools/upgrade_net_fp16 runs "
-               "both and compares their outputs")
-        print(f"The nets were not run: {why}")
-        return
+        return None, ("the compiled package caffe cannot be imported here; tools/upgrade_net_fp16 "
+                      "runs both and compares their outputs")
     files = [name for name in arguments.inputs.split(",") if name]
     try:
-        old = comparison.load(caffe, arguments.input, arguments.model)
-        outputs = comparison.run(old, files, arguments.seed)
+        net = comparison.load(caffe, arguments.input, arguments.model)
+        return (caffe, net, comparison.run(net, files, arguments.seed)), ""
     except MigrationError:
         raise
     except Exception as error:  # custom layers, or data that is elsewhere
-        print(f"The nets were not run: {error}")
+        return None, str(error)
+
+
+def _compare(arguments: argparse.Namespace, old: Any, why_not: str) -> None:
+    if old is None:
+        print(f"The nets were not run: {why_not}")
         return
+    caffe, net, outputs = old
     new = comparison.load(caffe, arguments.prototxt, arguments.output)
-    for difference in comparison.compare(old, outputs, new):
+    for difference in comparison.compare(net, outputs, new):
         print(difference)
 
 

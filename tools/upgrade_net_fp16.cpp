@@ -1,7 +1,7 @@
 // Turns a net's prototxt and weights into half precision, or back. See
 // caffe/io/precision_migration.hpp for what changes.
-#include <filesystem>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
