@@ -300,7 +300,6 @@ class SumUpLayer : public RecurrentLayer<Dtype> {
     return layer;
   }
 };
-INSTANTIATE_CLASS(SumUpLayer);
 REGISTER_LAYER_CLASS(SumUp);
 
 const char kSumUp[] = "type: 'SumUp' recurrent_param { num_output: 1 }";
