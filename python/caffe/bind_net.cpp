@@ -64,6 +64,12 @@ std::vector<std::shared_ptr<BlobRef>> BlobsOf(NetHandle& net) {
   return blobs;
 }
 
+// Of a net whose inputs and outputs alone are asked for, the others need not stay in memory.
+std::shared_ptr<BlobRef> BlobCalled(NetHandle& net, const std::string& name) {
+  Require(net.net->has_blob(name), "the net has no blob '", name, "'");
+  return ShareBlob(net.net->blob_by_name(name), net.views);
+}
+
 py::list LayersOf(NetHandle& net) {
   py::list layers;
   for (const auto& layer : net.net->layers()) layers.append(LayerObject(layer, net.views));
@@ -149,6 +155,7 @@ void BindNet(py::module_& module) {
           "phase", [](NetHandle& net) { return int(net.net->phase()); },
           "caffe.TRAIN or caffe.TEST.")
       .def_property_readonly("_blobs", &BlobsOf)
+      .def("_blob_called", &BlobCalled, py::arg("name"), "The blob of that name.")
       .def_property_readonly("_blob_names", [](NetHandle& net) { return net.net->blob_names(); })
       .def_property_readonly("_layer_names", [](NetHandle& net) { return net.net->layer_names(); })
       .def_property_readonly("_layers", &LayersOf)

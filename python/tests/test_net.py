@@ -135,7 +135,8 @@ class TestDescription:
         assert net.blob_loss_weights["loss"] == 1 and net.blob_loss_weights["ip"] == 0
 
     def test_is_made_once(self, small_net):
-        assert small_net.blobs is small_net.blobs and small_net.layers is small_net.layers
+        assert small_net.blobs['data'] is small_net.blobs['data']
+        assert small_net.layers is small_net.layers
         assert small_net.params is small_net.params and small_net.inputs is small_net.inputs
 
 

@@ -1,0 +1,19 @@
+"""Files that are there only when they are whole."""
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def written_aside(path: str) -> Iterator[str]:
+    """The name of a file to write, which becomes ``path`` only when all went well."""
+    beside = f"{path}.writing"
+    try:
+        yield beside
+        os.replace(beside, path)
+    except BaseException:
+        if os.path.exists(beside):
+            os.remove(beside)
+        raise

@@ -1,0 +1,88 @@
+"""Pictures from files, with whichever library is installed: Pillow, OpenCV or scikit-image."""
+from __future__ import annotations
+
+import io
+from typing import Callable
+
+import numpy as np
+
+_Reader = Callable[[bytes], np.ndarray]
+
+
+def _pillow() -> _Reader:
+    from PIL import Image
+
+    def read(data: bytes) -> np.ndarray:
+        with Image.open(io.BytesIO(data)) as picture:
+            if picture.mode.startswith("I"):  # 16 bits, which some versions widen to 32
+                return np.array(picture).astype(np.uint16)
+            if picture.mode in ("1", "L", "LA"):
+                return np.array(picture.convert("L"))
+            return np.array(picture if picture.mode == "F" else picture.convert("RGB"))
+
+    return read
+
+
+def _opencv() -> _Reader:
+    import cv2
+
+    def read(data: bytes) -> np.ndarray:
+        # "Unchanged" keeps 16 bits and grey pictures, and leaves the turning of cameras alone.
+        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        if picture is None:
+            raise ValueError("OpenCV cannot read it")
+        return picture if picture.ndim == 2 else picture[:, :, 2::-1]
+
+    return read
+
+
+def _scikit_image() -> _Reader:
+    import skimage.io
+
+    def read(data: bytes) -> np.ndarray:
+        picture = np.asarray(skimage.io.imread(io.BytesIO(data)))
+        if picture.ndim == 2:
+            return picture
+        return picture[:, :, 0] if picture.shape[2] < 3 else picture[:, :, :3]
+
+    return read
+
+
+def _reader() -> _Reader:
+    for library in (_pillow, _opencv, _scikit_image):
+        try:
+            return library()
+        except ImportError:
+            continue
+    raise ImportError("pictures are read with Pillow, OpenCV or scikit-image, and none is "
+                      "installed: pip install Pillow")
+
+
+def decode(data: bytes, name: str) -> np.ndarray:
+    """The pixels of a compressed picture as its file has them: H x W for grey, H x W x 3 for RGB.
+
+    uint8, or uint16 for 16 bits a channel. Transparency is left out, and pictures are not turned,
+    whatever a camera wrote about its position. Raises ValueError with ``name`` when the data is no
+    picture, ImportError when no library is there to read it.
+    """
+    read = _reader()
+    try:
+        return read(data)
+    except Exception as error:  # each library and each format has its own errors
+        raise ValueError(f"{name} cannot be read as a picture: {error}") from error
+
+
+def read(path: str) -> np.ndarray:
+    """:func:`decode` of a file. Raises OSError when it cannot be opened."""
+    with open(path, "rb") as file:
+        return decode(file.read(), path)
+
+
+def as_unit_floats(pixels: np.ndarray) -> np.ndarray:
+    """float32 values from 0 to 1, whatever the type: integers are divided by their largest
+    value."""
+    if np.issubdtype(pixels.dtype, np.floating):
+        return pixels.astype(np.float32)
+    if pixels.dtype == np.bool_:
+        return pixels.astype(np.float32)
+    return (pixels / float(np.iinfo(pixels.dtype).max)).astype(np.float32)

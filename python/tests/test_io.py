@@ -1,0 +1,455 @@
+"""caffe.io: pictures, preprocessing, and the messages of blobs and records."""
+import io as streams
+
+import numpy as np
+import pytest
+
+from caffe import _pictures, io
+from caffe.proto import caffe_pb2
+
+PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the pictures of these tests")
+RANDOM = np.random.default_rng(7)
+
+
+def write(path, pixels):
+    PIL_Image.fromarray(pixels).save(path)
+    return str(path)
+
+
+# --- Blobs and records ---
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (1, 2, 3, 4, 5)])
+def test_blobproto_keeps_shape_and_values(shape):
+    values = RANDOM.standard_normal(shape).astype(np.float32)
+    blob = io.array_to_blobproto(values)
+    assert tuple(blob.shape.dim) == shape
+    result = io.blobproto_to_array(blob)
+    assert result.dtype == np.float32 and result.shape == shape
+    np.testing.assert_array_equal(result, values)
+
+
+def test_blobproto_with_gradients():
+    blob = io.array_to_blobproto(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    assert io.blobproto_to_array(blob).tolist() == [1, 2]
+    assert io.blobproto_to_array(blob, return_diff=True).tolist() == [3, 4]
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2,\)"):
+        io.array_to_blobproto(np.zeros(2), np.zeros(3))
+
+
+def test_blobproto_of_old_files_has_four_axes():
+    blob = caffe_pb2.BlobProto(num=1, channels=2, height=1, width=3, data=range(6))
+    assert io.blobproto_to_array(blob).tolist() == [[[[0, 1, 2]], [[3, 4, 5]]]]
+
+
+def test_blobproto_of_doubles():
+    blob = caffe_pb2.BlobProto(double_data=[1 / 3], shape=dict(dim=[1]))
+    assert io.blobproto_to_array(blob)[0] == 1 / 3
+
+
+@pytest.mark.parametrize("name, dtype", [("FLOAT16", "<f2"), ("FLOAT", "<f4"), ("DOUBLE", "<f8")])
+def test_blobproto_of_nvcaffe(name, dtype):
+    values = np.array([[1.5, -2.25]], dtype=dtype)
+    blob = caffe_pb2.BlobProto(raw_data=values.tobytes(), raw_data_type=caffe_pb2.Type.Value(name),
+                               shape=dict(dim=[1, 2]))
+    result = io.blobproto_to_array(blob)
+    assert result.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(result, values)
+    result[:] = 0  # is the caller's own
+
+
+def test_blobproto_with_too_few_values():
+    blob = caffe_pb2.BlobProto(data=[1, 2], shape=dict(dim=[3]))
+    with pytest.raises(ValueError, match=r"2 values.*\(3,\)"):
+        io.blobproto_to_array(blob)
+
+
+def test_blobprotovector():
+    arrays = [np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(1, np.float32)]
+    text = io.arraylist_to_blobprotovector_str(arrays)
+    assert isinstance(text, bytes)
+    for result, array in zip(io.blobprotovector_str_to_arraylist(text), arrays):
+        np.testing.assert_array_equal(result, array)
+
+
+def test_datum_of_bytes():
+    pixels = RANDOM.integers(0, 256, (3, 2, 4)).astype(np.uint8)
+    datum = io.array_to_datum(pixels, label=5)
+    assert (datum.channels, datum.height, datum.width, datum.label) == (3, 2, 4, 5)
+    assert datum.data == pixels.tobytes() and len(datum.float_data) == 0
+    result = io.datum_to_array(datum)
+    assert result.dtype == np.uint8
+    np.testing.assert_array_equal(result, pixels)
+    result[:] = 0  # is the caller's own
+
+
+def test_datum_of_floats():
+    values = RANDOM.standard_normal((1, 2, 3))
+    datum = io.array_to_datum(values)
+    assert not datum.HasField("label") and datum.data == b""
+    np.testing.assert_allclose(io.datum_to_array(datum), values, rtol=1e-7)
+
+
+def test_datum_of_a_view():
+    pixels = np.arange(24, dtype=np.uint8).reshape(2, 3, 4).transpose(2, 0, 1)
+    np.testing.assert_array_equal(io.datum_to_array(io.array_to_datum(pixels)), pixels)
+
+
+def test_datum_has_three_axes():
+    with pytest.raises(ValueError, match=r"\(2, 2\)"):
+        io.array_to_datum(np.zeros((2, 2)))
+
+
+def test_datum_with_too_few_values():
+    with pytest.raises(ValueError, match=r"1 values.*\(1, 2, 2\)"):
+        io.datum_to_array(caffe_pb2.Datum(channels=1, height=2, width=2, data=b"x"))
+
+
+def test_datum_with_a_compressed_picture():
+    pixels = RANDOM.integers(0, 256, (2, 4, 3)).astype(np.uint8)
+    stream = streams.BytesIO()
+    PIL_Image.fromarray(pixels).save(stream, "png")
+    result = io.datum_to_array(caffe_pb2.Datum(data=stream.getvalue(), encoded=True))
+    np.testing.assert_array_equal(result, pixels[:, :, ::-1].transpose(2, 0, 1))  # B, G, R
+    with pytest.raises(ValueError, match="encoded Datum"):
+        io.datum_to_array(caffe_pb2.Datum(data=b"no picture", encoded=True))
+
+
+# --- load_image ---
+
+
+READERS = {"pillow": _pictures._pillow, "opencv": _pictures._opencv,
+           "scikit-image": _pictures._scikit_image}
+
+
+@pytest.fixture(params=list(READERS))
+def library(request, monkeypatch):
+    """Each library that reads pictures, alone."""
+    try:
+        reader = READERS[request.param]()
+    except ImportError:
+        pytest.skip(f"{request.param} is not installed")
+    monkeypatch.setattr(_pictures, "_reader", lambda: reader)
+    return request.param
+
+
+def test_load_image_gives_rgb_from_0_to_1(library, tmp_path):
+    pixels = np.zeros((2, 3, 3), np.uint8)
+    pixels[0, 0] = [255, 0, 51]
+    image = io.load_image(write(tmp_path / "a.png", pixels))
+    assert image.dtype == np.float32 and image.shape == (2, 3, 3)
+    np.testing.assert_allclose(image[0, 0], [1, 0, 0.2], rtol=1e-6)
+
+
+def test_load_image_of_a_grey_picture(library, tmp_path):
+    path = write(tmp_path / "grey.png", np.array([[0, 51], [102, 255]], np.uint8))
+    expected = np.array([[0, 0.2], [0.4, 1]], np.float32)
+    np.testing.assert_allclose(io.load_image(path, color=False)[:, :, 0], expected, rtol=1e-6)
+    color = io.load_image(path)
+    assert color.shape == (2, 2, 3)
+    for channel in range(3):
+        np.testing.assert_allclose(color[:, :, channel], expected, rtol=1e-6)
+
+
+def test_load_image_makes_grey_of_colour(library, tmp_path):
+    pixels = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], np.uint8)
+    grey = io.load_image(write(tmp_path / "a.png", pixels), color=False)
+    assert grey.shape == (1, 3, 1)
+    np.testing.assert_allclose(grey[0, :, 0], [0.2125, 0.7152, 0.0721], rtol=1e-5)
+
+
+def test_load_image_leaves_transparency_out(library, tmp_path):
+    pixels = np.full((1, 1, 4), [255, 51, 0, 7], np.uint8)
+    image = io.load_image(write(tmp_path / "a.png", pixels))
+    np.testing.assert_allclose(image[0, 0], [1, 0.2, 0], rtol=1e-6)
+
+
+def test_load_image_of_16_bits(library, tmp_path):
+    path = write(tmp_path / "deep.png", np.array([[0, 13107, 65535]], np.uint16))
+    np.testing.assert_allclose(io.load_image(path, color=False)[0, :, 0], [0, 0.2, 1], rtol=1e-6)
+
+
+def test_load_image_with_a_palette(library, tmp_path):
+    picture = PIL_Image.fromarray(np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8)).quantize(2)
+    picture.save(tmp_path / "palette.png")
+    np.testing.assert_array_equal(io.load_image(str(tmp_path / "palette.png")),
+                                  [[[1, 0, 0], [0, 0, 1]]])
+
+
+def test_load_image_does_not_turn_pictures(library, tmp_path):
+    exif = PIL_Image.Exif()
+    exif[0x0112] = 6  # a camera held upright
+    PIL_Image.fromarray(np.zeros((2, 5, 3), np.uint8)).save(tmp_path / "a.jpg", exif=exif)
+    assert io.load_image(str(tmp_path / "a.jpg")).shape == (2, 5, 3)
+
+
+def test_load_image_names_the_file(library, tmp_path):
+    (tmp_path / "text.jpg").write_text("no picture")
+    with pytest.raises(ValueError, match="text.jpg"):
+        io.load_image(str(tmp_path / "text.jpg"))
+    with pytest.raises(OSError, match="missing.jpg"):
+        io.load_image(str(tmp_path / "missing.jpg"))
+
+
+def test_without_a_library_for_pictures(monkeypatch, tmp_path):
+    def absent():
+        raise ImportError
+
+    for name in ("_pillow", "_opencv", "_scikit_image"):
+        monkeypatch.setattr(_pictures, name, absent)
+    with pytest.raises(ImportError, match="pip install Pillow"):
+        io.load_image(write(tmp_path / "a.png", np.zeros((1, 1), np.uint8)))
+
+
+# --- resize_image ---
+
+
+def column(*values):
+    return np.array(values, np.float32).reshape(-1, 1, 1)
+
+
+def test_resize_to_half_takes_the_middle_of_two_pixels():
+    result = io.resize_image(column(1, 3, 5, 9), (2, 1))
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, column(2, 7))
+
+
+def test_resize_does_not_smooth():
+    # New pixels at 1, 4 and 7: every third old one alone.
+    np.testing.assert_allclose(io.resize_image(column(0, 1, 9, 9, 2, 9, 9, 3, 9), (3, 1)),
+                               column(1, 2, 3))
+
+
+def test_enlarged_pictures_mix_with_their_smallest_value_at_the_edge():
+    # New pixels at -0.25, 0.25, 0.75, 1.25; beyond the picture lies its smallest value, 4.
+    np.testing.assert_allclose(io.resize_image(column(8, 4), (4, 1)), column(7, 7, 5, 4))
+    np.testing.assert_allclose(io.resize_image(column(4, 8), (4, 1)), column(4, 5, 7, 7))
+
+
+def test_resize_of_other_channels_keeps_the_corners():
+    image = np.stack([column(0, 6)[:, :, 0], column(3, 9)[:, :, 0]], axis=2)
+    np.testing.assert_allclose(io.resize_image(image, (4, 1))[:, 0],
+                               [[0, 3], [2, 5], [4, 7], [6, 9]], atol=1e-6)
+
+
+def test_resize_to_the_nearest_pixel():
+    np.testing.assert_array_equal(io.resize_image(column(1, 2, 3), (6, 1), 0),
+                                  column(1, 1, 2, 2, 3, 3))
+
+
+def test_resize_of_one_value_everywhere():
+    np.testing.assert_array_equal(io.resize_image(np.full((3, 4, 3), 0.3), (7, 2)),
+                                  np.full((7, 2, 3), np.float32(0.3)))
+
+
+def test_resize_to_the_same_size():
+    image = RANDOM.random((5, 6, 3)).astype(np.float32)
+    np.testing.assert_allclose(io.resize_image(image, (5, 6)), image, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("order", [0, 1])
+def test_resize_agrees_with_scikit_image(seed, order):
+    transform = pytest.importorskip("skimage.transform")
+    random = np.random.default_rng(seed)
+    old, new = random.integers(1, 40, (2, 2))
+    image = random.random((*old, 3)).astype(np.float32)
+    low, high = image.min(), image.max()
+    if order == 0:
+        new = old * random.integers(1, 4)  # elsewhere both halves of a tie are right
+    expected = transform.resize((image - low) / (high - low), new, order=order, mode="constant",
+                                anti_aliasing=False) * (high - low) + low
+    np.testing.assert_allclose(io.resize_image(image, new, order), expected, atol=1e-5,
+                               err_msg=f"{old} to {new}")
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("order", [1, 3])
+def test_resize_of_other_channels_agrees_with_scipy(seed, order):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    random = np.random.default_rng(seed)
+    old, new = random.integers(4, 40, (2, 2))
+    image = random.random((*old, 5)).astype(np.float32)
+    np.testing.assert_allclose(
+        io.resize_image(image, new, order),
+        ndimage.zoom(image, (*(new / old), 1), order=order), atol=1e-5, err_msg=f"{old} to {new}")
+
+
+def test_resize_with_splines_keeps_a_plane():
+    pytest.importorskip("scipy")
+    plane = np.add.outer(np.arange(12.0), np.arange(12.0))[:, :, None]
+    result = io.resize_image(plane, (24, 24), 3)
+    assert result[8:16, 8:16].mean() == pytest.approx(11, abs=0.01)
+
+
+def test_resize_refuses_other_shapes():
+    with pytest.raises(ValueError, match=r"\(4, 4\)"):
+        io.resize_image(np.zeros((4, 4)), (2, 2))
+    with pytest.raises(ValueError, match=r"\(0, 2\)"):
+        io.resize_image(np.zeros((4, 4, 3)), (0, 2))
+
+
+# --- oversample ---
+
+
+def test_oversample_takes_corners_centre_and_mirror_images():
+    image = np.arange(5 * 7).reshape(5, 7, 1)
+    cuts = io.oversample([image, image + 100], (3, 2))
+    assert cuts.shape == (20, 3, 2, 1) and cuts.dtype == np.float32
+    assert cuts[:5, 0, 0, 0].tolist() == [0, 5, 14, 19, 9]  # where each cut begins
+    np.testing.assert_array_equal(cuts[4], image[1:4, 2:4])
+    np.testing.assert_array_equal(cuts[5:10], cuts[:5, :, ::-1])
+    np.testing.assert_array_equal(cuts[10:], cuts[:10] + 100)
+
+
+def test_oversample_of_pictures_that_are_too_small():
+    with pytest.raises(ValueError, match="2 x 2.*3 x 3"):
+        io.oversample([np.zeros((2, 2, 1))], (3, 3))
+
+
+# --- Transformer ---
+
+
+def transformer(shape=(1, 3, 2, 4)):
+    return io.Transformer({"data": shape})
+
+
+def image_of(shape=(2, 4, 3)):
+    return RANDOM.random(shape).astype(np.float32)
+
+
+def test_without_steps_only_the_type_changes():
+    image = image_of().astype(np.float64)
+    result = transformer().preprocess("data", image)
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, image.astype(np.float32))
+
+
+@pytest.mark.parametrize("set_step, value, expected", [
+    ("set_transpose", (2, 0, 1), lambda image: image.transpose(2, 0, 1)),
+    ("set_channel_swap", (1, 2, 0), lambda image: np.stack([image[1], image[2], image[0]])),
+    ("set_raw_scale", 255, lambda image: image * 255),
+    ("set_input_scale", 0.5, lambda image: image * 0.5)])
+def test_each_step_alone(set_step, value, expected):
+    image = image_of((3, 4, 3))
+    steps = transformer((1, 3, 3, 4))
+    getattr(steps, set_step)("data", value)
+    np.testing.assert_allclose(steps.preprocess("data", image), expected(image), rtol=1e-6)
+
+
+def full_transformer():
+    steps = transformer()
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_channel_swap("data", (2, 0, 1))
+    steps.set_raw_scale("data", 255)
+    steps.set_mean("data", np.array([10, 20, 30]))
+    steps.set_input_scale("data", 0.25)
+    return steps
+
+
+def test_the_order_of_steps():
+    image = image_of()
+    planes = image.transpose(2, 0, 1)[[2, 0, 1]] * 255
+    expected = (planes - np.array([10, 20, 30]).reshape(3, 1, 1)) * 0.25
+    np.testing.assert_allclose(full_transformer().preprocess("data", image), expected, rtol=1e-5)
+
+
+def test_deprocess_undoes_preprocess():
+    image = image_of()
+    steps = full_transformer()
+    result = steps.preprocess("data", image)
+    np.testing.assert_allclose(steps.deprocess("data", result), image, atol=1e-6)
+    np.testing.assert_allclose(steps.deprocess("data", result[None]), image, atol=1e-6)
+
+
+def test_the_argument_is_left_alone():
+    image = image_of()
+    copy = image.copy()
+    steps = full_transformer()
+    steps.deprocess("data", steps.preprocess("data", image))
+    steps = transformer()
+    steps.set_raw_scale("data", 255)
+    steps.deprocess("data", steps.preprocess("data", image))
+    np.testing.assert_array_equal(image, copy)
+
+
+def test_pictures_of_another_size_are_resized():
+    steps = transformer((10, 3, 2, 4))
+    steps.set_transpose("data", (2, 0, 1))
+    image = image_of((6, 9, 3))
+    np.testing.assert_array_equal(steps.preprocess("data", image),
+                                  io.resize_image(image, (2, 4)).transpose(2, 0, 1))
+
+
+def test_a_grey_picture_there_and_back():
+    steps = transformer((1, 1, 2, 4))
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_mean("data", np.array([0.5]))
+    image = image_of((2, 4, 1))
+    result = steps.preprocess("data", image)
+    assert result.shape == (1, 2, 4)
+    np.testing.assert_allclose(steps.deprocess("data", result), image, atol=1e-6)
+
+
+def test_deprocess_of_a_batch_without_a_transpose_drops_axes_of_one():
+    assert transformer((1, 1, 2, 4)).deprocess("data", np.zeros((1, 1, 2, 4))).shape == (2, 4)
+
+
+def test_a_mean_for_each_channel():
+    steps = transformer()
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_mean("data", np.array([1, 2, 3]))
+    result = steps.preprocess("data", np.zeros((2, 4, 3)))
+    np.testing.assert_array_equal(result, np.broadcast_to([[[-1]], [[-2]], [[-3]]], (3, 2, 4)))
+
+
+def test_a_mean_picture():
+    mean = image_of((3, 2, 4))
+    steps = transformer()
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_mean("data", mean)
+    np.testing.assert_allclose(steps.preprocess("data", np.zeros((2, 4, 3))), -mean)
+
+
+def test_a_mean_picture_for_all_channels():
+    steps = transformer()
+    steps.set_transpose("data", (2, 0, 1))
+    steps.set_mean("data", np.full((2, 4), 0.5))
+    np.testing.assert_array_equal(steps.preprocess("data", np.zeros((2, 4, 3))),
+                                  np.full((3, 2, 4), -0.5))
+
+
+def test_a_mean_picture_of_another_size_is_resized():
+    mean = image_of((3, 6, 8)) * 255
+    steps = transformer()
+    steps.set_mean("data", mean)
+    np.testing.assert_allclose(steps.mean["data"],
+                               io.resize_image(mean.transpose(1, 2, 0), (2, 4)).transpose(2, 0, 1))
+
+
+@pytest.mark.parametrize("mean, reason", [
+    (np.zeros(2), "2 channels.*3"), (np.zeros((2, 2, 4)), r"\(2, 2, 4\)"),
+    (np.zeros((1, 3, 2, 4)), r"\(1, 3, 2, 4\)")])
+def test_means_that_do_not_fit(mean, reason):
+    with pytest.raises(ValueError, match=reason):
+        transformer().set_mean("data", mean)
+
+
+def test_orders_that_do_not_fit():
+    with pytest.raises(ValueError, match="2 axes.*'data'.*3"):
+        transformer().set_transpose("data", (1, 0))
+    with pytest.raises(ValueError, match="4 channels.*'data'.*3"):
+        transformer().set_channel_swap("data", (3, 2, 1, 0))
+
+
+@pytest.mark.parametrize("call", [
+    lambda steps: steps.preprocess("label", np.zeros((2, 4, 3))),
+    lambda steps: steps.deprocess("label", np.zeros((3, 2, 4))),
+    lambda steps: steps.set_transpose("label", (2, 0, 1)),
+    lambda steps: steps.set_channel_swap("label", (2, 1, 0)),
+    lambda steps: steps.set_mean("label", np.zeros(3)),
+    lambda steps: steps.set_raw_scale("label", 255),
+    lambda steps: steps.set_input_scale("label", 1)])
+def test_inputs_that_the_net_has_not(call):
+    with pytest.raises(ValueError, match="'label' is no input.*data"):
+        call(transformer())

@@ -1,0 +1,279 @@
+"""The programs beside the package: classify.py, detect.py, draw_net.py, train.py."""
+import contextlib
+import csv
+import io
+import os
+import runpy
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+caffe = pytest.importorskip("caffe")
+pytest.importorskip("caffe._caffe", reason="the compiled module is not built")
+PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the pictures of these tests")
+
+FOLDER = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+if not os.path.exists(os.path.join(FOLDER, "classify.py")):
+    pytest.skip("the programs are in the source tree only", allow_module_level=True)
+
+# The scores are the means of B, G and R.
+NET = """
+    layer { name: "data" type: "Input" top: "data"
+            input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } } }
+    layer { name: "means" type: "Pooling" bottom: "data" top: "means"
+            pooling_param { pool: AVE global_pooling: true } }
+"""
+
+
+def run(program, *arguments, cwd=None):
+    """Runs a program in this process, which is much quicker: its exit status and what it
+    printed."""
+    printed, errors = io.StringIO(), io.StringIO()
+    before = sys.argv, os.getcwd()
+    sys.argv = [os.path.join(FOLDER, program), *map(str, arguments)]
+    os.chdir(cwd or before[1])
+    status = 0
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+            runpy.run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):  # Python prints it and exits 1
+            errors.write(end.code + "\n")
+        status = 1 if isinstance(end.code, str) else end.code or 0
+    finally:
+        sys.argv = before[0]
+        os.chdir(before[1])
+    return status, printed.getvalue(), errors.getvalue()
+
+
+def good(program, *arguments, cwd=None):
+    """What a program prints that ends well."""
+    status, printed, errors = run(program, *arguments, cwd=cwd)
+    assert status == 0, printed + errors
+    return printed
+
+
+def bad(program, *arguments, cwd=None):
+    """The one line in which a program says what is wrong."""
+    status, printed, errors = run(program, *arguments, cwd=cwd)
+    assert status == 1, printed + errors
+    assert errors.count("\n") == 1 and errors.startswith(f"{program}: "), errors
+    return errors
+
+
+@pytest.fixture
+def net(tmp_path):
+    """Flags that name a net."""
+    description, weights = tmp_path / "net.prototxt", tmp_path / "net.caffemodel"
+    description.write_text(NET)
+    caffe.Net(str(description), caffe.TEST).save(str(weights))
+    return ["--model_def", description, "--pretrained_model", weights]
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for name, color in (("a", (255, 0, 0)), ("b", (0, 102, 51))):
+        PIL_Image.new("RGB", (16, 16), color).save(folder / f"{name}.png")
+    return folder
+
+
+NO_MEAN = ["--mean_file", ""]
+SMALL = ["--images_dim", "8,8"]
+
+
+def test_programs_run_by_themselves():
+    environment = dict(os.environ, GLOG_minloglevel="2",
+                       PYTHONPATH=FOLDER + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    result = subprocess.run(
+        [sys.executable, os.path.join(FOLDER, "draw_net.py"), "missing", "a.dot"],
+        capture_output=True, text=True, check=False, env=environment)
+    assert result.returncode == 1
+    assert result.stderr.startswith("draw_net.py: ") and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("program", ["classify.py", "detect.py", "draw_net.py", "train.py"])
+def test_help_shows_an_example(program):
+    text = good(program, "--help")
+    assert "examples:" in text and f"  {program} " in text
+
+
+# --- classify.py ---
+
+
+def test_classify_a_folder(net, pictures, tmp_path):
+    text = good("classify.py", *net, *NO_MEAN, *SMALL, "--ext", "png", pictures,
+                tmp_path / "out.npy")
+    assert "CPU mode" in text and "Classifying 2 inputs." in text
+    assert f"Saving results into {tmp_path}/out.npy" in text
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy").reshape(2, 3),
+                               [[0, 0, 255], [51, 102, 0]], atol=1e-3)
+
+
+def test_classify_one_picture_with_the_default_mean(net, pictures, tmp_path):
+    good("classify.py", *net, "--center_only", pictures / "a.png", tmp_path / "out.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy").ravel(),
+                               [-104.007, -116.669, 255 - 122.679], atol=1e-3)
+
+
+def test_classify_an_array_with_other_steps(net, tmp_path):
+    np.save(tmp_path / "in.npy", np.full((3, 32, 16, 3), [0.1, 0.2, 0.4]))
+    good("classify.py", *net, "--mean_file", "1,2,3", "--raw_scale", 10, "--input_scale", 2,
+         "--channel_swap", "0,1,2", "--images_dim", "16,8", tmp_path / "in.npy",
+         tmp_path / "out.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy").reshape(3, 3), [[0, 0, 2]] * 3,
+                               atol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["npy", "binaryproto"])
+def test_classify_with_a_mean_file(net, pictures, tmp_path, form):
+    mean = np.full((3, 8, 8), 50, np.float32)
+    path = tmp_path / f"mean.{form}"
+    if form == "npy":
+        np.save(path, mean)
+    else:
+        path.write_bytes(caffe.io.array_to_blobproto(mean[None]).SerializeToString())
+    good("classify.py", *net, *SMALL, "--mean_file", path, pictures / "a.png", tmp_path / "out.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy").ravel(), [-50, -50, 205], atol=1e-3)
+
+
+def test_classify_names_the_best_classes(net, pictures, tmp_path):
+    (tmp_path / "labels.txt").write_text("blue\ngreen\nred\n")
+    text = good("classify.py", *net, *NO_MEAN, *SMALL, "--labels", tmp_path / "labels.txt",
+                pictures / "a.png", tmp_path / "out.npy")
+    assert "a.png\n  255.0000  red\n" in text
+
+
+@pytest.mark.parametrize("arguments, reason", [
+    (["missing.jpg"], "missing.jpg"),
+    (["--model_def", "missing.prototxt", "a.jpg"], "missing.prototxt"),
+    (["--mean_file", "missing.npy", "a.jpg"], "missing.npy"),
+    (["--mean_file", "1,x", "a.jpg"], "1,x"), (["--images_dim", "8", "a.jpg"], "--images_dim"),
+    (["."], "--ext")])
+def test_classify_says_what_is_wrong(net, tmp_path, arguments, reason):
+    assert reason in bad("classify.py", *net, *arguments, "out.npy", cwd=tmp_path)
+    assert not (tmp_path / "out.npy").exists()
+
+
+# --- detect.py ---
+
+
+def windows_file(tmp_path, pictures):
+    path = tmp_path / "windows.csv"
+    path.write_text(f"filename,ymin,xmin,ymax,xmax\n{pictures}/a.png,0,0,16,16\n"
+                    f"{pictures}/b.png,1,2,9,10\n{pictures}/a.png,3,3,11,11\n")
+    return path
+
+
+def test_detect_in_listed_windows(net, pictures, tmp_path):
+    text = good("detect.py", *net, *NO_MEAN, "--crop_mode", "list", "--context_pad", 0,
+                windows_file(tmp_path, pictures), tmp_path / "out.csv")
+    assert "Processed 3 windows" in text
+    with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [os.path.basename(row["filename"]) for row in rows] == ["a.png", "a.png", "b.png"]
+    assert list(rows[0])[1:] == ["ymin", "xmin", "ymax", "xmax", "class0", "class1", "class2"]
+    np.testing.assert_allclose([float(value) for value in list(rows[2].values())[1:]],
+                               [1, 2, 9, 10, 51, 102, 0], atol=1e-3)
+
+
+def test_detect_writes_hdf5(net, pictures, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    arguments = [*net, *NO_MEAN, "--crop_mode", "list", "--context_pad", 2,
+                 windows_file(tmp_path, pictures), tmp_path / "out.h5"]
+    try:
+        import tables  # noqa: F401
+    except ImportError:
+        assert "pip install pandas tables" in bad("detect.py", *arguments)
+        return
+    good("detect.py", *arguments)
+    table = pandas.read_hdf(tmp_path / "out.h5", "df")
+    assert table["ymax"].tolist() == [16, 11, 9] and table["prediction"].iloc[0].shape == (3,)
+
+
+def test_detect_says_what_is_wrong(net, pictures, tmp_path):
+    (tmp_path / "columns.csv").write_text("filename,ymin\n")
+    (tmp_path / "words.csv").write_text("filename,ymin,xmin,ymax,xmax\na.png,0,0,x,1\n")
+    listed = ["detect.py", *net, "--context_pad", 2, "--crop_mode", "list"]
+    assert "xmin, ymax, xmax" in bad(*listed, tmp_path / "columns.csv", tmp_path / "out.csv")
+    assert "words.csv:2" in bad(*listed, tmp_path / "words.csv", tmp_path / "out.csv")
+    assert "out.txt" in bad(*listed, windows_file(tmp_path, pictures), tmp_path / "out.txt")
+    assert "context_pad" in bad(*listed, "--context_pad", 4, windows_file(tmp_path, pictures),
+                                tmp_path / "out.csv")
+
+
+# --- draw_net.py ---
+
+
+def test_draw_net(net, tmp_path):
+    pytest.importorskip("pydot")
+    text = good("draw_net.py", "--rankdir", "TB", net[1], tmp_path / "net.dot")
+    assert f"Drawing net to {tmp_path}/net.dot" in text
+    assert "data_blob" in (tmp_path / "net.dot").read_text()
+
+
+def test_draw_net_says_what_is_wrong(tmp_path):
+    (tmp_path / "broken.prototxt").write_text("layer { nam: 1 }")
+    assert "broken.prototxt" in bad("draw_net.py", tmp_path / "broken.prototxt", tmp_path / "a.dot")
+    assert "missing" in bad("draw_net.py", tmp_path / "missing", tmp_path / "a.dot")
+
+
+# --- train.py ---
+
+TRAINING = """
+    layer { name: "data" type: "DummyData" top: "data" top: "label"
+            dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 1 }
+                               data_filler { type: "gaussian" } data_filler { type: "constant" } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+            inner_product_param { num_output: 1 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "label" top: "loss" }
+"""
+
+
+@pytest.fixture
+def solver(tmp_path):
+    if not hasattr(caffe, "get_solver"):
+        pytest.skip("this caffe has no solvers")
+    (tmp_path / "train.prototxt").write_text(TRAINING)
+    path = tmp_path / "solver.prototxt"
+    path.write_text('net: "train.prototxt" base_lr: 0.1 lr_policy: "fixed" max_iter: 4 display: 2 '
+                    'snapshot: 2 snapshot_prefix: "snap" solver_mode: CPU')
+    return path
+
+
+def test_train(solver, tmp_path):
+    good("train.py", "--solver", solver, cwd=tmp_path)
+    for iteration in (2, 4):
+        for kind in ("caffemodel", "solverstate"):
+            assert (tmp_path / f"snap_iter_{iteration}.{kind}").exists()
+
+
+def test_train_goes_on_from_a_snapshot(solver, tmp_path):
+    good("train.py", "--solver", solver, cwd=tmp_path)
+    os.remove(tmp_path / "snap_iter_4.caffemodel")
+    before = os.path.getmtime(tmp_path / "snap_iter_2.caffemodel")
+    good("train.py", "--solver", solver, "--snapshot", "snap_iter_2.solverstate", cwd=tmp_path)
+    assert (tmp_path / "snap_iter_4.caffemodel").exists()
+    assert os.path.getmtime(tmp_path / "snap_iter_2.caffemodel") == before
+
+
+def test_train_with_times(solver, tmp_path):
+    lines = good("train.py", "--solver", solver, "--timing", cwd=tmp_path).splitlines()
+    tables = [n for n, line in enumerate(lines) if line.split() == [
+        "layer", "forward", "ms", "backward", "ms"]]
+    assert len(tables) == 2  # iterations 2 and 4
+    rows = [line.split() for line in lines[tables[0] + 1:tables[0] + 5]]
+    assert [row[0] for row in rows] == ["data", "ip", "loss", "all"]
+    assert all(float(row[-2]) > 0 for row in rows)
+    assert lines[tables[0] + 5].startswith("iteration: ")
+
+
+def test_train_says_what_is_wrong(solver, tmp_path):
+    assert "missing.prototxt" in bad("train.py", "--solver", "missing.prototxt", cwd=tmp_path)
+    assert "missing.solverstate" in bad("train.py", "--solver", solver, "--snapshot",
+                                        "missing.solverstate", cwd=tmp_path)
+    if not getattr(caffe, "has_nccl", lambda: False)():
+        assert "NCCL" in bad("train.py", "--solver", solver, "--gpus", 0, 1, cwd=tmp_path)
