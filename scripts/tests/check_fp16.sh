@@ -28,7 +28,8 @@ refuses() {
 # the fillers' values.
 cat > net.prototxt <<'TEXT'
 name: "jump"
-layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
+layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
 layer { name: "up" type: "Convolution" bottom: "data" top: "up"
   convolution_param { num_output: 2 kernel_size: 1 weight_filler { value: 1e4 } } }
 layer { name: "relu" type: "ReLU" bottom: "up" top: "up" }
