@@ -14,13 +14,18 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS 
 
 file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/solvers/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp)
-add_library(caffe ${sources} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
+file(GLOB onednn_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.cpp)
+list(REMOVE_ITEM onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cpp)
+if(NOT HAVE_ONEDNN)
+  set(onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cpp)
+endif()
+add_library(caffe ${sources} ${onednn_sources} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
@@ -35,10 +40,8 @@ target_include_directories(caffe PUBLIC
 target_include_directories(caffe SYSTEM PUBLIC $<BUILD_INTERFACE:${generated_dir}> ${caffe_include_dirs})
 target_link_libraries(caffe PUBLIC ${caffe_libraries})
 if(HAVE_ONEDNN)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/onednn/onednn.cpp PROPERTIES
-    COMPILE_DEFINITIONS USE_ONEDNN)
   if(NOT ONEDNN_INCLUDE_DIR STREQUAL "/usr/include")
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/onednn/onednn.cpp PROPERTIES
+    set_source_files_properties(${onednn_sources} PROPERTIES
       INCLUDE_DIRECTORIES "${ONEDNN_INCLUDE_DIR}")
   endif()
   target_link_libraries(caffe PRIVATE ${ONEDNN_LIBRARY})

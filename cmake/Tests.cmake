@@ -1,5 +1,10 @@
 find_package(GTest REQUIRED)
 file(GLOB test_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/test/*.cpp)
+if(HAVE_OPENCV)
+  list(APPEND test_sources ${PROJECT_SOURCE_DIR}/examples/mtcnn/mtcnn.cpp)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/test_mtcnn.cpp PROPERTIES
+    INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR})
+endif()
 add_executable(caffe_tests ${test_sources})
 # "caffe/test/..." lies in src/.
 target_include_directories(caffe_tests PRIVATE ${PROJECT_SOURCE_DIR}/src)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From nothing to a trained net: installs what is missing, builds, makes a data set, trains LeNet on
-# it and tests it.
+# it, tests it, and puts the same in half precision beside it.
 set -euo pipefail
 export LC_ALL=C
 
@@ -128,6 +128,35 @@ show_progress() {
     done
 }
 
+# accuracy NET WEIGHTS: on the test pictures, 0 to 1.
+accuracy() {
+  "$build/tools/caffe" test -model "$1" -weights "$2" -iterations "$test_iterations" > "$log" 2>&1
+  sed -n 's/.*\] accuracy = \([0-9.]*\).*/\1/p' "$log" | tail -n 1 | grep .
+}
+
+# latency WEIGHTS FLAG...: milliseconds that a picture takes, and the megabytes that the program has
+# in memory at most.
+latency() {
+  local weights=$1
+  shift
+  python3 - "$build/tools/caffe" time -model "$root/models/lenet/deploy.prototxt" -phase TEST \
+    -weights "$weights" -iterations 300 "$@" > "$log" 2>&1 << 'PYTHON'
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print("peak memory", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+PYTHON
+  sed -n -e 's/.*Average Forward pass of the whole net.*: \([0-9.e-]*\) ms.*/\1/p' \
+    -e 's/^peak memory //p' "$log" | paste -sd' ' -
+}
+
+# row NAME WEIGHTS ACCURACY LATENCY MEMORY
+row() {
+  printf '%-12s %9s%% %9s MB %9s ms %9s MB\n' "$1" \
+    "$(awk "BEGIN { printf \"%.2f\", 100 * $3 }")" \
+    "$(awk "BEGIN { printf \"%.2f\", $(stat -c %s "$2") / 1e6 }")" \
+    "$(awk "BEGIN { printf \"%.3f\", $4 }")" "$(awk "BEGIN { printf \"%.0f\", $5 / 1024 }")"
+}
+
 started=$(seconds)
 step "installing what is missing"
 "$root/scripts/install_dependencies.sh"
@@ -160,19 +189,26 @@ trained_in=$(since "$training" 3)
 
 step "testing" "$work/test.log"
 weights=lenet_iter_$iterations.caffemodel
-"$build/tools/caffe" test -model net.prototxt -weights "$weights" -iterations "$test_iterations" \
-  > test.log 2>&1
-accuracy=$(sed -n 's/.*\] accuracy = \([0-9.]*\).*/\1/p' test.log | tail -n 1)
-[ -n "$accuracy" ]
+float_accuracy=$(accuracy net.prototxt "$weights")
+
+step "migrating to half precision" "$work/migration.log"
+half_weights=lenet_fp16.caffemodel
+"$build/tools/upgrade_net_fp16" -input net.prototxt -model "$weights" -output "$half_weights" \
+  > migration.log 2>&1
+log=$work/test_fp16.log
+half_accuracy=$(accuracy lenet_fp16.prototxt "$half_weights")
+log=$work/time.log
+read -r float_ms float_memory <<< "$(latency "$weights")"
+read -r half_ms half_memory <<< "$(latency "$half_weights" -forward_type FLOAT16)"
 step=
 
 echo
-printf '%-8s %10s %12s %16s %12s %10s\n' net accuracy "model size" "training speed" "trained in" "all in"
-printf '%-8s %9s%% %9s MB %10s img/s %10s s %8s s\n' LeNet \
-  "$(awk "BEGIN { printf \"%.2f\", 100 * $accuracy }")" \
-  "$(awk "BEGIN { printf \"%.2f\", $(stat -c %s "$weights") / 1e6 }")" \
-  "$(awk "BEGIN { printf \"%.0f\", 64 * $iterations / $trained_in }")" \
-  "$(awk "BEGIN { printf \"%.1f\", $trained_in }")" "$(since "$started")"
+echo "Trained in $trained_in s, $(awk "BEGIN { printf \"%.0f\", 64 * $iterations / $trained_in }") pictures a second; all in $(since "$started") s"
+echo
+printf '%-12s %10s %12s %12s %12s\n' net accuracy "model size" "a picture" "peak memory"
+row "LeNet FP32" "$weights" "$float_accuracy" "$float_ms" "$float_memory"
+row "LeNet FP16" "$half_weights" "$half_accuracy" "$half_ms" "$half_memory"
 echo
 echo "Weights:     $work/$weights"
+echo "In FP16:     $work/$half_weights, lenet_fp16.prototxt"
 echo "To go on:    $work/lenet_iter_$iterations.solverstate"

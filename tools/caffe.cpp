@@ -18,7 +18,9 @@
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/signal_handler.h"
+#include "check_fp16.hpp"
 #include "command_line.hpp"
+#include "type_flags.hpp"
 
 DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty.");
 DEFINE_string(solver, "", "The solver definition (prototxt): train.");
@@ -63,6 +65,7 @@ commands:
   time            time a net, layer by layer        -model FILE [-iterations N] [-phase TEST]
   device_query    show what computes here           [-gpu 0]
   layers          list the layer types there are, as a table for docs/layers.md
+  check_fp16      which numbers FP16 does not hold, and a cure; `caffe check_fp16 --help`
 
 flags:
   -solver FILE          the solver definition
@@ -72,6 +75,8 @@ flags:
   -iterations N         iterations of test and time (default 50)
   -phase TRAIN|TEST     the phase that `time` uses (default TRAIN)
   -level N, -stage A,B  the net's state, for include and exclude rules
+  -forward_type, -backward_type, -forward_math, -backward_math  FLOAT|FLOAT16|DOUBLE
+                        run the net in these types whatever its prototxt says: train, test, time
   -gpu 0|0,1|all        the GPUs to use; the CPU when not given
   -sigint_effect, -sighup_effect  snapshot|stop|none: what these signals do while training
   -ap_version 11point|MaxIntegral|Integral, -show_per_class_result  of test_detection
@@ -134,6 +139,7 @@ int Train() {
   caffe::SolverParameter param;
   caffe::ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
   MergeNetState(&param);
+  caffe::OverrideTypes(&param);
   if (FLAGS_gpu.empty() && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU &&
       caffe::Device::available()) {
     FLAGS_gpu = std::to_string(param.device_id());
@@ -201,8 +207,8 @@ std::unique_ptr<Net<float>> TestedNet(const char* command) {
   Require(!FLAGS_weights.empty(), command, " needs trained weights: -weights FILE");
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   ChooseDevice();
-  const vector<string> stages = Stages();
-  std::unique_ptr<Net<float>> net(new Net<float>(FLAGS_model, caffe::TEST, FLAGS_level, &stages));
+  std::unique_ptr<Net<float>> net =
+      caffe::NetWithTypes(FLAGS_model, caffe::TEST, FLAGS_level, Stages());
   for (const string& weights : SplitAtCommas(FLAGS_weights)) net->CopyTrainedLayersFrom(weights);
   LOG(INFO) << "Running for " << FLAGS_iterations << " iterations.";
   return net;
@@ -288,8 +294,9 @@ int Time() {
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   const caffe::Phase phase = PhaseOr(caffe::TRAIN);
   ChooseDevice();
-  const vector<string> stages = Stages();
-  Net<float> net(FLAGS_model, phase, FLAGS_level, &stages);
+  const std::unique_ptr<Net<float>> timed =
+      caffe::NetWithTypes(FLAGS_model, phase, FLAGS_level, Stages());
+  Net<float>& net = *timed;
   for (const string& weights : SplitAtCommas(FLAGS_weights)) net.CopyTrainedLayersFrom(weights);
 
   // A pass before the clock starts: memory is allocated at the first use.
@@ -300,6 +307,7 @@ int Time() {
   LOG(INFO) << "Performing Backward";
   net.Backward();
 
+  caffe::LogTypes(net);
   LOG(INFO) << "*** Benchmark begins ***";
   LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
   caffe::kernels::FlushDenormals flush_denormals;
@@ -342,6 +350,20 @@ int Layers() {
   return 0;
 }
 
+// With what is left of the command line behind the command.
+int CheckFp16(const vector<string>& rest) {
+  Require(!FLAGS_model.empty(), "check_fp16 needs a net definition: -model FILE");
+  Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
+  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  ChooseDevice();
+  caffe::NetParameter param;
+  caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
+  param.mutable_state()->set_phase(caffe::TEST);
+  param.mutable_state()->set_level(FLAGS_level);
+  for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
+  return caffe::CheckFp16(param, FLAGS_model, SplitAtCommas(FLAGS_weights), FLAGS_iterations, rest);
+}
+
 int DeviceQuery() {
   LOG(INFO) << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
   LOG(INFO) << "CPU instruction set:           "
@@ -356,20 +378,30 @@ int DeviceQuery() {
 }
 
 int Run(int argc, char** argv) {
-  const std::map<string, std::function<int()>> commands = {
-      {"train", Train}, {"test", Test},     {"test_detection", TestDetection},
-      {"time", Time},   {"layers", Layers}, {"device_query", DeviceQuery}};
+  const auto check_fp16 = [&] { return CheckFp16(vector<string>(argv + 2, argv + argc)); };
+  const std::map<string, std::function<int()>> commands = {{"train", Train},
+                                                           {"test", Test},
+                                                           {"test_detection", TestDetection},
+                                                           {"time", Time},
+                                                           {"layers", Layers},
+                                                           {"device_query", DeviceQuery},
+                                                           {"check_fp16", check_fp16}};
   vector<string> names;
   for (const auto& command : commands) names.push_back(command.first);
-  Require(argc == 2, "give one command, train, test, time or device_query; caffe --help shows how");
+  const bool takes_files = argc > 2 && string(argv[1]) == "check_fp16";
+  Require(argc == 2 || takes_files,
+          "give one command, train, test, time or device_query; caffe --help shows how");
   const auto command = commands.find(argv[1]);
   Require(command != commands.end(), "unknown command '", argv[1], "'",
           caffe::DidYouMean(argv[1], names),
-          " Valid are train, test, test_detection, time, device_query and layers");
+          " Valid are train, test, test_detection, time, device_query, layers and check_fp16");
   caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
   return command->second();
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Run); }
+int main(int argc, char** argv) {
+  const bool check_fp16 = argc > 1 && string(argv[1]) == "check_fp16";
+  return caffe::RunTool(argc, argv, check_fp16 ? caffe::kCheckFp16Usage : kUsage, Run);
+}

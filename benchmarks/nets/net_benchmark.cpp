@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -16,6 +17,8 @@ DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
 DEFINE_string(train, "", "The net with a loss (prototxt); without it forward passes are timed.");
 DEFINE_int32(batch, 1, "Pictures in a batch.");
 DEFINE_string(save, "", "Write deploy's weights, filled by chance, to this caffemodel, and end.");
+DEFINE_string(reference, "",
+              "Write deploy's pictures and output to this path and .input or .output, and end.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
 
 namespace {
@@ -28,13 +31,13 @@ using caffe::Require;
 const char kUsage[] = R"(net_benchmark: times forward passes or training steps of one net.
 
 usage: net_benchmark -deploy FILE [-train FILE] [-batch N] [-type FLOAT|FLOAT16]
-       net_benchmark -deploy FILE -save CAFFEMODEL
+       net_benchmark -deploy FILE [-batch N] -save CAFFEMODEL [-reference PREFIX]
 
 Reads numbers of iterations from standard input, one a line, and answers each with as many times in
 milliseconds on one line. With -train a step is forward, backward and update by SGD with momentum, the
 data layers of the net replaced by random pictures of deploy's shape and random labels; without it a
 step is deploy's forward pass, its input written each time. -save writes a caffemodel for others to
-read.
+read, and -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
 
 example:
   echo 20 | net_benchmark -deploy models/lenet/deploy.prototxt -batch 64
@@ -83,7 +86,9 @@ void FillWeights(Net<float>* net) {
       const float deviation = weights ? std::sqrt(2.f * blob.shape(0) / blob.count()) : 0.f;
       std::normal_distribution<float> value(mean, std::max(deviation, 1e-6f));
       for (int i = 0; i < blob.count(); ++i) data[i] = value(random);
+      // As after loading: each in its storage type only.
       blob.data_tensor().ForgetPointers();
+      blob.data_tensor().Trim();
     }
   }
 }
@@ -110,7 +115,9 @@ class ForwardBenchmark : public Benchmark {
     net_ = std::make_unique<Net<float>>(param);
     FillWeights(net_.get());
     input_ = net_->input_blobs().at(0);
-    input_->Reshape(DataShape());
+    std::vector<int> shape = input_->shape();
+    shape.at(0) = FLAGS_batch;
+    input_->Reshape(shape);
     net_->Reshape();
     pictures_.Reshape(input_->shape());
     FillPictures(&pictures_);
@@ -119,8 +126,20 @@ class ForwardBenchmark : public Benchmark {
     input_->CopyFrom(pictures_);
     net_->Forward().at(0)->cpu_data();
   }
+  /// Writes the pictures and what the net gives for them.
+  void WriteReference(const std::string& prefix) {
+    Step();
+    WriteNumbers(prefix + ".input", pictures_);
+    WriteNumbers(prefix + ".output", *net_->output_blobs().at(0));
+  }
 
  private:
+  static void WriteNumbers(const std::string& path, const Blob<float>& blob) {
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(blob.cpu_data()), blob.count() * sizeof(float));
+    Require(file.good(), path, ": cannot be written");
+  }
+
   std::unique_ptr<Net<float>> net_;
   Blob<float>* input_;
   Blob<float> pictures_;
@@ -184,8 +203,9 @@ int Run(int argc, char**) {
     Net<float> net(param);
     FillWeights(&net);
     net.ToBinaryProto(FLAGS_save);
-    return 0;
   }
+  if (!FLAGS_reference.empty()) ForwardBenchmark().WriteReference(FLAGS_reference);
+  if (!FLAGS_save.empty() || !FLAGS_reference.empty()) return 0;
   std::unique_ptr<Benchmark> benchmark;
   if (FLAGS_train.empty()) {
     benchmark = std::make_unique<ForwardBenchmark>();

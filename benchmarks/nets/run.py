@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times nets side by side: this Caffe, OpenCV's dnn on the same files, PyTorch on the same
-architecture.
+"""Times nets side by side: this Caffe, OpenCV's dnn on the same files, onnxruntime and ncnn on the
+same nets in their own formats, PyTorch on the same architecture.
 
 All programs of one comparison are alive at once and take turns, round after round, so that a noisy
 machine is noisy for all of them. A program that is not there is left out with a message.
 
     benchmarks/nets/run.py [--threads 2] [--rounds 15] [--nets lenet] [--programs Cortado,OpenCV]
 
-On Debian, apt-get install python3-opencv python3-torch brings the others; --python names a Python
-that has them.
+On Debian, apt-get install python3-opencv python3-torch brings two of the others, pip install onnx
+onnxruntime ncnn protobuf the rest; --python names the Pythons that have them.
 """
 import argparse
 import os
@@ -97,10 +97,11 @@ class Worker:
         self.process.wait()
 
 
-def python_with(module, pythons):
+def python_with(modules, pythons):
+    """The first of `pythons` that imports all of `modules`."""
     for python in pythons:
         if shutil.which(python) and subprocess.run(
-                [python, "-c", "import " + module], stdout=subprocess.DEVNULL,
+                [python, "-c", "import " + ", ".join(modules)], stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return python
     return None
@@ -111,6 +112,16 @@ def version_of(python, module):
                           capture_output=True, text=True, check=True).stdout.strip()
 
 
+# The programs in Python: what each imports, itself first, and how to install that.
+PEERS = {
+    "OpenCV": (["cv2", "numpy"], "Debian: apt-get install python3-opencv"),
+    "onnxruntime": (["onnxruntime", "onnx", "google.protobuf", "numpy"],
+                    "pip install onnxruntime onnx protobuf"),
+    "ncnn": (["ncnn", "google.protobuf", "numpy"], "pip install ncnn protobuf numpy"),
+    "PyTorch": (["torch"], "Debian: apt-get install python3-torch"),
+}
+
+
 class Programs:
     """The commands that time a net, for each program that is there."""
 
@@ -119,24 +130,24 @@ class Programs:
         self.threads = arguments.threads
         self.benchmark = os.path.join(arguments.build_dir, "benchmarks", "net_benchmark")
         wanted = arguments.programs.split(",")
-        pythons = [arguments.python] if arguments.python else [sys.executable, "/usr/bin/python3"]
+        pythons = (arguments.python.split(",") if arguments.python
+                   else [sys.executable, "/usr/bin/python3"])
         self.cortado = [name for name in ("Cortado", "Cortado FLOAT16") if name in wanted]
         self.python = {}
-        for program, module, package in (("OpenCV", "cv2", "python3-opencv"),
-                                         ("PyTorch", "torch", "python3-torch")):
+        for program, (modules, install) in PEERS.items():
             if program not in wanted:
                 continue
-            python = python_with(module, pythons)
+            python = python_with(modules, pythons)
             if python:
                 self.python[program] = python
-                print("%s %s (%s)" % (program, version_of(python, module), python))
+                print("%s %s (%s)" % (program, version_of(python, modules[0]), python))
             else:
-                print("%s is left out: none of %s imports %s (Debian: apt-get install %s)" %
-                      (program, ", ".join(pythons), module, package))
+                print("%s is left out: none of %s imports %s (%s)" %
+                      (program, ", ".join(pythons), " and ".join(modules), install))
 
     def commands(self, net, mode, batch):
-        deploy, train, _, shape = NETS[net]
-        shape = ",".join(map(str, (batch,) + shape))
+        deploy, train, _, picture = NETS[net]
+        shape = ",".join(map(str, (batch,) + picture))
         for program in self.cortado:
             command = [self.benchmark, "-deploy", deploy, "-batch", str(batch)]
             if mode == "train":
@@ -144,15 +155,46 @@ class Programs:
             if program.endswith("FLOAT16"):
                 command += ["-type", "FLOAT16"]
             yield program, command
-        threads = str(self.threads)
-        if "OpenCV" in self.python and mode == "forward":
-            weights = os.path.join(self.folder, net + ".caffemodel")
-            subprocess.run([self.benchmark, "-deploy", deploy, "-save", weights], cwd=ROOT, check=True,
-                           stderr=subprocess.DEVNULL)
-            yield "OpenCV", [self.python["OpenCV"], WORKERS, "opencv", deploy, weights, shape,
-                             threads]
+        if mode == "forward":
+            yield from self.peers(net, deploy, batch, shape)
         if "PyTorch" in self.python and net in PYTORCH_NETS:
-            yield "PyTorch", [self.python["PyTorch"], WORKERS, "pytorch", net, shape, threads, mode]
+            yield "PyTorch", [self.python["PyTorch"], WORKERS, "pytorch", net, shape,
+                              str(self.threads), mode]
+
+    def peers(self, net, deploy, batch, shape):
+        """Programs that compute the same net: they get its files and what Cortado computes."""
+        peers = [program for program in ("OpenCV", "onnxruntime", "ncnn") if program in self.python]
+        if not peers:
+            return
+        weights = os.path.join(self.folder, net + ".caffemodel")
+        reference = os.path.join(self.folder, net)
+        self.call([self.benchmark, "-deploy", deploy, "-batch", str(batch), "-save", weights,
+                   "-reference", reference])
+        for program in peers:
+            files = self.files(program, net, deploy, weights, shape)
+            if files:
+                yield program, [self.python[program], WORKERS, program.lower(), *files, reference,
+                                shape, str(self.threads)]
+
+    def files(self, program, net, deploy, weights, shape):
+        """The files that a program reads, written before its process starts; None if that fails."""
+        if program == "OpenCV":
+            return [deploy, weights]
+        target = os.path.join(self.folder, net + (".onnx" if program == "onnxruntime" else "_ncnn"))
+        command = [self.python[program], WORKERS]
+        if program == "onnxruntime":
+            command += ["write-onnx", deploy, weights, shape, target]
+        else:
+            command += ["write-ncnn", deploy, weights, target]
+        return [target] if self.call(command) else None
+
+    @staticmethod
+    def call(command):
+        result = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+        if result.returncode != 0:
+            lines = result.stderr.strip().splitlines() or ["no message"]
+            print("left out: %s: %s" % (" ".join(command[1:4]), lines[-1]))
+        return result.returncode == 0
 
 
 def measure(programs, net, mode, batch, rounds):
@@ -196,8 +238,11 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--nets", default=",".join(NETS))
-    parser.add_argument("--programs", default="Cortado,Cortado FLOAT16,OpenCV,PyTorch")
-    parser.add_argument("--python", help="the Python that imports cv2 and torch")
+    parser.add_argument("--programs",
+                        default="Cortado,Cortado FLOAT16,OpenCV,onnxruntime,ncnn,PyTorch")
+    parser.add_argument(
+        "--python", help="Pythons that import cv2, torch, onnxruntime, ncnn: one, or "
+        "several with commas between them")
     arguments = parser.parse_args()
     arguments.build_dir = os.path.abspath(arguments.build_dir)
     for net in arguments.nets.split(","):

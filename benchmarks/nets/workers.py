@@ -1,13 +1,25 @@
-"""What times a net in another framework: a process that answers each line with a number of iterations
-on standard input by as many times in milliseconds on one line, as net_benchmark does.
+"""What times a net in another framework: a process that answers each line with a number of
+iterations on standard input by as many times in milliseconds on one line, as net_benchmark does.
 
-    workers.py opencv DEPLOY CAFFEMODEL SHAPE THREADS
+    workers.py opencv DEPLOY CAFFEMODEL REFERENCE SHAPE THREADS
+    workers.py onnxruntime MODEL REFERENCE SHAPE THREADS
+    workers.py ncnn PREFIX REFERENCE SHAPE THREADS
     workers.py pytorch NET SHAPE THREADS forward|train
 
-SHAPE is the input's: 8,3,224,224.
+SHAPE is the input's: 8,3,224,224. REFERENCE is a path to which net_benchmark wrote the pictures and
+its output; a program whose output differs is not timed.
+
+    workers.py write-onnx DEPLOY CAFFEMODEL SHAPE MODEL
+    workers.py write-ncnn DEPLOY CAFFEMODEL PREFIX
+
+write the files that the two programs read.
 """
+import os
 import sys
 import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LARGEST_DIFFERENCE = 1e-3  # of the largest value
 
 
 def serve(step):
@@ -24,20 +36,107 @@ def extents(shape):
     return tuple(int(word) for word in shape.split(","))
 
 
-def opencv(deploy, caffemodel, shape, threads):
-    import cv2
+def read_numbers(path, shape):
     import numpy
+
+    return numpy.fromfile(path, numpy.float32).reshape(shape)
+
+
+def require_same(outputs, reference):
+    """Ends the program unless it computes what Cortado does. Detections are compared by their
+    scores: programs order them differently, and some leave the picture's number out."""
+    import numpy
+
+    expected = read_numbers(reference + ".output", -1)
+    actual = numpy.asarray(outputs, numpy.float32)
+    if actual.shape[-1] in (6, 7) and expected.size % 7 == 0:
+        expected = numpy.sort(expected.reshape(-1, 7)[:, 2])[::-1]
+        actual = numpy.sort(actual.reshape(-1, actual.shape[-1])[:, actual.shape[-1] - 5])[::-1]
+        if abs(actual.size - expected.size) > 0.02 * expected.size:
+            sys.exit("finds %d boxes, Cortado %d" % (actual.size, expected.size))
+        kept = min(actual.size, expected.size)
+        expected, actual = expected[:kept], actual[:kept]
+    if actual.size != expected.size:
+        sys.exit("gives %d numbers, Cortado %d" % (actual.size, expected.size))
+    difference = numpy.abs(actual.reshape(-1) - expected).max() / numpy.abs(expected).max()
+    if not difference <= LARGEST_DIFFERENCE:
+        sys.exit("its output differs from Cortado's by %g of the largest value" % difference)
+
+
+def opencv(deploy, caffemodel, reference, shape, threads):
+    import cv2
 
     cv2.setNumThreads(int(threads))
     net = cv2.dnn.readNetFromCaffe(deploy, caffemodel)
     net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
-    pictures = numpy.random.default_rng(1).random(extents(shape), dtype=numpy.float32)
+    pictures = read_numbers(reference + ".input", extents(shape))
 
     def step():
         net.setInput(pictures)
-        net.forward()
+        return net.forward()
 
+    require_same(step(), reference)
     serve(step)
+
+
+def onnxruntime(model, reference, shape, threads):
+    import onnxruntime as runtime
+
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = int(threads)
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    pictures = {session.get_inputs()[0].name: read_numbers(reference + ".input", extents(shape))}
+
+    def step():
+        return session.run(None, pictures)[0]
+
+    require_same(step(), reference)
+    serve(step)
+
+
+def ncnn(prefix, reference, shape, threads):
+    """Takes one picture after the other, all in float."""
+    import ncnn as library
+    import numpy
+
+    net = library.Net()
+    net.opt.num_threads = int(threads)
+    net.opt.use_vulkan_compute = False
+    for half in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+        setattr(net.opt, half, False)
+    if net.load_param(prefix + ".param") or net.load_model(prefix + ".bin"):
+        sys.exit("cannot read " + prefix)
+    pictures = [library.Mat(picture).clone()
+                for picture in read_numbers(reference + ".input", extents(shape))]
+
+    def step():
+        outputs = []
+        for picture in pictures:
+            extractor = net.create_extractor()
+            extractor.input("data", picture)
+            outputs.append(extractor.extract("output")[1])
+        return outputs
+
+    outputs = [numpy.array(output) for output in step()]
+    require_same(numpy.concatenate([output.reshape(-1, output.shape[-1]) for output in outputs]),
+                 reference)
+    serve(step)
+
+
+def write_onnx(deploy, caffemodel, shape, model):
+    sys.path.insert(0, os.path.join(ROOT, "python"))
+    from caffe.onnx import Options, export
+    from caffe.onnx.writing import write
+
+    write(export(deploy, caffemodel, Options(batch=extents(shape)[0])).model, model)
+
+
+def write_ncnn(deploy, caffemodel, prefix):
+    import ncnn_model
+
+    ncnn_model.write_ncnn(deploy, caffemodel, prefix)
 
 
 def lenet(nn):
@@ -127,4 +226,5 @@ def pytorch(name, shape, threads, mode):
 
 
 if __name__ == "__main__":
-    {"opencv": opencv, "pytorch": pytorch}[sys.argv[1]](*sys.argv[2:])
+    {"opencv": opencv, "onnxruntime": onnxruntime, "ncnn": ncnn, "pytorch": pytorch,
+     "write-onnx": write_onnx, "write-ncnn": write_ncnn}[sys.argv[1]](*sys.argv[2:])

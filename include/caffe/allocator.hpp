@@ -16,6 +16,8 @@ class Allocator {
   /// there is no memory.
   virtual void* Allocate(size_t size) = 0;
   virtual void Free(void* pointer, size_t size) noexcept = 0;
+  /// True for an allocator that hands on memory which AllocateHost has counted already.
+  virtual bool counts_itself() const { return false; }
 
   /// The process's allocator: the heap, unless Set put another in its place.
   static Allocator& Get();
@@ -29,7 +31,8 @@ class Allocator {
   static void ResetPeak();
 };
 
-/// Counted allocation from Allocator::Get(); every tensor's host memory comes from here.
+/// Counted allocation from `*owner`, or, where that is null, from Allocator::Get(), which `*owner`
+/// then is. Every tensor's host memory comes from here.
 void* AllocateHost(size_t size, Allocator** owner);
 void FreeHost(void* pointer, size_t size, Allocator* owner) noexcept;
 

@@ -1,6 +1,7 @@
 #ifndef CAFFE_AS_STORED_HPP_
 #define CAFFE_AS_STORED_HPP_
 
+#include <cstdint>
 #include <type_traits>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace caffe {
 
 // For layers that can compute in whatever layout their bottom lies: no reordering inside a chain
 // of them.
+
+/// How many times any tensor of this process was brought from one layout to another.
+uint64_t LayoutChanges();
 
 /// The elements of `tensor` in `layout`, up to date.
 template <typename T>

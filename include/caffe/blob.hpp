@@ -150,6 +150,8 @@ class Blob {
   void set_diff_type(ElementType type) { diff_->set_storage_type(type); }
 
   Tensor& data_tensor() const { return *data_; }
+  /// True if another blob has the same data tensor.
+  bool shares_data() const { return data_.use_count() > 1; }
   Tensor& diff_tensor() const { return *diff_; }
 
   /// data -= diff, in Dtype.

@@ -50,14 +50,22 @@ class Layer {
   /// What the layer computes in the TEST phase with its parameters of now, if that is a scale, a
   /// shift and an activation of its only bottom; false otherwise.
   virtual bool DescribePointwise(Pointwise* /*description*/) { return false; }
-  /// Offers the layers behind this one that work in place on its only top, one after the other, in
-  /// the TEST phase. Returns how many of the first of them ForwardFused does the work of.
+  /// Offers the layers behind this one that work in place on its only top, one after the other.
+  /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do the
+  /// work of.
   virtual int Absorb(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
   /// Forward, and what the layers compute that were absorbed.
   Dtype ForwardFused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
     fused_ = true;
     const ResetOnExit reset{&fused_};
     return Forward(bottom, top);
+  }
+  /// Backward, and what the layers compute that were absorbed, which must not run then.
+  void BackwardFused(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                     const vector<Blob<Dtype>*>& bottom) {
+    fused_ = true;
+    const ResetOnExit reset{&fused_};
+    Backward(top, propagate_down, bottom);
   }
 
   vector<shared_ptr<Blob<Dtype>>>& blobs() { return blobs_; }
@@ -118,7 +126,7 @@ class Layer {
   vector<shared_ptr<Blob<Dtype>>> blobs_;
   vector<bool> param_propagate_down_;
   vector<Dtype> loss_;
-  bool fused_ = false;  ///< Forward_cpu shall do the work of the absorbed layers too
+  bool fused_ = false;  ///< the pass shall do the work of the absorbed layers too
 
   virtual void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) = 0;
   virtual void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {

@@ -16,12 +16,13 @@
 
 namespace caffe {
 
+class MemoryPool;
 struct BatchNormBlobs;
 struct StoredLayer;
 
 /// Choices for a net that no prototxt field makes.
 struct NetOptions {
-  bool share_activations = false;  ///< see Net::set_share_activations
+  bool share_activations = false;  ///< true: as after Net::set_share_activations(true)
 };
 
 /// Layers connected to a directed acyclic graph, as a NetParameter describes them.
@@ -109,11 +110,20 @@ class Net {
   const vector<string>& layer_names() const { return layer_names_; }
   const vector<shared_ptr<Layer<Dtype>>>& layers() const { return layers_; }
   const vector<string>& blob_names() const { return blob_names_; }
-  const vector<shared_ptr<Blob<Dtype>>>& blobs() const { return blobs_; }
+  const vector<shared_ptr<Blob<Dtype>>>& blobs() const {
+    KeepBlobs();
+    return blobs_;
+  }
 
   /// Per layer: its bottoms and tops, and which bottoms get a gradient.
-  const vector<vector<Blob<Dtype>*>>& bottom_vecs() const { return bottom_vecs_; }
-  const vector<vector<Blob<Dtype>*>>& top_vecs() const { return top_vecs_; }
+  const vector<vector<Blob<Dtype>*>>& bottom_vecs() const {
+    KeepBlobs();
+    return bottom_vecs_;
+  }
+  const vector<vector<Blob<Dtype>*>>& top_vecs() const {
+    KeepBlobs();
+    return top_vecs_;
+  }
   const vector<vector<bool>>& bottom_need_backward() const { return bottom_need_backward_; }
   /// Indices into blobs().
   const vector<int>& top_ids(int i) const { return IdsOf(top_id_vecs_, i); }
@@ -151,7 +161,10 @@ class Net {
   const shared_ptr<Layer<Dtype>> layer_by_name(const string& layer_name) const;
 
   /// Logs the mean magnitude of every blob and parameter in each pass.
-  void set_debug_info(const bool value) { debug_info_ = value; }
+  void set_debug_info(const bool value) {
+    KeepBlobs();
+    debug_info_ = value;
+  }
   /// NetParameter.global_grad_scale: what solvers multiply losses by and divide gradients by.
   float global_grad_scale() const { return global_grad_scale_; }
 
@@ -173,20 +186,30 @@ class Net {
     friend class Net;
   };
   const vector<Callback*>& before_forward() const { return before_forward_; }
-  void add_before_forward(Callback* value) { before_forward_.push_back(value); }
+  void add_before_forward(Callback* value) {
+    KeepBlobs();
+    before_forward_.push_back(value);
+  }
   const vector<Callback*>& after_forward() const { return after_forward_; }
-  void add_after_forward(Callback* value) { after_forward_.push_back(value); }
+  void add_after_forward(Callback* value) {
+    KeepBlobs();
+    after_forward_.push_back(value);
+  }
   const vector<Callback*>& before_backward() const { return before_backward_; }
   void add_before_backward(Callback* value) { before_backward_.push_back(value); }
   const vector<Callback*>& after_backward() const { return after_backward_; }
   void add_after_backward(Callback* value) { after_backward_.push_back(value); }
 
   /// Lets blobs that no later layer needs share memory: each is freed when its last reader has
-  /// run. Inputs, outputs and the tops of layers without bottoms stay. Reading a freed blob throws
-  /// Error with its name, and pointers into it are void after each forward pass. For the TEST
-  /// phase only (backward reads blobs): Error in another.
+  /// run. Inputs, outputs and the tops of layers whose pass cannot be repeated stay. Reading a
+  /// freed blob throws Error with its name, and pointers into it are void after each forward pass.
+  /// For the TEST phase only (backward reads blobs): Error in another. With false every blob stays.
+  ///
+  /// A net in the TEST phase that was told neither shares until somebody asks for another blob than
+  /// an input or output, for callbacks, a part of a pass or a backward pass: then it computes once
+  /// more what it had freed, from the inputs and parameters of that moment, and frees nothing more.
   void set_share_activations(bool share);
-  bool share_activations() const { return share_activations_; }
+  bool share_activations() const { return sharing_ == Sharing::ALWAYS; }
 
   /// One run of Dtype elements in host memory with the owned parameters (or their gradients) one
   /// after another, each beginning at a multiple of 64 bytes.
@@ -239,11 +262,20 @@ class Net {
   bool HasMaster(int param_id) const;
   void TrimParameters();
   void FindLastReaders();
+  bool MayRepeatLayers() const;
+  void PrepareTop(int blob_id);
   void ReleaseAfter(int layer_id);
+  void KeepBlobs() const {
+    if (sharing_ == Sharing::UNTIL_SEEN) StopSharing();
+  }
+  void StopSharing() const;
+  void RestoreReleased();
   Arena ArenaOf(const std::weak_ptr<void>& memory, bool diffs) const;
 
   // Running (net.cpp, net_debug.cpp).
   void FindFusions();
+  bool IsWatched() const;
+  void RunBackward(int layer_id, int end, vector<bool>* done);
   void RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done);
   void StampInputs();
   void RefreshBlobs();
@@ -294,8 +326,11 @@ class Net {
   vector<Callback*> after_backward_;
 
   bool shares_parameters_ = false;  // with another net: their masters are not ours to drop
-  bool share_activations_ = false;
+  enum class Sharing { NEVER, UNTIL_SEEN, ALWAYS };
+  mutable Sharing sharing_ = Sharing::NEVER;
+  std::shared_ptr<MemoryPool> pool_;  // of the activations, while they share memory
   vector<vector<int>> absorbed_;      // per layer: those whose work it can do as well
+  vector<int> absorbed_by_;           // per layer: the one that can do its work, -1
   vector<vector<int>> last_read_by_;  // per layer: blobs that no later layer reads
   vector<int> last_reader_;           // per blob; the number of layers for those that stay
   vector<int> arena_params_;          // indices into learnable_params_

@@ -80,6 +80,12 @@ struct Operation {
     source = true;
     return *this;
   }
+  /// Its tops depend on more than bottoms and parameters, or it does more than write them: a second
+  /// pass over the same bottoms is not the same. Sources need not say so.
+  Operation& Stateful() {
+    stateful = true;
+    return *this;
+  }
   Operation& Loss() {
     loss = true;
     return *this;
@@ -98,6 +104,7 @@ struct Operation {
   bool quantizable = false;        ///< has an INT8 form
   bool type_agnostic = false;      ///< moves elements without arithmetic
   bool source = false;             ///< makes data (no bottoms, no gradients)
+  bool stateful = false;           ///< a pass cannot be repeated
   bool loss = false;
 
   /// True if top (bottom) number `index` is kept in the net's Dtype whatever the layer's type.

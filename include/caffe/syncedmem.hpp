@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "caffe/allocator.hpp"
 #include "caffe/common.hpp"
@@ -25,7 +26,9 @@ class SyncedMemory {
   enum SyncedHead { UNINITIALIZED, HEAD_AT_CPU, HEAD_AT_GPU, SYNCED };
 
   SyncedMemory() : SyncedMemory(0) {}
-  explicit SyncedMemory(size_t size) : size_(size) {}
+  /// Host memory comes from `allocator`, or from Allocator::Get() if that is null.
+  explicit SyncedMemory(size_t size, std::shared_ptr<Allocator> allocator = nullptr)
+      : size_(size), allocator_(std::move(allocator)) {}
   ~SyncedMemory();
   SyncedMemory(const SyncedMemory&) = delete;
   SyncedMemory& operator=(const SyncedMemory&) = delete;
@@ -75,6 +78,7 @@ class SyncedMemory {
   void FreeCpu() noexcept;
 
   const size_t size_;
+  const std::shared_ptr<Allocator> allocator_;
   std::atomic<SyncedHead> head_{UNINITIALIZED};
   std::atomic<uint64_t> stamp_{0};
   std::mutex mutex_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -58,6 +59,9 @@ class Tensor {
   ~Tensor();
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
+
+  /// Where the host memory of slots made from now on comes from; null: Allocator::Get().
+  void set_allocator(const std::shared_ptr<Allocator>& allocator) { allocator_ = allocator; }
 
   size_t count() const { return count_; }
   size_t capacity() const { return capacity_; }
@@ -121,8 +125,14 @@ class Tensor {
   /// Frees all memory, handed out or not. Until the tensor is overwritten or revived, reading it
   /// throws Error(`why`).
   void Release(const std::string& why);
+  bool released() const { return !released_.empty(); }
   /// Ends that state: the elements are zeros again.
   void Revive() { released_.clear(); }
+  /// Frees all slots for a form of the caller's, from which `restore` can write the plain slot of
+  /// `type` again, capacity() elements, as soon as somebody reads it. Not while another thread may
+  /// read the tensor. Returns false, and does nothing, where a pointer was handed out, memory is
+  /// borrowed or that slot is not up to date.
+  bool Replace(ElementType type, std::function<void(void*)> restore);
   /// Moves the plain slot of `type` with its contents into memory of the caller's, capacity()
   /// elements, and drops the others. `keep_alive` is held while the memory is used.
   void MoveTo(ElementType type, void* memory, std::shared_ptr<void> keep_alive);
@@ -149,6 +159,7 @@ class Tensor {
   Slot& FindOrAdd(ElementType type, const Layout& layout);
   Slot* Newest() const;
   Slot& UpToDate(ElementType type, const Layout& layout);
+  void Restore();
   void ConvertInto(Slot& target, Slot& source);
   void DropSlots();
 
@@ -156,8 +167,12 @@ class Tensor {
   size_t capacity_;
   ElementType storage_;
   AffineParameters int8_, uint8_;
-  std::atomic<Slot*> slots_{nullptr};  // newest-made first; only grows while threads may read
-  std::string released_;               // why reading is an error; empty when it is not
+  std::shared_ptr<Allocator> allocator_;
+  std::atomic<Slot*> slots_{nullptr};   // newest-made first; only grows while threads may read
+  std::function<void(void*)> restore_;  // see Replace; guarded by mutex_
+  ElementType replaced_type_;
+  std::atomic<uint64_t> replaced_stamp_{0};  // of what Replace freed
+  std::string released_;                     // why reading is an error; empty when it is not
   std::mutex mutex_;
 };
 

@@ -11,7 +11,15 @@ What needs the compiled module ``caffe._caffe`` says so when it is asked for and
 import importlib
 import importlib.util
 import os
-from typing import Any, List
+from typing import TYPE_CHECKING, Any, List
+
+if TYPE_CHECKING:
+    from .pycaffe import (  # noqa: F401
+        NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer, LayerBase,
+        LayerParameter, NesterovSolver, Net, RMSPropSolver, SGDSolver, Solver, Timer, __version__,
+        create_layer, get_solver, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
+        set_logging_disabled, set_mode_cpu, set_mode_gpu, set_multiprocess, set_random_seed,
+        set_solver_count, set_solver_rank, solver_count, solver_rank)
 
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
 _COMPILED_NAMES = [
@@ -34,7 +42,7 @@ if importlib.util.find_spec("caffe._caffe") is not None:
     from . import pycaffe as _pycaffe
     globals().update({name: getattr(_pycaffe, name) for name in _COMPILED_NAMES})
 
-__all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + list(_ELSEWHERE) + _MODULES
+__all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + list(_ELSEWHERE)
 
 
 def _what_to_build() -> str:
@@ -64,4 +72,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted(set(globals()) | set(__all__))
+    return sorted(set(globals()) | set(__all__) | set(_MODULES))

@@ -25,7 +25,9 @@ std::shared_ptr<NetHandle> MakeNet(const py::object& network_file, int phase, in
 }
 
 float Forward(NetHandle& net, int start, int end) {
-  return Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
+  const float loss = Compute({&net}, [&] { return net.net->ForwardFromTo(start, end); });
+  if (start == 0) net.views->ForgetEarlierBorrowed();
+  return loss;
 }
 
 void Backward(NetHandle& net, int start, int end) {
@@ -60,6 +62,12 @@ std::vector<std::shared_ptr<BlobRef>> BlobsOf(NetHandle& net) {
   std::vector<std::shared_ptr<BlobRef>> blobs;
   for (const auto& blob : net.net->blobs()) blobs.push_back(ShareBlob(blob, net.views));
   return blobs;
+}
+
+// Of a net whose inputs and outputs alone are asked for, the others need not stay in memory.
+std::shared_ptr<BlobRef> BlobCalled(NetHandle& net, const std::string& name) {
+  Require(net.net->has_blob(name), "the net has no blob '", name, "'");
+  return ShareBlob(net.net->blob_by_name(name), net.views);
 }
 
 py::list LayersOf(NetHandle& net) {
@@ -107,7 +115,7 @@ void SetInputArrays(NetHandle& net, const py::object& data, const py::object& la
           classes.rows, " labels");
   Require(values.rows % layer->batch_size() == 0, "the ", values.rows,
           " rows of data are no multiple of the batch size ", layer->batch_size());
-  net.input_arrays = py::make_tuple(data, labels);
+  net.views->Borrow(py::make_tuple(data, labels));
   layer->Reset(values.data, classes.data, values.rows);
 }
 
@@ -147,6 +155,7 @@ void BindNet(py::module_& module) {
           "phase", [](NetHandle& net) { return int(net.net->phase()); },
           "caffe.TRAIN or caffe.TEST.")
       .def_property_readonly("_blobs", &BlobsOf)
+      .def("_blob_called", &BlobCalled, py::arg("name"), "The blob of that name.")
       .def_property_readonly("_blob_names", [](NetHandle& net) { return net.net->blob_names(); })
       .def_property_readonly("_layer_names", [](NetHandle& net) { return net.net->layer_names(); })
       .def_property_readonly("_layers", &LayersOf)

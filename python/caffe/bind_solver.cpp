@@ -86,12 +86,14 @@ class CheckSignals {
 std::shared_ptr<SolverHandle> MakeSolver(const py::object& solver_file, const std::string& type) {
   const std::string file = PathOf(solver_file);
   auto handle = std::make_shared<SolverHandle>();
-  const py::gil_scoped_release without_gil;
-  UseProcessMode();
-  SolverParameter param;
-  ReadSolverParamsFromTextFileOrDie(file, &param);
-  if (!type.empty()) param.set_type(type);
-  handle->solver.reset(SolverRegistry<float>::CreateSolver(param));
+  {
+    const py::gil_scoped_release without_gil;
+    UseProcessMode();
+    SolverParameter param;
+    ReadSolverParamsFromTextFileOrDie(file, &param);
+    if (!type.empty()) param.set_type(type);
+    handle->solver.reset(SolverRegistry<float>::CreateSolver(param));
+  }
   handle->solver->SetActionFunction(CheckSignals());
   handle->net = Wrap(handle->solver->net());
   for (const auto& net : handle->solver->test_nets()) handle->test_nets.push_back(Wrap(net));

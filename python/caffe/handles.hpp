@@ -70,7 +70,6 @@ struct NetHandle {
   std::shared_ptr<ViewGroup> views = std::make_shared<ViewGroup>();
   std::recursive_mutex mutex;  // a net belongs to one thread at a time
   std::vector<std::unique_ptr<NetCallback>> callbacks;
-  py::object input_arrays;  // what a MemoryData layer reads
 };
 
 /// Hands several nets over to C++ for the lifetime of the object: waits until no other thread uses

@@ -2,7 +2,7 @@
 from collections import OrderedDict
 from itertools import zip_longest
 
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -12,6 +12,29 @@ from ._caffe import (  # noqa: F401
     create_layer, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
     set_logging_disabled, set_mode_cpu, set_mode_gpu, set_multiprocess, set_random_seed,
     set_solver_count, set_solver_rank, solver_count, solver_rank)
+
+
+class BlobsByName(Mapping):
+    """A net's blobs by name; each is looked up when it is asked for."""
+
+    def __init__(self, net: "Net", known: Dict[str, Optional[Blob]]) -> None:
+        self._net = net
+        self._known = known  # None: not asked for yet
+
+    def __getitem__(self, name: str) -> Blob:
+        blob = self._known[name]
+        if blob is None:
+            blob = self._known[name] = self._net._blob_called(name)
+        return blob
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return f"<blobs {', '.join(self._known)}>"
 
 
 class Net(_caffe.Net):
@@ -62,10 +85,14 @@ class Net(_caffe.Net):
             return self.__dict__.setdefault(name, make())
 
     @property
-    def blobs(self) -> "OrderedDict[str, Blob]":
-        """The blobs by name, in the order in which they are made."""
-        return self._once("_blobs_dict",
-                          lambda: OrderedDict(zip(self._blob_names, self._blobs)))
+    def blobs(self) -> "Mapping[str, Blob]":
+        """The blobs by name, in the order in which they are made.
+
+        A net in the test phase keeps all of them in memory from when the first one is asked for
+        that is neither an input nor an output.
+        """
+        known = self._once("_blobs_dict", lambda: OrderedDict.fromkeys(self._blob_names))
+        return BlobsByName(self, known)
 
     @property
     def blob_loss_weights(self) -> "OrderedDict[str, float]":

@@ -164,7 +164,8 @@ py::object BlobRef::Array(bool diff, ElementType type) {
     group_->Add(state);
   }
   const size_t bytes = values.count() * SizeOf(type);
-  return numpy.ndarray(extents, numpy.Type(type), ViewBuffer{state, data, bytes});
+  return numpy.ndarray(extents, numpy.Type(type),
+                       ViewBuffer{state, data, bytes, group_->borrowed()});
 }
 
 namespace {

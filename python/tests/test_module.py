@@ -124,6 +124,8 @@ class TestImport:
                      "print(caffe.proto.caffe_pb2.NetParameter(name='n').name)",
                      PYTHONPATH=str(copy))
         assert result.stdout == "n\n", result.stderr
+        result = run("import caffe; print(caffe.proto.caffe_pb2.TEST)", PYTHONPATH=str(copy))
+        assert result.stdout == "1\n", result.stderr
 
     def test_says_what_to_build(self, copy):
         for use in ("caffe.Net", "caffe.TEST", "caffe.set_mode_cpu()"):

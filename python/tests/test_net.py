@@ -1,4 +1,5 @@
 """Nets: construction, passes, shapes, weights, callbacks, what is said about bad input."""
+import gc
 import pathlib
 
 import caffe
@@ -134,7 +135,8 @@ class TestDescription:
         assert net.blob_loss_weights["loss"] == 1 and net.blob_loss_weights["ip"] == 0
 
     def test_is_made_once(self, small_net):
-        assert small_net.blobs is small_net.blobs and small_net.layers is small_net.layers
+        assert small_net.blobs['data'] is small_net.blobs['data']
+        assert small_net.layers is small_net.layers
         assert small_net.params is small_net.params and small_net.inputs is small_net.inputs
 
 
@@ -378,6 +380,17 @@ class TestInputArrays:
         data[3] = 100
         outputs = net.forward()
         assert (outputs["sum"] == [21, 300]).all() and (outputs["label"] == [2, 3]).all()
+
+    def test_live_as_long_as_views_on_them(self, write):
+        net = caffe.Net(write(self.NET), caffe.TEST)
+        net.set_input_arrays(np.full((2, 1, 1, 3), 7, np.float32), np.zeros(2, np.float32))
+        net.forward()
+        view = net.blobs["data"].data
+        net.set_input_arrays(np.full((2, 1, 1, 3), 8, np.float32), np.zeros(2, np.float32))
+        del net
+        gc.collect()
+        filler = [np.zeros((2, 1, 1, 3), np.float32) for _ in range(100)]  # would use free memory
+        assert (view == 7).all() and len(filler) == 100
 
     @pytest.mark.parametrize("data, labels, message", [
         (np.zeros((4, 1, 1, 3)), np.zeros(4, np.float32), "data has to be an array of float32"),

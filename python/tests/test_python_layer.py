@@ -16,7 +16,8 @@ def net_text(layer, param_str="", module="pycaffe_test_layers", more=""):
         layer {{ name: "data" type: "Input" top: "data" input_param {{ shape {{ dim: 2 dim: 3 }} }} }}
         layer {{ name: "before" type: "Power" bottom: "data" top: "before" power_param {{ scale: 2 }} }}
         layer {{ name: "python" type: "Python" bottom: "before" top: "python"
-                 python_param {{ module: "{module}" layer: "{layer}" param_str: "{param_str}" }} }}
+                 python_param {{ module: "{module}" layer: "{layer}" param_str: "{param_str}"
+                                 share_in_parallel: true }} }}
         layer {{ name: "after" type: "Power" bottom: "python" top: "after" power_param {{ scale: 10 }} }}
     """
 

@@ -85,7 +85,7 @@ def test_python_runs_while_a_net_computes(solver_file):
 
     counter = threading.Thread(target=count)
     counter.start()
-    solver.step(3000)
+    solver.step(300)
     done.set()
     counter.join()
     assert len(set(counted)) > 1

@@ -16,5 +16,5 @@ if ! "$python" -c 'import pytest'; then
   exit 77
 fi
 cd "$root"
-OMP_NUM_THREADS=2 PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 \
+OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 \
   "$python" -m pytest -q -p no:cacheprovider python/tests --build "$build"

@@ -43,6 +43,24 @@ sed -i 's/RelU/ReLU/' net.prototxt
 "$caffe" time -model net.prototxt -iterations 2 2> time.txt
 grep -q 'Average Forward pass:' time.txt
 grep -q '\*\*\* Benchmark ends \*\*\*' time.txt
+# The types of a net, and those that the command line puts in their place.
+sed -i '1a default_forward_type: FLOAT16' net.prototxt
+sed -i 's/top: "y"/top: "y" backward_math: DOUBLE/' net.prototxt
+types() { "$caffe" time -model net.prototxt -iterations 1 "$@" 2>&1 | sed -n 's/.*] *relu\t\(.*math.*\)/\1/p'; }
+[ "$(types)" = $'forward: FLOAT16 (math FLOAT16)\tbackward: FLOAT (math DOUBLE)' ] || { types; exit 1; }
+[ "$(types -forward_type FLOAT -backward_type FLOAT16 -forward_math FLOAT16 -backward_math FLOAT)" = \
+  $'forward: FLOAT (math FLOAT16)\tbackward: FLOAT16 (math FLOAT)' ] || { types; exit 1; }
+refuses "-forward_type INT8: valid are FLOAT, FLOAT16 and DOUBLE" "$caffe" time -model net.prototxt -forward_type INT8
+cat > train.prototxt <<'TEXT'
+layer { name: "d" type: "DummyData" top: "x" dummy_data_param { shape { dim: 2 dim: 3 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 2 } }
+layer { name: "e" type: "DummyData" top: "z" dummy_data_param { shape { dim: 2 dim: 2 } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "y" bottom: "z" top: "loss" }
+TEXT
+echo 'net: "train.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 2 snapshot_after_train: false' > solver.prototxt
+"$caffe" train -solver solver.prototxt -forward_type FLOAT16 2> train.txt
+grep -q '^default_forward_type: FLOAT16' train.txt
+! "$caffe" train -solver solver.prototxt 2>&1 | grep -q 'default_forward_type' || { echo "a type without a flag"; exit 1; }
 head -c 100 /dev/urandom > bad.caffemodel
 refuses "bad.caffemodel" "$caffe" test -model net.prototxt -weights bad.caffemodel
 refuses "no LMDB\|cannot be opened" "$caffe" time -model /dev/stdin <<'TEXT'

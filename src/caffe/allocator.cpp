@@ -45,15 +45,15 @@ size_t Allocator::peak_bytes() { return peak.load(); }
 void Allocator::ResetPeak() { peak.store(in_use.load()); }
 
 void* AllocateHost(size_t size, Allocator** owner) {
-  *owner = &Allocator::Get();
+  if (!*owner) *owner = &Allocator::Get();
   void* pointer = (*owner)->Allocate(size);
-  CountAllocation(size);
+  if (!(*owner)->counts_itself()) CountAllocation(size);
   return pointer;
 }
 
 void FreeHost(void* pointer, size_t size, Allocator* owner) noexcept {
   owner->Free(pointer, size);
-  in_use.fetch_sub(size);
+  if (!owner->counts_itself()) in_use.fetch_sub(size);
 }
 
 }  // namespace caffe

@@ -1,9 +1,42 @@
 #include "caffe/layer_factory.hpp"
 
+#include <set>
+
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/edit_distance.hpp"
 
 namespace caffe {
+namespace {
+
+/// Types that public nets of single projects use and that the library leaves out; true if `type` is
+/// one of them.
+bool IsLeftOut(const string& type) {
+  static const std::set<string> types = {"Affinity",
+                                         "AssistedExcitation",
+                                         "CPMData",
+                                         "CenterGridOutput",
+                                         "ConnectedComponent",
+                                         "DataRandTransform",
+                                         "DenseBlock",
+                                         "EvalDetection",
+                                         "GeneralContrastiveLoss",
+                                         "GeneralTripletLoss",
+                                         "K1_EuclideanLoss",
+                                         "K2_EuclideanLoss",
+                                         "LabelSpecificRescale",
+                                         "LpEvaluate",
+                                         "MalisLoss",
+                                         "RegionLoss",
+                                         "Repeat",
+                                         "SegmentationEvaluate",
+                                         "SpatialTransformer",
+                                         "VideoData",
+                                         "ccpdData"};
+  return types.count(type) > 0;
+}
+
+}  // namespace
 
 template <typename Dtype>
 typename LayerRegistry<Dtype>::CreatorRegistry& LayerRegistry<Dtype>::Registry() {
@@ -22,9 +55,14 @@ shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter&
   const auto found = Registry().find(param.type());
   if (found == Registry().end()) {
     const string near = DidYouMean(param.type(), LayerTypeList());
-    Fail("unknown layer type '", param.type(), "'", near.empty() ? "." : near,
-         " A layer of your own is registered with REGISTER_LAYER_CLASS (caffe/layer_factory.hpp)");
+    const bool left_out = IsLeftOut(param.type());
+    Fail(left_out ? "this library does not include layer type '" : "unknown layer type '",
+         param.type(), "'", near.empty() || left_out ? "." : near,
+         " A layer of your own: in C++ a class registered with REGISTER_LAYER_CLASS, as in "
+         "examples/custom_layer; in Python type: 'Python' with python_param { module layer }, the "
+         "class deriving from caffe.Layer");
   }
+  ExplainEngine(param);
   return found->second(param);
 }
 

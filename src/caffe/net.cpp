@@ -13,7 +13,7 @@ namespace caffe {
 template <typename Dtype>
 Net<Dtype>::Net(const NetParameter& param, const NetOptions& options) {
   Init(param);
-  set_share_activations(options.share_activations);
+  if (options.share_activations) set_share_activations(true);
 }
 
 template <typename Dtype>
@@ -29,7 +29,7 @@ Net<Dtype>::Net(const string& param_file, Phase phase, const int level,
   }
   try {
     Init(param);
-    set_share_activations(options.share_activations);
+    if (options.share_activations) set_share_activations(true);
   } catch (Error& error) {
     error.AddContext(param_file);
     throw;
@@ -68,7 +68,9 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   const int layers = static_cast<int>(layers_.size());
   Require(start >= 0 && end < layers, "forward from layer ", start, " to ", end,
           ": the net has layers 0 to ", layers - 1);
+  if (start > 0 || end < layers - 1) KeepBlobs();
   const kernels::FlushDenormals flush;
+  const bool sharing = sharing_ != Sharing::NEVER;
   StampInputs();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
@@ -76,7 +78,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
     for (Callback* callback : before_forward_) callback->run(i);
     if (!done[i]) RunForward(i, end, &loss, &done);
     for (Callback* callback : after_forward_) callback->run(i);
-    if (share_activations_) ReleaseAfter(i);
+    if (sharing) ReleaseAfter(i);
   }
   RefreshBlobs();
   return loss;
@@ -86,12 +88,11 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
   Layer<Dtype>& layer = *layers_[layer_id];
-  if (share_activations_) {
-    for (Blob<Dtype>* top : top_vecs_[layer_id]) top->data_tensor().Revive();
+  if (sharing_ != Sharing::NEVER) {
+    for (const int id : top_id_vecs_[layer_id]) PrepareTop(id);
   }
   const vector<int>& absorbed = absorbed_[layer_id];
-  const bool watched = debug_info_ || !before_forward_.empty() || !after_forward_.empty();
-  const bool fused = !absorbed.empty() && absorbed.back() <= end && !watched;
+  const bool fused = !absorbed.empty() && absorbed.back() <= end && !IsWatched();
   try {
     *loss += fused ? layer.ForwardFused(bottom_vecs_[layer_id], top_vecs_[layer_id])
                    : layer.Forward(bottom_vecs_[layer_id], top_vecs_[layer_id]);
@@ -146,21 +147,41 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   const int layers = static_cast<int>(layers_.size());
   Require(end >= 0 && start < layers, "backward from layer ", start, " to ", end,
           ": the net has layers 0 to ", layers - 1);
-  Require(!share_activations_, "backward needs the blobs that share_activations frees");
+  Require(sharing_ != Sharing::ALWAYS, "backward needs the blobs that share_activations frees");
+  KeepBlobs();
   const kernels::FlushDenormals flush;
+  vector<bool> left(layers_.size(), false);
   for (int i = start; i >= end; --i) {
     for (Callback* callback : before_backward_) callback->run(i);
-    if (layer_need_backward_[i]) {
-      try {
-        layers_[i]->Backward(top_vecs_[i], bottom_need_backward_[i], bottom_vecs_[i]);
-      } catch (Error& error) {
-        error.AddContext(Describe(layers_[i]->layer_param()));
-        throw;
-      }
-      if (debug_info_) BackwardDebugInfo(i);
-    }
+    if (layer_need_backward_[i]) RunBackward(i, end, &left);
     for (Callback* callback : after_backward_) callback->run(i);
   }
+}
+
+// A layer that another absorbed is left to that one, unless somebody can see what lies between.
+template <typename Dtype>
+void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
+  const int owner = phase_ == TRAIN ? absorbed_by_[layer_id] : -1;
+  if (owner >= end && layer_need_backward_[owner] && !IsWatched()) {
+    (*left)[owner] = true;
+    return;
+  }
+  Layer<Dtype>& layer = *layers_[layer_id];
+  try {
+    const auto backward =
+        (*left)[layer_id] ? &Layer<Dtype>::BackwardFused : &Layer<Dtype>::Backward;
+    (layer.*backward)(top_vecs_[layer_id], bottom_need_backward_[layer_id], bottom_vecs_[layer_id]);
+  } catch (Error& error) {
+    error.AddContext(Describe(layer.layer_param()));
+    throw;
+  }
+  if (debug_info_) BackwardDebugInfo(layer_id);
+}
+
+template <typename Dtype>
+bool Net<Dtype>::IsWatched() const {
+  return debug_info_ || !before_forward_.empty() || !after_forward_.empty() ||
+         !before_backward_.empty() || !after_backward_.empty();
 }
 
 template <typename Dtype>
@@ -241,7 +262,11 @@ bool Net<Dtype>::has_blob(const string& blob_name) const {
 template <typename Dtype>
 const shared_ptr<Blob<Dtype>> Net<Dtype>::blob_by_name(const string& blob_name) const {
   const auto found = blob_names_index_.find(blob_name);
-  if (found != blob_names_index_.end()) return blobs_[found->second];
+  if (found != blob_names_index_.end()) {
+    const bool stays = last_reader_[found->second] == static_cast<int>(layers_.size());
+    if (!stays) KeepBlobs();
+    return blobs_[found->second];
+  }
   LOG(WARNING) << "Unknown blob name " << blob_name;
   return shared_ptr<Blob<Dtype>>();
 }

@@ -116,7 +116,12 @@ class Connector {
   void CheckInPlace(const LayerParameter& layer, int top) {
     const string& blob = layer.bottom(top);
     const Operation* operation = OperationTable::Find(layer.type());
-    Require(!operation || (operation->in_place && top == 0), Describe(layer),
+    // People write convolutions in place; Caffe's result is then that of a blob of its own, which
+    // the net makes (Net::WorksInPlace).
+    const bool moved = layer.type() == "Convolution";
+    LOG_IF(WARNING, moved) << Describe(layer) << " writes over its bottom '" << blob
+                           << "': the net keeps both, as if the top had another name";
+    Require(moved || !operation || (operation->in_place && top == 0), Describe(layer),
             " cannot work in place: give its top another name than its bottom '", blob, "'");
     const vector<string>& readers = readers_[blob];  // this layer itself is the last
     Require(readers.size() == 1, Describe(layer), " would overwrite blob '", blob,

@@ -5,9 +5,8 @@
 
 namespace caffe {
 
-// For the TEST phase of a net that nobody wants gradients of. Candidates work in place on the
-// layer's only top and come before anybody else reads or writes it, so that in a whole forward pass
-// nobody sees what the blob holds between.
+// Candidates work in place on the layer's only top and come before anybody else reads or writes it,
+// so that in a whole pass nobody sees what the blob holds between.
 template <typename Dtype>
 void Net<Dtype>::FindFusions() {
   vector<bool> taken(layers_.size(), false);
@@ -27,7 +26,10 @@ void Net<Dtype>::FindFusions() {
     }
     if (ids.empty()) continue;
     ids.resize(layers_[i]->Absorb(followers));
-    for (const int id : ids) taken[id] = true;
+    for (const int id : ids) {
+      taken[id] = true;
+      absorbed_by_[id] = i;
+    }
     absorbed_[i] = ids;
   }
 }

@@ -1,6 +1,7 @@
 // Building a net from its description.
 #include <algorithm>
 
+#include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/insert_splits.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -68,8 +69,13 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   PlaceParameters();
   FindLastReaders();
   absorbed_.assign(layers_.size(), vector<int>());
-  if (phase_ == TEST && !param.force_backward()) FindFusions();
+  absorbed_by_.assign(layers_.size(), -1);
+  if (phase_ == TRAIN || !param.force_backward()) FindFusions();
   debug_info_ = param.debug_info();
+  if (phase_ == TEST && !param.force_backward() && !debug_info_ && MayRepeatLayers()) {
+    sharing_ = Sharing::UNTIL_SEEN;
+    pool_ = std::make_shared<MemoryPool>();
+  }
   global_grad_scale_ = param.global_grad_scale();
   LOG_IF(INFO, Caffe::root_solver()) << "Network initialization done.";
 }
@@ -148,8 +154,9 @@ int Net<Dtype>::AppendBottom(const LayerParameter& layer, int bottom_id, Connect
   return id;
 }
 
-// An in-place layer's top is its bottom's blob, unless the layer's own fields ask for another type
-// than the blob has. Tops beyond those the layer names are anonymous and cannot be read.
+// An in-place layer's top is its bottom's blob, unless the layer cannot work in place or its own
+// fields ask for another type than the blob has. Tops beyond those the layer names are anonymous
+// and cannot be read.
 template <typename Dtype>
 void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerTypes& types,
                            Connections* connections) {
@@ -161,7 +168,7 @@ void Net<Dtype>::AppendTop(const LayerParameter& layer, int top_id, const LayerT
   const bool in_place = overwrites && WorksInPlace(layer, top_id, types, *blobs_[id]);
   LOG_IF(INFO, Caffe::root_solver())
       << layer.name() << " -> " << name << (in_place ? " (in-place)" : "")
-      << (overwrites && !in_place ? " (a tensor of its own: its type differs)" : "");
+      << (overwrites && !in_place ? " (a tensor of its own)" : "");
   if (!in_place) {
     Require(overwrites || anonymous || !connections->newest_id.count(name), "Top blob '", name,
             "' produced by multiple sources: rename it");
@@ -196,6 +203,8 @@ int Net<Dtype>::AddBlob(const string& name) {
 template <typename Dtype>
 bool Net<Dtype>::WorksInPlace(const LayerParameter& layer, int top_id, const LayerTypes& types,
                               const Blob<Dtype>& bottom) const {
+  const Operation* operation = OperationTable::Find(layer.type());
+  if (operation && !operation->in_place) return false;
   if (top_id != 0) return true;
   return (!layer.has_forward_type() || types.forward_type == bottom.data_type()) &&
          (!layer.has_backward_type() || types.backward_type == bottom.diff_type());

@@ -3,7 +3,10 @@
 #include <cstring>
 
 #include "caffe/allocator.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
+#include "caffe/operation.hpp"
 
 namespace caffe {
 namespace {
@@ -96,20 +99,28 @@ template <typename Dtype>
 void Net<Dtype>::set_share_activations(bool share) {
   Require(!share || phase_ == TEST,
           "share_activations is for the TEST phase: the backward pass reads the blobs again");
-  share_activations_ = share;
+  sharing_ = share ? Sharing::ALWAYS : Sharing::NEVER;
+  if (share && !pool_) pool_ = std::make_shared<MemoryPool>();
 }
 
-// What a layer without bottoms makes it may not make again in the next pass; inputs and outputs
-// are the caller's.
+// Sources, layers with a memory and those that we know nothing about.
+template <typename Dtype>
+bool IsRepeatable(const Layer<Dtype>& layer, const vector<int>& bottom_ids) {
+  const Operation* operation = OperationTable::Find(layer.layer_param().type());
+  return operation && !operation->source && !operation->stateful && !bottom_ids.empty();
+}
+
+// What a source makes it may not make again in the next pass; inputs and outputs are the caller's.
 template <typename Dtype>
 void Net<Dtype>::FindLastReaders() {
   vector<int> last(blobs_.size(), -1);
   vector<bool> kept(blobs_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
+    const bool repeatable = IsRepeatable(*layers_[i], bottom_id_vecs_[i]);
     for (const int id : bottom_id_vecs_[i]) last[id] = i;
     for (const int id : top_id_vecs_[i]) {
       last[id] = i;
-      if (bottom_id_vecs_[i].empty()) kept[id] = true;
+      if (!repeatable) kept[id] = true;
     }
   }
   for (const int id : net_output_blob_indices_) kept[id] = true;
@@ -120,6 +131,54 @@ void Net<Dtype>::FindLastReaders() {
     last_read_by_[last[id]].push_back(id);
     last_reader_[id] = last[id];
   }
+}
+
+// Not where a blob that stays was changed in place after others may have read it.
+template <typename Dtype>
+bool Net<Dtype>::MayRepeatLayers() const {
+  const auto is_output = [&](int id) {
+    return std::count(net_output_blob_indices_.begin(), net_output_blob_indices_.end(), id) > 0;
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    for (const int id : top_id_vecs_[i]) {
+      const bool in_place =
+          std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0;
+      const bool stays = last_reader_[id] == static_cast<int>(layers_.size());
+      if (in_place && stays && !is_output(id)) return false;
+    }
+  }
+  return true;
+}
+
+template <typename Dtype>
+void Net<Dtype>::StopSharing() const {
+  sharing_ = Sharing::NEVER;
+  const_cast<Net*>(this)->RestoreReleased();
+}
+
+// Somebody wants to see blobs that are gone: the layers that made them run again.
+template <typename Dtype>
+void Net<Dtype>::RestoreReleased() {
+  vector<bool> gone;
+  for (const shared_ptr<Blob<Dtype>>& blob : blobs_) {
+    gone.push_back(blob->data_tensor().released());
+  }
+  const kernels::FlushDenormals flush;
+  const int end = static_cast<int>(layers_.size()) - 1;
+  vector<bool> done(layers_.size(), false);
+  Dtype loss = 0;
+  for (int i = 0; i <= end; ++i) {
+    const vector<int>& tops = top_id_vecs_[i];
+    const bool needed = std::any_of(tops.begin(), tops.end(), [&](int id) { return gone[id]; });
+    if (needed && !done[i]) RunForward(i, end, &loss, &done);
+  }
+}
+
+template <typename Dtype>
+void Net<Dtype>::PrepareTop(int blob_id) {
+  Tensor& data = blobs_[blob_id]->data_tensor();
+  data.Revive();
+  if (last_reader_[blob_id] < static_cast<int>(layers_.size())) data.set_allocator(pool_);
 }
 
 // Several blobs may be one tensor (Split, Flatten): it goes with the last of them.

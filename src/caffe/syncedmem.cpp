@@ -28,7 +28,10 @@ void SyncedMemory::FreeCpu() noexcept {
 }
 
 void SyncedMemory::AllocateCpu() {
-  if (!cpu_data_) cpu_data_ = AllocateHost(size_, &cpu_owner_);
+  if (cpu_data_) return;
+  Allocator* owner = allocator_.get();
+  cpu_data_ = AllocateHost(size_, &owner);
+  cpu_owner_ = owner;
 }
 
 void SyncedMemory::AllocateGpu() {

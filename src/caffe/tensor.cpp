@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe/as_stored.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 
@@ -21,6 +22,8 @@ bool Layout::operator==(const Layout& other) const {
 }
 
 namespace {
+
+std::atomic<uint64_t> layout_changes{0};
 
 /// Copies between a plain matrix of `rows` channels by `columns` positions and a packed one in
 /// which the channels of a position lie together, `block` of them.
@@ -44,6 +47,7 @@ void CopyBlock(size_t rows, size_t columns, size_t block, Bits* plain, Bits* pac
 
 template <bool to_packed, typename Bits>
 void CopyLayout(const Layout& layout, Bits* plain, Bits* packed) {
+  ++layout_changes;
   // Channels-last is one block for all channels, cut here so that threads have something to share.
   const bool last = layout.kind == Layout::CHANNELS_LAST;
   const size_t stride = last ? layout.channels : layout.block;
@@ -93,8 +97,10 @@ void DispatchBits(size_t element_size, Function&& f) {
 
 }  // namespace
 
+uint64_t LayoutChanges() { return layout_changes; }
+
 Tensor::Tensor(size_t count, ElementType storage)
-    : count_(count), capacity_(count), storage_(storage) {}
+    : count_(count), capacity_(count), storage_(storage), replaced_type_(storage) {}
 
 Tensor::~Tensor() { DropSlots(); }
 
@@ -108,12 +114,14 @@ void Tensor::DropSlots() {
 
 void Tensor::Release(const std::string& why) {
   DropSlots();
+  restore_ = nullptr;
   released_ = why;
 }
 
 void Tensor::Resize(size_t count) {
   CHECK_LE(count, capacity_);
   if (count == count_) return;
+  Restore();
   // Only the newest slot keeps its contents: the others hold a converted copy of another extent.
   Slot* newest = Newest();
   if (newest && newest->layout.kind != Layout::PLAIN) newest = &UpToDate(newest->type, Layout());
@@ -146,7 +154,7 @@ Tensor::Slot& Tensor::FindOrAdd(ElementType type, const Layout& layout) {
   slot->type = type;
   slot->layout = layout;
   const size_t elements = layout.kind == Layout::PLAIN ? capacity_ : layout.extent(count_);
-  slot->memory.reset(new SyncedMemory(elements * SizeOf(type)));
+  slot->memory.reset(new SyncedMemory(elements * SizeOf(type), allocator_));
   slot->next = slots_.load();
   slots_.store(slot, std::memory_order_release);
   return *slot;
@@ -175,7 +183,7 @@ Layout Tensor::newest_layout(ElementType type) const {
 
 uint64_t Tensor::stamp() const {
   const Slot* newest = Newest();
-  return newest ? newest->memory->stamp() : 0;
+  return std::max<uint64_t>(newest ? newest->memory->stamp() : 0, replaced_stamp_);
 }
 
 bool Tensor::is_stale(ElementType type) const {
@@ -190,6 +198,7 @@ Tensor::Slot& Tensor::UpToDate(ElementType type, const Layout& layout) {
   if (slot && slot->memory->stamp() == newest->memory->stamp()) return *slot;
 
   std::lock_guard<std::mutex> lock(mutex_);
+  Restore();
   Slot& target = FindOrAdd(type, layout);
   Slot& source = *Newest();
   const uint64_t stamp = source.memory->stamp();
@@ -199,6 +208,32 @@ Tensor::Slot& Tensor::UpToDate(ElementType type, const Layout& layout) {
     target.memory->set_stamp(stamp);
   }
   return target;
+}
+
+bool Tensor::Replace(ElementType type, std::function<void(void*)> restore) {
+  const Slot* slot = Find(type, Layout());
+  const Slot* newest = Newest();
+  if (!slot || slot->memory->stamp() != newest->memory->stamp()) return false;
+  for (const Slot* other = slots_.load(); other; other = other->next) {
+    if (other->handed_out || other->memory->owned_bytes() == 0) return false;
+  }
+  replaced_type_ = type;
+  replaced_stamp_ = slot->memory->stamp();
+  DropSlots();
+  restore_ = std::move(restore);
+  return true;
+}
+
+// Complete before other threads see it: a slot that is alone counts as up to date.
+void Tensor::Restore() {
+  if (!restore_) return;
+  std::unique_ptr<Slot> slot(new Slot);
+  slot->type = replaced_type_;
+  slot->memory.reset(new SyncedMemory(capacity_ * SizeOf(replaced_type_), allocator_));
+  restore_(slot->memory->fill_cpu_data());
+  slot->memory->set_stamp(replaced_stamp_);
+  restore_ = nullptr;
+  slots_.store(slot.release(), std::memory_order_release);
 }
 
 // Types are converted between plain slots only: a change of both goes through a plain slot of the
@@ -244,6 +279,7 @@ SyncedMemory& Tensor::Write(ElementType type, const Layout& layout) {
 
 SyncedMemory& Tensor::Overwrite(ElementType type, const Layout& layout) {
   released_.clear();
+  restore_ = nullptr;
   Slot* slot = Find(type, layout);
   if (!slot) {
     std::lock_guard<std::mutex> lock(mutex_);

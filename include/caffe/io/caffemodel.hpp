@@ -31,6 +31,7 @@ class Payload {
   /// Number of elements.
   size_t count() const { return count_; }
   bool empty() const { return count_ == 0; }
+  const std::vector<Run>& runs() const { return runs_; }
 
   /// Appends a run; one that continues the last makes it longer.
   void Append(const Run& run);

@@ -1,12 +1,20 @@
 #ifndef CAFFE_ACTIVATION_LAYER_HPP_
 #define CAFFE_ACTIVATION_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/kernels/activation.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 
 namespace caffe {
+
+namespace onednn {
+class Activation;
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// What layers that apply a kernels::Activation have in common: a subclass sets `function_` in
 /// LayerSetUp. May be in place: in the TRAIN phase the input is then kept where its gradient needs
@@ -28,6 +36,12 @@ class ActivationLayer : public NeuronLayer<Dtype> {
   const Blob<Dtype>& GradientArgument(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const;
 
   Blob<Dtype> kept_;  // x where y has overwritten it, in the forward type
+  /// Null where the library's own kernels compute.
+  onednn::Activation* OneDnn(const Blob<Dtype>& bottom);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Activation>> onednn_;
+  onednn::Activation* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
 };
 
 }  // namespace caffe

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/layer.hpp"
 
@@ -83,6 +84,7 @@ class BaseConvolutionLayer : public Layer<Dtype> {
     return vector<int>(bottom_shape_->begin() + channel_axis_ + 1, bottom_shape_->end());
   }
 
+  const Engine engine_ = ReadEngine(this->layer_param_);
   /// The product's sizes, seen from the side of Convolution.
   kernels::ConvolutionShape shape_;
 };

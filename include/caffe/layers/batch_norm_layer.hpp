@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/layers/channel_normalization.hpp"
 
@@ -11,6 +12,9 @@ namespace caffe {
 
 template <typename Dtype>
 class AbsorbedLayers;
+
+template <typename Dtype>
+class ScaleLayer;
 
 /// Batch normalisation (Ioffe and Szegedy 2015): y = (x - mean) / sqrt(variance + eps) per channel
 /// (axis 1). Mean and variance are those of the batch, or, with use_global_stats (in the TEST phase
@@ -48,7 +52,22 @@ class BatchNormLayer : public Layer<Dtype> {
   void UpdateGlobalStatistics(const vector<double>& mean, const vector<double>& variance);
 
   ChannelNormalization<Dtype> normalization_;
+  Blob<Dtype>* FusedScale() const;
+  Blob<Dtype>* FusedBias() const;
+
   std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
+  ScaleLayer<Dtype>* scale_ = nullptr;  // absorbed in the TRAIN phase; the net's
+
+  // Engines ONEDNN and REFERENCE (batch_norm_engines.cpp). False: neither computes.
+  struct Engines;
+  bool ForwardByEngine(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+  bool BackwardByEngine(const Blob<Dtype>& top, const vector<bool>& propagate_down,
+                        Blob<Dtype>* bottom);
+  void ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+  bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<Engines> engines_;
 };
 
 }  // namespace caffe

@@ -32,6 +32,9 @@ class ChannelNormalization {
                const vector<double>& variance, double eps, const Blob<Dtype>* scale,
                const Blob<Dtype>* shift, bool keep, Blob<Dtype>* top);
 
+  /// (x - mean) / std of the latest Forward with `keep`.
+  const Blob<Dtype>& normalized() const { return normalized_; }
+
   /// What Backward takes for 1 / std when it is not that of the latest Forward.
   void SetVariance(const vector<double>& variance, double eps);
 

@@ -1,11 +1,19 @@
 #ifndef CAFFE_CONCAT_LAYER_HPP_
 #define CAFFE_CONCAT_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace onednn {
+class Concat;
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// The bottoms behind one another along `axis` (1 by default; concat_dim is its old name). Their
 /// other extents agree.
@@ -28,6 +36,15 @@ class ConcatLayer : public Layer<Dtype> {
  private:
   template <typename T>
   bool ConcatBlocked(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) const;
+  /// True if blocks of so many channels may be copied as they are.
+  bool BlocksFit(int block, const vector<Blob<Dtype>*>& bottom) const;
+  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top);
+  template <typename D>
+  bool BackwardBlocked(const Blob<Dtype>& top, const vector<bool>& propagate_down,
+                       const vector<Blob<Dtype>*>& bottom) const;
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Concat>> onednn_;
 };
 
 }  // namespace caffe

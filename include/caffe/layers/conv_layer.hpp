@@ -37,6 +37,11 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom);
+  struct Primitive;
+  int ImagesAtATime() const;
+  void PackWeights(const Pointwise& pointwise, Primitive* own);
+  void ForwardWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
+                      const Primitive& own);
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
 

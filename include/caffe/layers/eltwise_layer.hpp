@@ -1,11 +1,19 @@
 #ifndef CAFFE_ELTWISE_LAYER_HPP_
 #define CAFFE_ELTWISE_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace onednn {
+class Elementwise;
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// y = the product (PROD), the sum with coefficients (SUM) or the maximum (MAX) of two or more
 /// bottoms of one shape, element by element.
@@ -30,6 +38,10 @@ class EltwiseLayer : public Layer<Dtype> {
  private:
   template <typename T, typename D>
   void BackwardProduct(const Blob<Dtype>& top, const vector<Blob<Dtype>*>& bottom, size_t i);
+  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Elementwise>> onednn_;
 };
 
 }  // namespace caffe

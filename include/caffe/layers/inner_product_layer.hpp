@@ -1,11 +1,16 @@
 #ifndef CAFFE_INNER_PRODUCT_LAYER_HPP_
 #define CAFFE_INNER_PRODUCT_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+template <typename Dtype>
+class LinearMapRunner;
 
 /// y = x W^T + b, a fully connected layer.
 ///
@@ -31,6 +36,15 @@ class InnerProductLayer : public Layer<Dtype> {
   int N_ = 0;  // outputs
   bool bias_term_ = true;
   bool transpose_ = false;
+
+ private:
+  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  void ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+  void BackwardReference(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<LinearMapRunner<Dtype>> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

@@ -4,13 +4,16 @@
 #include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
 
 namespace onednn {
 class Lrn;
-}
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// Local response normalisation (Krizhevsky, Sutskever and Hinton 2012): y = x / s^beta, where s is
 /// k + alpha / n * the sum of squares over n = local_size channels around the element
@@ -36,11 +39,12 @@ class LRNLayer : public Layer<Dtype> {
   int num_ = 0, channels_ = 0, height_ = 0, width_ = 0;
 
  private:
-  struct OneDnnState;
   /// Null where the library's own kernels compute.
   onednn::Lrn* OneDnn(const Blob<Dtype>& bottom);
 
-  std::shared_ptr<OneDnnState> onednn_;
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Lrn>> onednn_;
+  onednn::Lrn* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
 };
 
 }  // namespace caffe

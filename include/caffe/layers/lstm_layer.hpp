@@ -1,9 +1,11 @@
 #ifndef CAFFE_LSTM_LAYER_HPP_
 #define CAFFE_LSTM_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
-#include "caffe/layers/recurrent_layer.hpp"
+#include "caffe/engine.hpp"
+#include "caffe/layers/direct_recurrent_layer.hpp"
 
 namespace caffe {
 
@@ -16,10 +18,13 @@ namespace caffe {
 ///
 /// Output: h. Parameters: W_xc (4 D, inputs), b_c (4 D), W_xc_static if there is a static input,
 /// W_hc (4 D, D), with the gates' rows in the order i, f, o, g. Exposed states: h, c.
+///
+/// Engine ONEDNN computes the TEST phase in FLOAT where no sequence begins behind the first step
+/// and there is no static input.
 template <typename Dtype>
-class LSTMLayer : public RecurrentLayer<Dtype> {
+class LSTMLayer : public DirectRecurrentLayer<Dtype> {
  public:
-  explicit LSTMLayer(const LayerParameter& param) : RecurrentLayer<Dtype>(param) {}
+  explicit LSTMLayer(const LayerParameter& param) : DirectRecurrentLayer<Dtype>(param) {}
   const char* type() const override { return "LSTM"; }
 
  protected:
@@ -27,6 +32,17 @@ class LSTMLayer : public RecurrentLayer<Dtype> {
   int gates() const override { return 4; }
   void Step(int t, const Dtype* cont) override;
   void StepGradient(int t, const Dtype* cont) override;
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+
+ private:
+  struct OneDnn;
+  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<OneDnn> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 /// One step of an LSTM. Bottoms: c_(t-1) (1, N, D), what goes into the gates (1, N, 4 D), cont

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "caffe/layers/loss_layer.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/multibox.hpp"
 
 namespace caffe {
 
@@ -48,8 +48,7 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   /// A location that is compared with a true box.
   struct Positive {
     int prior, loc_class, label;
-    float target[4];
-    float scale[4];  // 1, 1 / variance, or 0 for a number that does not count
+    LocationTarget to;
   };
   /// A row of scores that is compared with a label; -1: none of them.
   struct Scored {
@@ -71,20 +70,19 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   bool mining() const { return param().mining_type() != MultiBoxLossParameter_MiningType_NONE; }
   const MultiBoxLossParameter& param() const { return this->layer_param_.multibox_loss_param(); }
   BoxCode code() const { return {param().code_type(), param().encode_variance_in_target()}; }
-  int LabelOf(const TrueBox& truth) const;
   bool Counts(int bottom) const;
   Dtype Normalizer() const;
 
   Item ItemOf(const vector<Blob<Dtype>*>& bottom, int i) const;
   const Dtype* LocationOf(const Item& item, int prior, int loc_class) const;
   Box Decoded(const Item& item, int prior, int loc_class) const;
-  vector<Matches> MatchClasses(const Item& item) const;
+  PredictedBox PredictionsOf(const Item& item) const;
   Assignment Assign(const Item& item) const;
   Positive MakePositive(const Item& item, int prior, int loc_class, const TrueBox& truth) const;
   vector<bool> Mine(const Item& item, const Matches& matches,
                     const vector<Positive>& positives) const;
-  double LocationLoss(const Item& item, const Positive& positive) const;
-  double ConfidenceLoss(const Item& item, int prior, int label) const;
+  double LocationLossOf(const Item& item, const Positive& positive) const;
+  double ConfidenceLossOf(const Item& item, int prior, int label) const;
   void LocationGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
   void ConfidenceGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
 

@@ -1,12 +1,20 @@
 #ifndef CAFFE_POOLING_LAYER_HPP_
 #define CAFFE_POOLING_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace onednn {
+class Pooling;
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// One value for each window: the largest (MAX), the mean (AVE; padding counts), or one drawn with
 /// a probability proportional to itself (STOCHASTIC, for values that are not negative; in the TEST
@@ -42,6 +50,7 @@ class PoolingLayer : public Layer<Dtype> {
   kernels::PoolingShape BlockedShape(const Layout& layout) const;
   bool ForwardBlocked(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
   void BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom);
+  void BackwardReference(const Blob<Dtype>& top, Blob<Dtype>* bottom);
   void FindMask(const Blob<Dtype>& bottom);
   void ForgetMask();
 
@@ -52,6 +61,16 @@ class PoolingLayer : public Layer<Dtype> {
   vector<int> mask_;
   bool has_mask_ = false;
   Layout pooled_layout_;  // of the top, as the latest forward pass wrote it
+  /// Null where the library's own kernels compute.
+  onednn::Pooling* OneDnn(const Blob<Dtype>& bottom, size_t tops);
+  bool is_reference(size_t tops) const {
+    return engine_ == Engine::REFERENCE && tops == 1 &&
+           method() != PoolingParameter_PoolMethod_STOCHASTIC;
+  }
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Pooling>> onednn_;
+  onednn::Pooling* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
 };
 
 }  // namespace caffe

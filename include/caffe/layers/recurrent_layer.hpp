@@ -5,24 +5,20 @@
 #include <vector>
 
 #include "caffe/layer.hpp"
+#include "caffe/net.hpp"
 
 namespace caffe {
 
-/// What RNN and LSTM have in common: N sequences of T inputs go through T steps that share their
-/// weights and hand a state (h; c of an LSTM) on.
+/// A layer whose steps in time are a net: a subclass says what the net for T steps is, and this
+/// class runs it, hands the state from batch to batch and takes the net's parameters as its own.
+/// (RNN and LSTM compute their steps directly: direct_recurrent_layer.hpp.)
 ///
-/// Bottoms: the inputs (T, N, ...); cont (T, N), 0 where a sequence begins and 1 where the one of
-/// the step before goes on; if given, a static input (N, ...) that every step sees; with
-/// recurrent_param.expose_hidden the state before the first step, (1, N, D) each. Tops: the outputs
-/// (T, N, D), D being num_output; with expose_hidden the state after the last step. Without it
-/// the state is kept: a sequence may go on in the next batch (its gradient does not; Reset begins
-/// anew, as does another N).
-///
-/// Parameters, in Caffe's order: W_x (G, inputs), b (G), W_x_static (G, static inputs) if there is
-/// a static input, W_h (G, D), then the subclass's; G is D times the number of gates.
-///
-/// Caffe unrolls a net inside the layer; here each step is computed directly, in Dtype, with one
-/// matrix product for the inputs of all steps. Subclasses say what a step is.
+/// Bottoms: the inputs (T, N, ...), which are the net's blob "x"; cont (T, N), its blob "cont", 0
+/// where a sequence begins and 1 where the one of the step before goes on; if given, a static input
+/// (N, ...), its "x_static"; with recurrent_param.expose_hidden the state before the first step, a
+/// bottom for each RecurrentInputBlobNames. Tops: OutputBlobNames; with expose_hidden the state
+/// after the last step, RecurrentOutputBlobNames. Without it the state goes on in the next batch;
+/// its gradient does not. The parameters are those of the net, in its order, each once.
 template <typename Dtype>
 class RecurrentLayer : public Layer<Dtype> {
  public:
@@ -34,72 +30,43 @@ class RecurrentLayer : public Layer<Dtype> {
   std::string SaveState() override;
   void RestoreState(const std::string& state) override;
 
-  int MinBottomBlobs() const override { return 2 + ExposedStates(); }
-  int MaxBottomBlobs() const override { return 3 + ExposedStates(); }
-  int ExactNumTopBlobs() const override { return 1 + ExposedStates(); }
+  const char* type() const override { return "Recurrent"; }
+  int MinBottomBlobs() const override;
+  int MaxBottomBlobs() const override { return MinBottomBlobs() + 1; }
+  int ExactNumTopBlobs() const override;
   bool AllowForceBackward(const int bottom_index) const override { return bottom_index != 1; }
 
  protected:
+  /// Adds the net's layers for T_ steps behind its Input layer. Layers that share a parameter give
+  /// it the same name.
+  virtual void FillUnrolledNet(NetParameter* net_param) const = 0;
+  /// Blobs before the first step (made by Input layers of FillUnrolledNet's), and their shapes.
+  virtual void RecurrentInputBlobNames(vector<string>* names) const = 0;
+  virtual void RecurrentInputShapes(vector<BlobShape>* shapes) const = 0;
+  /// Blobs after the last step, in the same order.
+  virtual void RecurrentOutputBlobNames(vector<string>* names) const = 0;
+  virtual void OutputBlobNames(vector<string>* names) const = 0;
+
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 
-  virtual int states() const = 0;  ///< h alone: 1; h and c: 2
-  virtual int gates() const = 0;
-  /// num_output, fillers, expose_hidden.
-  virtual RecurrentParameter Parameters() const { return this->layer_param_.recurrent_param(); }
-  virtual std::vector<Shape> TopShapes(const std::vector<Shape>& bottoms) const;
-  /// Sets T_ and N_.
-  virtual void SetLengths(const Shape& input);
-  /// (T, N) values.
-  virtual const Dtype* Continuation(const vector<Blob<Dtype>*>& bottom) {
-    return bottom[1]->cpu_data();
-  }
-  /// False: the first step's state is zero.
-  virtual bool KeepsState(const vector<Blob<Dtype>*>&) const { return true; }
-  virtual void MakeParameters(int inputs, int static_inputs);
-  /// Step `t`: from its gates' inputs and state(., t) to state(., t + 1).
-  virtual void Step(int t, const Dtype* cont) = 0;
-  /// The gradients of the gates' inputs and of state(1, t) from those of state(., t + 1).
-  virtual void StepGradient(int t, const Dtype* cont) = 0;
-  /// The outputs, (T, N, D): h of all steps unless a layer makes something of them.
-  virtual const Dtype* Outputs() { return state(0, 1); }
-  /// dh (T, N, D): from the outputs' gradients to those of h; adds those of own parameters.
-  virtual void OutputGradient(Dtype* /*dh*/) {}
-
-  /// Blob (rows, columns) at blobs_[index], made and filled.
-  void AddWeights(const FillerParameter& filler, const vector<int>& shape);
-  /// Row `t` of state number `which`, (N, D); t = 0 is the state before the first step.
-  Dtype* state(int which, int t) { return state_[which].mutable_cpu_data() + RowOffset(t); }
-  Dtype* state_diff(int which, int t) { return state_[which].mutable_cpu_diff() + RowOffset(t); }
-  Dtype* gate(int t) { return gates_.mutable_cpu_data() + RowOffset(t) * gates(); }
-  Dtype* gate_diff(int t) { return gates_.mutable_cpu_diff() + RowOffset(t) * gates(); }
-
+  shared_ptr<Net<Dtype>> unrolled_net_;
   int N_ = 0;  ///< sequences
   int T_ = 0;  ///< steps
-  int D_ = 0;  ///< num_output
   bool static_input_ = false;
+  int last_layer_index_ = 0;  ///< in the net, before the losses that make it run backward
   bool expose_hidden_ = false;
-  /// Which of blobs_ is what.
-  int input_weights_ = 0, bias_ = 1, static_weights_ = 2, hidden_weights_ = 2;
+  vector<Blob<Dtype>*> recur_input_blobs_, recur_output_blobs_, output_blobs_;
+  Blob<Dtype>* x_input_blob_ = nullptr;
+  Blob<Dtype>* x_static_input_blob_ = nullptr;
+  Blob<Dtype>* cont_input_blob_ = nullptr;
 
  private:
-  size_t RowOffset(int t) const { return size_t(t) * N_ * D_; }
-  int ExposedStates() const { return Parameters().expose_hidden() ? states() : 0; }
+  NetParameter UnrolledNet(const vector<Blob<Dtype>*>& bottom) const;
+  vector<Blob<Dtype>*> BlobsCalled(const vector<string>& names) const;
   int FirstStateBottom() const { return 2 + static_input_; }
-  template <typename T>
-  void AddInputs(const vector<Blob<Dtype>*>& bottom);
-  void WriteDebugInfo(const Dtype* outputs) const;
-
-  Blob<Dtype> state_[2];  // (T + 1, N, D)
-  Blob<Dtype> kept_[2];   // (N, D): the state after the latest batch
-  Blob<Dtype> gates_;     // (T, N, G)
-  Blob<Dtype> conted_;    // (T, N, D): cont times h of the step before
 };
-
-/// The tops of a RecurrentLayer with that many states.
-std::vector<Shape> RecurrentShapes(const RecurrentParameter& param, int states,
-                                   const std::vector<Shape>& bottoms);
 
 }  // namespace caffe
 

@@ -1,11 +1,19 @@
 #ifndef CAFFE_RELU_LAYER_HPP_
 #define CAFFE_RELU_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 
 namespace caffe {
+
+namespace onednn {
+class Activation;
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// y = max(x, 0) + negative_slope * min(x, 0). May be in place.
 template <typename Dtype>
@@ -19,6 +27,14 @@ class ReLULayer : public NeuronLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+
+ private:
+  /// Null where the library's own kernels compute.
+  onednn::Activation* OneDnn(const Blob<Dtype>& bottom);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Activation>> onednn_;
+  onednn::Activation* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
 };
 
 }  // namespace caffe

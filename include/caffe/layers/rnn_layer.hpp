@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "caffe/layers/recurrent_layer.hpp"
+#include "caffe/layers/direct_recurrent_layer.hpp"
 
 namespace caffe {
 
@@ -13,9 +13,9 @@ namespace caffe {
 ///
 /// Parameters: W_xh, b_h, W_xh_static if there is a static input, W_hh, W_ho, b_o.
 template <typename Dtype>
-class RNNLayer : public RecurrentLayer<Dtype> {
+class RNNLayer : public DirectRecurrentLayer<Dtype> {
  public:
-  explicit RNNLayer(const LayerParameter& param) : RecurrentLayer<Dtype>(param) {}
+  explicit RNNLayer(const LayerParameter& param) : DirectRecurrentLayer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "RNN"; }
 

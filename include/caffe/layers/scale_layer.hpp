@@ -23,6 +23,16 @@ class ScaleLayer : public Layer<Dtype> {
   int MaxBottomBlobs() const override { return 2; }
   int ExactNumTopBlobs() const override { return 1; }
 
+  /// True if the scale is a parameter with a number for each channel (axis 1).
+  bool ScalesChannels() const;
+  /// Null without bias.
+  Blob<Dtype>* bias() const {
+    return bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_].get();
+  }
+  /// In place and in the TRAIN phase: what Backward takes for the input of a Forward that another
+  /// layer did. Shared, not copied.
+  void SetInput(const Blob<Dtype>& x);
+
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
@@ -35,6 +45,7 @@ class ScaleLayer : public Layer<Dtype> {
   int bias_param_id_ = -1;  ///< the bias among the parameters, -1 if there is none
 
  private:
+  bool own_scale() const { return this->blobs_.size() == (bias_param_id_ < 0 ? 1u : 2u); }
   Layout BlockedLayout(const vector<Blob<Dtype>*>& bottom, const Tensor& tensor) const;
   bool ForwardBlocked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool BackwardBlocked(const vector<Blob<Dtype>*>& top, bool propagate_down,

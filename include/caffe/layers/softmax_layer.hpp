@@ -1,11 +1,19 @@
 #ifndef CAFFE_SOFTMAX_LAYER_HPP_
 #define CAFFE_SOFTMAX_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
+#include "caffe/engine.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
+
+namespace onednn {
+class Softmax;
+template <typename>
+class ForShape;
+}  // namespace onednn
 
 /// y = exp(x) / sum of exp(x) over `axis` (1 by default). May be in place.
 template <typename Dtype>
@@ -25,6 +33,14 @@ class SoftmaxLayer : public Layer<Dtype> {
   int outer_num_ = 0;
   int inner_num_ = 0;
   int softmax_axis_ = 1;
+
+ private:
+  /// Null where the library's own kernels compute.
+  onednn::Softmax* OneDnn(const Blob<Dtype>& bottom);
+
+  const Engine engine_ = ReadEngine(this->layer_param_);
+  std::shared_ptr<onednn::ForShape<onednn::Softmax>> onednn_;
+  onednn::Softmax* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
 };
 
 }  // namespace caffe

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/blob.hpp"
 #include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/box.hpp"
@@ -93,6 +94,54 @@ void MatchBBox(const vector<NormalizedBBox>& gt, const vector<NormalizedBBox>& p
                const int label, const MatchType match_type, const float overlap_threshold,
                const bool ignore_cross_boundary_bbox, vector<int>* match_indices,
                vector<float>* match_overlaps);
+
+// How MultiBoxLoss compares predictions with true boxes, in steps and with the SSD fork's
+// signatures. Keys of the maps are labels, -1 with share_location; the layer's own way is
+// caffe/util/multibox.hpp.
+
+/// For each item and label, the index of the true box that each prior is matched to (-1: none, -2:
+/// over the border), and its largest overlap. An item without true boxes gets empty maps.
+void FindMatches(const vector<LabelBBox>& all_loc_preds,
+                 const std::map<int, vector<NormalizedBBox>>& all_gt_bboxes,
+                 const vector<NormalizedBBox>& prior_bboxes,
+                 const vector<vector<float>>& prior_variances,
+                 const MultiBoxLossParameter& multibox_loss_param,
+                 vector<std::map<int, vector<float>>>* all_match_overlaps,
+                 vector<std::map<int, vector<int>>>* all_match_indices);
+/// How many priors of the first `num` items are matched.
+int CountNumMatches(const vector<std::map<int, vector<int>>>& all_match_indices, const int num);
+/// Chooses negatives (mining_type) by their losses; with HARD_EXAMPLE it takes back matches that
+/// are not chosen. Gives the negative priors of each item and the numbers of matches and negatives
+/// left. `conf_blob`: scores (num, priors * num_classes).
+template <typename Dtype>
+void MineHardExamples(const Blob<Dtype>& conf_blob, const vector<LabelBBox>& all_loc_preds,
+                      const std::map<int, vector<NormalizedBBox>>& all_gt_bboxes,
+                      const vector<NormalizedBBox>& prior_bboxes,
+                      const vector<vector<float>>& prior_variances,
+                      const vector<std::map<int, vector<float>>>& all_match_overlaps,
+                      const MultiBoxLossParameter& multibox_loss_param, int* num_matches,
+                      int* num_negs, vector<std::map<int, vector<int>>>* all_match_indices,
+                      vector<vector<int>>* all_neg_indices);
+/// Writes four numbers for each match, in the order of items, labels, priors: the predicted
+/// location and what it is compared with. What does not count (bp_inside) is the same in both.
+template <typename Dtype>
+void EncodeLocPrediction(const vector<LabelBBox>& all_loc_preds,
+                         const std::map<int, vector<NormalizedBBox>>& all_gt_bboxes,
+                         const vector<std::map<int, vector<int>>>& all_match_indices,
+                         const vector<NormalizedBBox>& prior_bboxes,
+                         const vector<vector<float>>& prior_variances,
+                         const MultiBoxLossParameter& multibox_loss_param, Dtype* loc_pred_data,
+                         Dtype* loc_gt_data);
+/// Writes labels, as numbers for SOFTMAX, as a 1 among num_classes for LOGISTIC; with mining those
+/// of the matches and negatives of each item, and their scores to conf_pred_data; else those of all
+/// priors, the scores being conf_data themselves. What is not matched keeps what conf_gt_data has.
+template <typename Dtype>
+void EncodeConfPrediction(const Dtype* conf_data, const int num, const int num_priors,
+                          const MultiBoxLossParameter& multibox_loss_param,
+                          const vector<std::map<int, vector<int>>>& all_match_indices,
+                          const vector<vector<int>>& all_neg_indices,
+                          const std::map<int, vector<NormalizedBBox>>& all_gt_bboxes,
+                          Dtype* conf_pred_data, Dtype* conf_gt_data);
 
 /// True boxes of a label blob, by item.
 template <typename Dtype>

@@ -32,13 +32,13 @@ bool Compose(const Pointwise& next, int channels, Pointwise* total) {
 }  // namespace
 
 template <typename Dtype>
-int AbsorbedLayers<Dtype>::Take(const vector<Layer<Dtype>*>& followers, int channels,
-                                const Pointwise& first) {
+int AbsorbedLayers<Dtype>::Take(const vector<Layer<Dtype>*>& followers, ElementType type,
+                                int channels, const Pointwise& first) {
   layers_.clear();
   Pointwise total = first;
   for (Layer<Dtype>* follower : followers) {
     Pointwise next;
-    if (follower->forward_type() != ElementType::FLOAT || !follower->DescribePointwise(&next) ||
+    if (follower->forward_type() != type || !follower->DescribePointwise(&next) ||
         !Compose(next, channels, &total)) {
       break;
     }

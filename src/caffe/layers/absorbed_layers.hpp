@@ -12,8 +12,9 @@ namespace caffe {
 template <typename Dtype>
 class AbsorbedLayers {
  public:
-  /// Takes as many of the first followers as one Pointwise of `channels` channels can describe.
-  int Take(const vector<Layer<Dtype>*>& followers, int channels,
+  /// Takes as many of the first followers as work in `type` and one Pointwise of `channels`
+  /// channels can describe.
+  int Take(const vector<Layer<Dtype>*>& followers, ElementType type, int channels,
            const Pointwise& first = Pointwise());
 
   bool empty() const { return layers_.empty(); }

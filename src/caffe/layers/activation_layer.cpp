@@ -1,10 +1,28 @@
 #include "caffe/layers/activation_layer.hpp"
 
+#include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
 
 namespace caffe {
 
 using Argument = kernels::Activation::Argument;
+
+namespace {
+
+/// Measured by benchmarks/engines.
+bool OneDnnIsFaster(const kernels::Activation&) { return false; }
+
+}  // namespace
+
+template <typename Dtype>
+onednn::Activation* ActivationLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(function_))) return nullptr;
+  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Activation>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Activation::Make(function_, bottom.count(), layout, this->phase_ == TRAIN);
+  });
+}
 
 template <typename Dtype>
 void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
@@ -12,20 +30,26 @@ void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   const bool keep = bottom[0] == top[0] && this->phase_ == TRAIN &&
                     function_.GradientArgument() == Argument::INPUT;
   const size_t count = bottom[0]->count();
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    if (this->phase_ == TEST) {
-      const Layout layout = UnpaddedLayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
-      const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-      kernels::Activate(function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
-      return;
-    }
-    const T* x = bottom[0]->template cpu_data_as<T>();
+  active_ = OneDnn(*bottom[0]);
+  if (active_) {
+    const Layout& layout = onednn_->layout();
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), layout);
     if (keep) {
       kept_.ReshapeLike(*bottom[0]);
-      std::copy_n(x, count, kept_.template overwrite_cpu_data_as<T>());
+      std::copy_n(x, layout.extent(count), OverwriteAs<float>(kept_.data_tensor(), layout));
     }
-    kernels::Activate(function_, count, x, top[0]->template overwrite_cpu_data_as<T>());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), layout));
+    return;
+  }
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const Layout layout = UnpaddedLayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+    const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
+    if (keep) {
+      kept_.ReshapeLike(*bottom[0]);
+      std::copy_n(x, count, OverwriteAs<T>(kept_.data_tensor(), layout));
+    }
+    kernels::Activate(function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
@@ -45,12 +69,21 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                           const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
   const Blob<Dtype>& argument = GradientArgument(*bottom[0], *top[0]);
+  if (active_ && this->phase_ == TRAIN) {
+    const Layout& layout = onednn_->layout();
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
+    active_->Backward(ReadAs<float>(argument.data_tensor(), layout), dy,
+                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
+    return;
+  }
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const D* dy = top[0]->template cpu_diff_as<D>();
-    kernels::ActivateGradient(function_, bottom[0]->count(), argument.template cpu_data_as<T>(), dy,
-                              bottom[0]->template overwrite_cpu_diff_as<D>());
+    const Layout layout = UnpaddedLayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
+    const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
+    kernels::ActivateGradient(function_, bottom[0]->count(),
+                              ReadAs<T>(argument.data_tensor(), layout), dy,
+                              OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
   });
 }
 

@@ -166,13 +166,14 @@ void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 bool BaseConvolutionLayer<Dtype>::reference_engine() const {
-  return this->layer_param_.convolution_param().engine() == ConvolutionParameter_Engine_REFERENCE;
+  return engine_ == Engine::REFERENCE;
 }
 
 template <typename Dtype>
 bool BaseConvolutionLayer<Dtype>::UsesOneDnn() const {
-  return onednn::Enabled() && std::is_same<Dtype, float>::value &&
-         this->forward_type() == ElementType::FLOAT && !reference_engine();
+  const bool fits = this->forward_type() == ElementType::FLOAT ||
+                    (this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST);
+  return onednn::Enabled() && std::is_same<Dtype, float>::value && fits && !reference_engine();
 }
 
 template <typename Dtype>

@@ -5,6 +5,7 @@
 #include "absorbed_layers.hpp"
 #include "caffe/filler.hpp"
 #include "caffe/layers/neuron_layer.hpp"
+#include "caffe/layers/scale_layer.hpp"
 
 namespace caffe {
 namespace {
@@ -107,7 +108,7 @@ void BatchNormLayer<Dtype>::UpdateGlobalStatistics(const vector<double>& mean,
 
 template <typename Dtype>
 bool BatchNormLayer<Dtype>::DescribePointwise(Pointwise* description) {
-  if (!use_global_stats_ || this->phase_ != TEST) return false;
+  if (!use_global_stats_ || this->phase_ != TEST || engine_ == Engine::REFERENCE) return false;
   vector<double> mean(channels_), variance(channels_);
   GlobalStatistics(&mean, &variance);
   description->scale.resize(channels_);
@@ -127,22 +128,44 @@ bool BatchNormLayer<Dtype>::DescribePointwise(Pointwise* description) {
 
 template <typename Dtype>
 int BatchNormLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
+  if (this->phase_ == TRAIN) {
+    if (engine_ != Engine::DEFAULT) return 0;
+    auto* scale = dynamic_cast<ScaleLayer<Dtype>*>(followers[0]);
+    const bool able = scale && !scale_bias_ && scale->ScalesChannels() &&
+                      scale->blobs()[0]->count() == channels_ && scale->types() == this->types();
+    if (able) scale_ = scale;
+    return able;
+  }
   Pointwise own;
   if (this->forward_type() != ElementType::FLOAT || !DescribePointwise(&own)) return 0;
   absorbed_.reset(new AbsorbedLayers<Dtype>);
-  return absorbed_->Take(followers, channels_, own);
+  return absorbed_->Take(followers, this->forward_type(), channels_, own);
+}
+
+// The scale behind the normalisation: NVCaffe's own, or that of the layer absorbed.
+template <typename Dtype>
+Blob<Dtype>* BatchNormLayer<Dtype>::FusedScale() const {
+  if (scale_bias_) return this->blobs_[3].get();
+  return this->fused_ ? scale_->blobs()[0].get() : nullptr;
+}
+
+template <typename Dtype>
+Blob<Dtype>* BatchNormLayer<Dtype>::FusedBias() const {
+  if (scale_bias_) return this->blobs_[4].get();
+  return this->fused_ ? scale_->bias() : nullptr;
 }
 
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
+  if (ForwardByEngine(*bottom[0], top[0])) return;
   Pointwise pointwise;
   if (this->forward_type() == ElementType::FLOAT && bottom[0]->num_axes() > 1 &&
       DescribePointwise(&pointwise)) {
     if (this->fused_) pointwise = absorbed_->Describe(channels_, pointwise);
     return ApplyAsStored(pointwise, *bottom[0], top[0]);
   }
-  CHECK(!this->fused_);
+  CHECK(!this->fused_ || scale_);
   vector<double> mean(channels_), variance(channels_);
   if (use_global_stats_) {
     GlobalStatistics(&mean, &variance);
@@ -150,16 +173,16 @@ void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     normalization_.Moments(this->forward_type(), *bottom[0], &mean, &variance);
     UpdateGlobalStatistics(mean, variance);
   }
-  normalization_.Forward(this->forward_type(), *bottom[0], mean, variance, eps_,
-                         scale_bias_ ? this->blobs_[3].get() : nullptr,
-                         scale_bias_ ? this->blobs_[4].get() : nullptr, this->phase_ == TRAIN,
-                         top[0]);
+  normalization_.Forward(this->forward_type(), *bottom[0], mean, variance, eps_, FusedScale(),
+                         FusedBias(), this->phase_ == TRAIN, top[0]);
+  if (this->fused_) scale_->SetInput(normalization_.normalized());
 }
 
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
                                          const vector<Blob<Dtype>*>& bottom) {
+  if (BackwardByEngine(*top[0], propagate_down, bottom[0])) return;
   if (use_global_stats_) {
     vector<double> mean(channels_), variance(channels_);
     GlobalStatistics(&mean, &variance);
@@ -169,11 +192,13 @@ void BatchNormLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   if (propagate_down[0]) gradients.bottom = bottom[0];
   // In the TEST phase the input is not kept, and nobody learns: parameters' gradients are left
   // alone.
-  const bool learns = scale_bias_ && this->phase_ == TRAIN;
-  if (learns && this->param_propagate_down_[3]) gradients.scale = this->blobs_[3].get();
-  if (learns && this->param_propagate_down_[4]) gradients.shift = this->blobs_[4].get();
-  normalization_.Backward(this->types(), *top[0], !use_global_stats_,
-                          scale_bias_ ? this->blobs_[3].get() : nullptr, gradients);
+  if (this->phase_ == TRAIN) {
+    Layer<Dtype>* owner = this->fused_ ? static_cast<Layer<Dtype>*>(scale_) : this;
+    const int first = this->fused_ ? 0 : 3;
+    if (FusedScale() && owner->param_propagate_down(first)) gradients.scale = FusedScale();
+    if (FusedBias() && owner->param_propagate_down(first + 1)) gradients.shift = FusedBias();
+  }
+  normalization_.Backward(this->types(), *top[0], !use_global_stats_, FusedScale(), gradients);
 }
 
 INSTANTIATE_CLASS(BatchNormLayer);

@@ -21,7 +21,8 @@ const bool registered = OperationTable::Add(Operation("BatchReindex")
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
-                                                .FloatBottoms({1}));
+                                                .FloatBottoms({1})
+                                                .Homogeneous());
 
 }  // namespace
 

@@ -35,6 +35,7 @@ std::vector<Shape> LstmShapes(const LayerParameter& layer, const std::vector<Sha
 }
 
 const bool registered = OperationTable::Add(Operation("Lstm")
+                                                .Stateful()
                                                 .Shapes(LstmShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()

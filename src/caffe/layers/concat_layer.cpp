@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
 
 namespace caffe {
@@ -42,6 +43,9 @@ const bool registered = OperationTable::Add(Operation("Concat")
                                                 .Homogeneous()
                                                 .TypeAgnostic());
 
+/// Measured by benchmarks/engines.
+constexpr bool kOneDnnIsFaster = false;
+
 }  // namespace
 
 template <typename Dtype>
@@ -59,13 +63,19 @@ void ConcatLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 
 // Channels that lie in blocks are copied as they lie, if each bottom but the last fills its blocks.
 template <typename Dtype>
+bool ConcatLayer<Dtype>::BlocksFit(int block, const vector<Blob<Dtype>*>& bottom) const {
+  if (concat_axis_ != 1) return false;
+  for (size_t i = 0; i + 1 < bottom.size(); ++i) {
+    if (bottom[i]->shape(1) % block != 0) return false;
+  }
+  return true;
+}
+
+template <typename Dtype>
 template <typename T>
 bool ConcatLayer<Dtype>::ConcatBlocked(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) const {
   const Layout first = LayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
-  if (first.kind != Layout::CHANNELS_BLOCKED || concat_axis_ != 1) return false;
-  for (size_t i = 0; i + 1 < bottom.size(); ++i) {
-    if (bottom[i]->shape(1) % first.block != 0) return false;
-  }
+  if (first.kind != Layout::CHANNELS_BLOCKED || !BlocksFit(first.block, bottom)) return false;
   const size_t num = first.num, spatial = first.spatial;
   const auto blocked = [&](const Blob<Dtype>& blob) {
     return Layout::ChannelsBlocked(first.block, num, blob.shape(1), spatial);
@@ -85,9 +95,35 @@ bool ConcatLayer<Dtype>::ConcatBlocked(const vector<Blob<Dtype>*>& bottom, Blob<
 }
 
 template <typename Dtype>
+bool ConcatLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster)) return false;
+  const Layout first = BlockedLayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape());
+  const bool blocked = first.kind != Layout::PLAIN && BlocksFit(first.block, bottom);
+  const int outer = top->count(0, concat_axis_), inner = top->count(concat_axis_ + 1);
+  const auto layout = [&](const Blob<Dtype>& blob) {
+    return blocked ? Layout::ChannelsBlocked(first.block, outer, blob.shape(1), inner) : Layout();
+  };
+  std::vector<int> channels;
+  for (const Blob<Dtype>* blob : bottom) channels.push_back(blob->shape(concat_axis_));
+  std::vector<int> key = top->shape();  // and what the parts are
+  key.insert(key.end(), channels.begin(), channels.end());
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Concat>>();
+  onednn::Concat* primitive = onednn_->Get(key, layout(*bottom[0]), [&] {
+    return onednn::Concat::Make(outer, channels, inner, blocked ? first.block : 1);
+  });
+  if (!primitive) return false;
+  std::vector<const float*> x;
+  for (const Blob<Dtype>* blob : bottom) {
+    x.push_back(ReadAs<float>(blob->data_tensor(), layout(*blob)));
+  }
+  primitive->Forward(x, OverwriteAs<float>(top->data_tensor(), layout(*top)));
+  return true;
+}
+
+template <typename Dtype>
 void ConcatLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
-  if (bottom.size() == 1) return;
+  if (bottom.size() == 1 || ForwardOneDnn(bottom, top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     if (ConcatBlocked<T>(bottom, top[0])) return;
@@ -107,12 +143,37 @@ void ConcatLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
+template <typename D>
+bool ConcatLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, const vector<bool>& propagate_down,
+                                         const vector<Blob<Dtype>*>& bottom) const {
+  const Layout whole = LayoutFor<D>(top.diff_tensor(), top.shape());
+  if (whole.kind != Layout::CHANNELS_BLOCKED || !BlocksFit(whole.block, bottom)) return false;
+  const D* dy = ReadAs<D>(top.diff_tensor(), whole);
+  const size_t row = whole.extent(0) / whole.num;
+  size_t offset = 0;
+  for (size_t i = 0; i < bottom.size(); ++i) {
+    const Layout part =
+        Layout::ChannelsBlocked(whole.block, whole.num, bottom[i]->shape(1), whole.spatial);
+    const size_t piece = part.extent(0) / whole.num;
+    if (propagate_down[i]) {
+      D* dx = OverwriteAs<D>(bottom[i]->diff_tensor(), part);
+      for (size_t n = 0; n < whole.num; ++n) {
+        std::memcpy(dx + n * piece, dy + n * row + offset, piece * sizeof(D));
+      }
+    }
+    offset += piece;
+  }
+  return true;
+}
+
+template <typename Dtype>
 void ConcatLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                       const vector<bool>& propagate_down,
                                       const vector<Blob<Dtype>*>& bottom) {
   if (bottom.size() == 1) return;
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
+    if (BackwardBlocked<D>(*top[0], propagate_down, bottom)) return;
     const D* dy = top[0]->template cpu_diff_as<D>();
     const size_t outer = top[0]->count(0, concat_axis_);
     const size_t row = top[0]->count(concat_axis_);

@@ -3,6 +3,8 @@
 #include "../onednn/onednn.hpp"
 #include "absorbed_layers.hpp"
 #include "caffe/as_stored.hpp"
+#include "caffe/context.hpp"
+#include "caffe/kernels/convert.hpp"
 
 namespace caffe {
 
@@ -54,16 +56,19 @@ void Fold(const Pointwise& pointwise, int outputs, vector<float>* weights, vecto
 
 /// oneDNN's convolution for the shapes of now, with its own order of the weights.
 template <typename Dtype>
+struct ConvolutionLayer<Dtype>::Primitive {
+  std::unique_ptr<onednn::LinearMap> convolution;
+  kernels::ConvolutionShape shape;  // what it was made for
+  int num = -1;                     // images at a time
+  PointwiseActivation activation;
+  uint64_t stamp = 0;  // of the weights it holds
+  vector<float> bias;
+  std::shared_ptr<SyncedMemory> weights;  // packed, in the layer's type; not in training
+};
+
+template <typename Dtype>
 struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
-  struct Primitive {
-    std::unique_ptr<onednn::Convolution> convolution;
-    kernels::ConvolutionShape shape;  // what it was made for
-    int num = -1;
-    PointwiseActivation activation;
-    uint64_t stamp = 0;  // of the weights it holds
-    vector<float> bias;
-  };
   Primitive alone, fused;
   AbsorbedLayers<Dtype> absorbed;
 };
@@ -77,26 +82,106 @@ ConvolutionLayer<Dtype>::~ConvolutionLayer() = default;
 
 template <typename Dtype>
 int ConvolutionLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
-  if (!this->UsesOneDnn()) return 0;
-  return onednn_->absorbed.Take(followers, this->num_output_);
+  if (!this->UsesOneDnn() || this->phase_ != TEST) return 0;
+  return onednn_->absorbed.Take(followers, this->forward_type(), this->num_output_);
+}
+
+// oneDNN computes in float. FLOAT16 images are widened a few at a time, so that what is wide stays
+// in the cache.
+template <typename Dtype>
+int ConvolutionLayer<Dtype>::ImagesAtATime() const {
+  if (this->forward_type() == ElementType::FLOAT) return this->num_;
+  constexpr size_t kWideFloats = size_t(1) << 20;
+  const size_t image = this->shape_.input_size() + this->shape_.output_size();
+  int images = std::min<int>(this->num_, std::max<size_t>(1, kWideFloats / image));
+  while (this->num_ % images != 0) --images;
+  return images;
+}
+
+/// `blob`'s values as float, for the time of a call: a FLOAT16 tensor gets no second form.
+template <typename Dtype>
+class FloatValues {
+ public:
+  FloatValues(const Blob<Dtype>& blob, ElementType type)
+      : wide_(Context::Current().workspace(), type == ElementType::FLOAT ? 0 : blob.count()) {
+    if (type == ElementType::FLOAT) {
+      data_ = blob.template cpu_data_as<float>();
+      return;
+    }
+    kernels::Convert(blob.count(), blob.template cpu_data_as<float16>(), wide_.get());
+    data_ = wide_.get();
+  }
+  const float* data() const { return data_; }
+
+ private:
+  Workspace::Buffer<float> wide_;
+  const float* data_;
+};
+
+// The weights and the bias of now, with the scale and shift of absorbed layers folded in.
+template <typename Dtype>
+void ConvolutionLayer<Dtype>::PackWeights(const Pointwise& pointwise, Primitive* own) {
+  const ElementType type = this->forward_type();
+  Blob<Dtype>& blob = *this->blobs_[0];
+  own->bias.clear();
+  if (this->bias_term_) {
+    const FloatValues<Dtype> bias(*this->blobs_[1], type);
+    own->bias.assign(bias.data(), bias.data() + this->num_output_);
+  }
+  const FloatValues<Dtype> plain(blob, type);
+  if (this->phase_ == TRAIN) return own->convolution->SetWeights(plain.data());
+  const float* weights = plain.data();
+  vector<float> folded;
+  if (!pointwise.scale.empty()) {
+    folded.assign(weights, weights + blob.count());
+    Fold(pointwise, this->num_output_, &folded, &own->bias);
+    weights = folded.data();
+  }
+  const onednn::LinearMap& convolution = *own->convolution;
+  const size_t count = convolution.packed_size();
+  own->weights = std::make_shared<SyncedMemory>(count * SizeOf(type));
+  if (type == ElementType::FLOAT) {
+    convolution.PackWeights(weights, static_cast<float*>(own->weights->overwrite_cpu_data()));
+  } else {
+    Workspace::Buffer<float> packed(Context::Current().workspace(), count);
+    convolution.PackWeights(weights, packed.get());
+    kernels::Convert(count, packed.get(),
+                     static_cast<float16*>(own->weights->overwrite_cpu_data()));
+  }
+  if (!folded.empty() || blob.shares_data()) return;
+  // One copy is enough.
+  blob.data_tensor().Replace(type, [type, count, packed = own->weights, size = blob.count(),
+                                    unpack = convolution.Unpacker()](void* to) {
+    if (type == ElementType::FLOAT) {
+      return unpack(static_cast<const float*>(packed->cpu_data()), static_cast<float*>(to));
+    }
+    Workspace& workspace = Context::Current().workspace();
+    Workspace::Buffer<float> wide(workspace, count), weights(workspace, size);
+    kernels::Convert(count, static_cast<const float16*>(packed->cpu_data()), wide.get());
+    unpack(wide.get(), weights.get());
+    kernels::Convert(size, weights.get(), static_cast<float16*>(to));
+  });
 }
 
 template <typename Dtype>
 bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
                                             const vector<Blob<Dtype>*>& top) {
   if (!this->UsesOneDnn()) return false;
+  const bool half = this->forward_type() == ElementType::FLOAT16;
+  const int images = ImagesAtATime();
   const Pointwise pointwise =
       this->fused_ ? onednn_->absorbed.Describe(this->num_output_) : Pointwise();
-  typename OneDnn::Primitive& own = this->fused_ ? onednn_->fused : onednn_->alone;
-  if (own.num != this->num_ || !SameShape(own.shape, this->shape_) ||
+  Primitive& own = this->fused_ ? onednn_->fused : onednn_->alone;
+  if (own.num != images || !SameShape(own.shape, this->shape_) ||
       !(own.activation == pointwise.activation)) {
     onednn::Convolution::Options options;
     options.bias = this->bias_term_ || !pointwise.scale.empty();
     options.training = this->phase_ == TRAIN;
     options.activation = pointwise.activation;
-    own.convolution = onednn::Convolution::Make(this->shape_, this->num_, options);
+    options.keep_weights = this->phase_ == TRAIN;
+    own.convolution = onednn::Convolution::Make(this->shape_, images, options);
     own.shape = this->shape_;
-    own.num = this->num_;
+    own.num = images;
     own.activation = pointwise.activation;
     own.stamp = 0;
   }
@@ -104,35 +189,57 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
 
   uint64_t stamp = this->fused_ ? onednn_->absorbed.Stamp() : 1;
   for (const auto& blob : this->blobs_) stamp = Mix(stamp, WriteStamp(*blob));
-  if (stamp != own.stamp) {
-    const float* weights = this->blobs_[0]->template cpu_data_as<float>();
-    own.bias.clear();
-    if (this->bias_term_) {
-      const float* bias = this->blobs_[1]->template cpu_data_as<float>();
-      own.bias.assign(bias, bias + this->num_output_);
-    }
-    if (pointwise.scale.empty()) {
-      own.convolution->SetWeights(weights);
-    } else {
-      vector<float> folded(weights, weights + this->blobs_[0]->count());
-      Fold(pointwise, this->num_output_, &folded, &own.bias);
-      own.convolution->SetWeights(folded.data());
-    }
+  if (stamp != own.stamp || this->phase_ == TRAIN) {
+    PackWeights(pointwise, &own);
     own.stamp = stamp;
+  }
+  if (half) {
+    ForwardWidened(bottom, top, own);
+    return true;
   }
   for (size_t i = 0; i < bottom.size(); ++i) {
     const float* x = ReadAs<float>(bottom[i]->data_tensor(), own.convolution->source());
-    own.convolution->Forward(x, own.bias.data(),
-                             OverwriteAs<float>(top[i]->data_tensor(), own.convolution->target()));
+    float* y = OverwriteAs<float>(top[i]->data_tensor(), own.convolution->target());
+    if (this->phase_ == TRAIN) {
+      own.convolution->Forward(x, own.bias.data(), y);
+    } else {
+      own.convolution->ForwardPacked(static_cast<const float*>(own.weights->cpu_data()), x,
+                                     own.bias.data(), y);
+    }
   }
   return true;
+}
+
+template <typename Dtype>
+void ConvolutionLayer<Dtype>::ForwardWidened(const vector<Blob<Dtype>*>& bottom,
+                                             const vector<Blob<Dtype>*>& top,
+                                             const Primitive& own) {
+  onednn::LinearMap& convolution = *own.convolution;
+  Layout source = convolution.source(), target = convolution.target();
+  const size_t x_size = source.extent(size_t(own.num) * this->shape_.input_size());
+  const size_t y_size = target.extent(size_t(own.num) * this->shape_.output_size());
+  source.num = target.num = this->num_;
+  Workspace& workspace = Context::Current().workspace();
+  Workspace::Buffer<float> weights(workspace, convolution.packed_size());
+  Workspace::Buffer<float> wide_x(workspace, x_size), wide_y(workspace, y_size);
+  kernels::Convert(convolution.packed_size(), static_cast<const float16*>(own.weights->cpu_data()),
+                   weights.get());
+  for (size_t i = 0; i < bottom.size(); ++i) {
+    const float16* x = ReadAs<float16>(bottom[i]->data_tensor(), source);
+    float16* y = OverwriteAs<float16>(top[i]->data_tensor(), target);
+    for (int n = 0; n < this->num_; n += own.num, x += x_size, y += y_size) {
+      kernels::Convert(x_size, x, wide_x.get());
+      convolution.ForwardPacked(weights.get(), wide_x.get(), own.bias.data(), wide_y.get());
+      kernels::Convert(y_size, wide_y.get(), y);
+    }
+  }
 }
 
 template <typename Dtype>
 bool ConvolutionLayer<Dtype>::BackwardOneDnn(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
-  onednn::Convolution* convolution = onednn_->alone.convolution.get();
+  onednn::LinearMap* convolution = onednn_->alone.convolution.get();
   if (!convolution || !this->UsesOneDnn() || this->backward_type() != ElementType::FLOAT ||
       onednn_->alone.num != this->num_ || !SameShape(onednn_->alone.shape, this->shape_) ||
       this->phase_ != TRAIN) {

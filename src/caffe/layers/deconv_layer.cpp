@@ -1,5 +1,7 @@
 #include "caffe/layers/deconv_layer.hpp"
 
+#include "linear_map_runner.hpp"
+
 namespace caffe {
 namespace {
 
@@ -28,6 +30,9 @@ const bool registered = OperationTable::Add(Operation("Deconvolution")
                                                 .Native()
                                                 .Quantizable());
 
+/// Measured by benchmarks/engines.
+bool OneDnnIsFaster(const kernels::ConvolutionShape&) { return false; }
+
 }  // namespace
 
 template <typename Dtype>
@@ -36,8 +41,27 @@ void DeconvolutionLayer<Dtype>::compute_output_shape() {
 }
 
 template <typename Dtype>
+bool DeconvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
+                                              const vector<Blob<Dtype>*>& top) {
+  if (!onednn::IsWanted<Dtype>(this->engine_, this->types(), OneDnnIsFaster(this->shape_))) {
+    return false;
+  }
+  if (!onednn_) onednn_ = std::make_shared<LinearMapRunner<Dtype>>();
+  const bool made = onednn_->Prepare(bottom[0]->shape(), Layout(), [&] {
+    onednn::LinearMap::Options options;
+    options.bias = this->bias_term_;
+    options.training = this->phase_ == TRAIN;
+    return onednn::Deconvolution::Make(this->shape_, this->num_, options);
+  });
+  if (made) onednn_->Forward(this->blobs_, bottom, top);
+  return made;
+}
+
+template <typename Dtype>
 void DeconvolutionLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                             const vector<Blob<Dtype>*>& top) {
+  by_onednn_ = ForwardOneDnn(bottom, top);
+  if (by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* weights = this->blobs_[0]->template cpu_data_as<T>();
@@ -79,6 +103,12 @@ template <typename Dtype>
 void DeconvolutionLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
+  const bool weights_wanted = this->param_propagate_down_[0];
+  const bool bias_wanted = this->bias_term_ && this->param_propagate_down_[1];
+  if (by_onednn_ && this->phase_ == TRAIN && (weights_wanted || !bias_wanted)) {
+    onednn_->Backward(this->blobs_, weights_wanted, bias_wanted, top, propagate_down, bottom);
+    return;
+  }
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     for (size_t i = 0; i < top.size(); ++i) {
       this->template BackwardOne<decltype(data_tag), decltype(diff_tag)>(*top[i], propagate_down[i],

@@ -1,5 +1,6 @@
 #include "caffe/layers/eltwise_layer.hpp"
 
+#include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/blas.hpp"
@@ -69,9 +70,39 @@ void EltwiseLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
 }
 
+namespace {
+
+onednn::Elementwise::Operation NameOf(EltwiseParameter_EltwiseOp operation) {
+  return operation == EltwiseParameter_EltwiseOp_PROD  ? onednn::Elementwise::PRODUCT
+         : operation == EltwiseParameter_EltwiseOp_SUM ? onednn::Elementwise::SUM
+                                                       : onednn::Elementwise::MAXIMUM;
+}
+
+/// Measured by benchmarks/engines.
+bool OneDnnIsFaster(EltwiseParameter_EltwiseOp) { return false; }
+
+}  // namespace
+
+template <typename Dtype>
+bool EltwiseLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(op_))) return false;
+  const Layout layout = LayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape());
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Elementwise>>();
+  onednn::Elementwise* primitive = onednn_->Get(bottom[0]->shape(), layout, [&] {
+    const std::vector<float> coefficients(coeffs_.begin(), coeffs_.end());
+    return onednn::Elementwise::Make(NameOf(op_), coefficients, top->count(), layout);
+  });
+  if (!primitive) return false;
+  std::vector<const float*> x;
+  for (const Blob<Dtype>* blob : bottom) x.push_back(ReadAs<float>(blob->data_tensor(), layout));
+  primitive->Forward(x, OverwriteAs<float>(top->data_tensor(), layout));
+  return true;
+}
+
 template <typename Dtype>
 void EltwiseLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
+  if (ForwardOneDnn(bottom, top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;

@@ -7,8 +7,8 @@ namespace {
 
 std::vector<Shape> NoTops(const LayerParameter&, const std::vector<Shape>&) { return {}; }
 
-const bool registered =
-    OperationTable::Add(Operation("HDF5Output").Shapes(NoTops).BackwardReads(Operation::kNothing));
+const bool registered = OperationTable::Add(
+    Operation("HDF5Output").Stateful().Shapes(NoTops).BackwardReads(Operation::kNothing));
 
 #ifdef USE_HDF5
 

@@ -3,6 +3,8 @@
 #include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/reference.hpp"
+#include "linear_map_runner.hpp"
 
 namespace caffe {
 namespace {
@@ -24,6 +26,9 @@ const bool registered = OperationTable::Add(Operation("InnerProduct")
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
                                                 .Quantizable());
+
+/// Measured by benchmarks/engines.
+bool OneDnnIsFaster(int /*rows*/, bool /*training*/) { return false; }
 
 }  // namespace
 
@@ -59,8 +64,62 @@ void InnerProductLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
+bool InnerProductLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
+                                             const vector<Blob<Dtype>*>& top) {
+  const bool training = this->phase_ == TRAIN;
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(M_, training))) return false;
+  const int axis = bottom[0]->CanonicalAxisIndex(this->layer_param_.inner_product_param().axis());
+  // Blocks of channels are inputs in another order, which the packed weights follow.
+  const Layout layout =
+      axis == 1 ? BlockedLayoutFor<float>(bottom[0]->data_tensor(), bottom[0]->shape()) : Layout();
+  if (!onednn_) onednn_ = std::make_shared<LinearMapRunner<Dtype>>();
+  const bool made = onednn_->Prepare(bottom[0]->shape(), layout, [&] {
+    onednn::LinearMap::Options options;
+    options.bias = bias_term_;
+    options.training = training;
+    return onednn::InnerProduct::Make(M_, K_, N_, transpose_, layout, options);
+  });
+  if (made) onednn_->Forward(this->blobs_, bottom, top);
+  return made;
+}
+
+template <typename Dtype>
+void InnerProductLayer<Dtype>::ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* bias = bias_term_ ? this->blobs_[1]->template cpu_data_as<T>() : nullptr;
+    kernels::ReferenceInnerProduct(M_, N_, K_, transpose_, bottom.template cpu_data_as<T>(),
+                                   this->blobs_[0]->template cpu_data_as<T>(), bias,
+                                   top->template overwrite_cpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void InnerProductLayer<Dtype>::BackwardReference(const Blob<Dtype>& top, bool propagate_down,
+                                                 Blob<Dtype>* bottom) {
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const auto gradient = [&](int i) {
+      const bool wanted = (i == 0 || bias_term_) && this->param_propagate_down_[i];
+      return wanted ? this->blobs_[i]->template mutable_cpu_diff_as<AccumulatorType<D>>() : nullptr;
+    };
+    const D* dy = top.template cpu_diff_as<D>();
+    kernels::ReferenceInnerProductBackwardWeights(
+        M_, N_, K_, transpose_, bottom->template cpu_data_as<T>(), dy, gradient(0), gradient(1));
+    if (!propagate_down) return;
+    kernels::ReferenceInnerProductBackwardData(M_, N_, K_, transpose_, dy,
+                                               this->blobs_[0]->template cpu_data_as<T>(),
+                                               bottom->template overwrite_cpu_diff_as<D>());
+  });
+}
+
+template <typename Dtype>
 void InnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
+  if (engine_ == Engine::REFERENCE) return ForwardReference(*bottom[0], top[0]);
+  by_onednn_ = ForwardOneDnn(bottom, top);
+  if (by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
@@ -85,6 +144,15 @@ template <typename Dtype>
 void InnerProductLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                             const vector<bool>& propagate_down,
                                             const vector<Blob<Dtype>*>& bottom) {
+  if (engine_ == Engine::REFERENCE) {
+    return BackwardReference(*top[0], propagate_down[0], bottom[0]);
+  }
+  const bool weights_wanted = this->param_propagate_down_[0];
+  const bool bias_wanted = bias_term_ && this->param_propagate_down_[1];
+  if (by_onednn_ && this->phase_ == TRAIN && (weights_wanted || !bias_wanted)) {
+    onednn_->Backward(this->blobs_, weights_wanted, bias_wanted, top, propagate_down, bottom);
+    return;
+  }
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);

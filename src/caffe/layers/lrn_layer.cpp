@@ -1,8 +1,9 @@
 #include "caffe/layers/lrn_layer.hpp"
 
-#include "../onednn/onednn.hpp"
+#include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
 #include "caffe/kernels/lrn.hpp"
+#include "caffe/kernels/reference.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 
 namespace caffe {
@@ -50,37 +51,27 @@ kernels::LrnShape ShapeOf(int num, int channels, int height, int width, int size
 
 }  // namespace
 
-/// oneDNN's primitive for the bottom of now and the layout it lies in.
-template <typename Dtype>
-struct LRNLayer<Dtype>::OneDnnState {
-  Shape shape;
-  Layout layout;
-  std::unique_ptr<onednn::Lrn> primitive;
-};
-
 template <typename Dtype>
 onednn::Lrn* LRNLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
-  const LRNParameter& param = this->layer_param_.lrn_param();
-  if (!onednn::Enabled() || !std::is_same<Dtype, float>::value || WithinChannel(param) ||
-      this->types() != LayerTypes::All(ElementType::FLOAT) ||
-      param.engine() == LRNParameter_Engine_REFERENCE) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), true) ||
+      WithinChannel(this->layer_param_.lrn_param())) {
     return nullptr;
   }
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
-  if (!onednn_ || onednn_->shape != bottom.shape() || !(onednn_->layout == layout)) {
-    onednn_.reset(new OneDnnState{bottom.shape(), layout, nullptr});
-    onednn_->primitive = onednn::Lrn::Make(num_, channels_, height_, width_, size_, alpha_, beta_,
-                                           k_, this->phase_ == TRAIN, layout);
-  }
-  return onednn_->primitive.get();
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Lrn>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Lrn::Make(num_, channels_, height_, width_, size_, alpha_, beta_, k_,
+                             this->phase_ == TRAIN, layout);
+  });
 }
 
 template <typename Dtype>
 void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
-  if (onednn::Lrn* lrn = OneDnn(*bottom[0])) {
-    lrn->Forward(ReadAs<float>(bottom[0]->data_tensor(), lrn->layout()),
-                 OverwriteAs<float>(top[0]->data_tensor(), lrn->layout()));
+  active_ = OneDnn(*bottom[0]);
+  if (active_) {
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
     return;
   }
   const kernels::LrnShape shape =
@@ -88,8 +79,10 @@ void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
               WithinChannel(this->layer_param_.lrn_param()), alpha_, beta_, k_);
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    kernels::LrnForward(shape, bottom[0]->template cpu_data_as<T>(),
-                        top[0]->template overwrite_cpu_data_as<T>());
+    const auto forward =
+        engine_ == Engine::REFERENCE ? kernels::ReferenceLrn<T> : kernels::LrnForward<T>;
+    forward(shape, bottom[0]->template cpu_data_as<T>(),
+            top[0]->template overwrite_cpu_data_as<T>());
   });
 }
 
@@ -98,11 +91,11 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                    const vector<bool>& propagate_down,
                                    const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  if (onednn_ && onednn_->primitive && this->phase_ == TRAIN) {
-    onednn::Lrn* lrn = onednn_->primitive.get();
-    lrn->Backward(ReadAs<float>(bottom[0]->data_tensor(), lrn->layout()),
-                  ReadAs<float>(top[0]->diff_tensor(), lrn->layout()),
-                  OverwriteAs<float>(bottom[0]->diff_tensor(), lrn->layout()));
+  if (active_ && this->phase_ == TRAIN) {
+    const Layout& layout = onednn_->layout();
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
+    active_->Backward(ReadAs<float>(bottom[0]->data_tensor(), layout), dy,
+                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
     return;
   }
   const kernels::LrnShape shape =
@@ -112,8 +105,10 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     const D* dy = top[0]->template cpu_diff_as<D>();
-    kernels::LrnBackward(shape, bottom[0]->template cpu_data_as<T>(), dy,
-                         bottom[0]->template overwrite_cpu_diff_as<D>());
+    const auto backward = engine_ == Engine::REFERENCE ? kernels::ReferenceLrnBackward<T, D>
+                                                       : kernels::LrnBackward<T, D>;
+    backward(shape, bottom[0]->template cpu_data_as<T>(), dy,
+             bottom[0]->template overwrite_cpu_diff_as<D>());
   });
 }
 

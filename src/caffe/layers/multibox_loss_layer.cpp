@@ -18,13 +18,7 @@ const bool registered = OperationTable::Add(Operation("MultiBoxLoss")
                                                 .FloatTops({-1})
                                                 .Loss());
 
-/// The loss of a difference, and its derivative.
-template <typename Number>
-Number LossOf(MultiBoxLossParameter_LocLossType type, Number d) {
-  const Number size = std::fabs(d);
-  const bool square = type == MultiBoxLossParameter_LocLossType_L2 || size < 1;
-  return square ? d * d / 2 : size - Number(0.5);
-}
+/// The derivative of LocationLoss.
 template <typename Number>
 Number SlopeOf(MultiBoxLossParameter_LocLossType type, Number d) {
   const bool square = type == MultiBoxLossParameter_LocLossType_L2 || std::fabs(d) < 1;
@@ -41,7 +35,7 @@ void MultiBoxLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   Require(p.num_classes() > 0 && p.num_classes() < 1000000,
           "multibox_loss_param: num_classes must be given and positive, got ", p.num_classes());
   num_classes_ = static_cast<int>(p.num_classes());
-  num_loc_classes_ = p.share_location() ? 1 : num_classes_;
+  num_loc_classes_ = LocationClasses(p);
   Require(p.conf_loss_type() != MultiBoxLossParameter_ConfLossType_SOFTMAX ||
               p.background_label_id() < p.num_classes(),
           "multibox_loss_param: background_label_id ", p.background_label_id(),
@@ -81,15 +75,6 @@ void MultiBoxLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
-int MultiBoxLossLayer<Dtype>::LabelOf(const TrueBox& truth) const {
-  const int label =
-      param().map_object_to_agnostic() ? int(param().background_label_id()) + 1 : truth.label;
-  Require(label >= 0 && label < num_classes_, "a true box of item ", truth.item, " has label ",
-          label, ": with num_classes ", num_classes_, " valid are 0 to ", num_classes_ - 1);
-  return label;
-}
-
-template <typename Dtype>
 bool MultiBoxLossLayer<Dtype>::Counts(int bottom) const {
   return this->layer_param_.propagate_down_size() <= bottom ||
          this->layer_param_.propagate_down(bottom);
@@ -125,127 +110,50 @@ Box MultiBoxLossLayer<Dtype>::Decoded(const Item& item, int prior, int loc_class
   return Decode(priors_[prior], code(), {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
 }
 
-// For each class of locations: with share_location, one. Priors are matched to all true boxes, and
-// what was matched is then told apart; predictions of a class are matched to its own only.
 template <typename Dtype>
-vector<Matches> MultiBoxLossLayer<Dtype>::MatchClasses(const Item& item) const {
-  const MultiBoxLossParameter& p = param();
-  const auto match_to = [&](const vector<Box>& truths, const vector<Box>& predictions) {
-    return Match(truths, predictions, p.match_type(), p.overlap_threshold(),
-                 p.ignore_cross_boundary_bbox());
-  };
-  const auto is_of_class = [&](const TrueBox& truth, int c) {
-    return p.share_location() || LabelOf(truth) == c;
-  };
-  vector<Matches> all;
-  vector<Box> truths, predictions(num_priors_);
-  if (p.use_prior_for_matching()) {
-    for (const TrueBox& truth : item.truths) truths.push_back(truth.box);
-    for (int i = 0; i < num_priors_; ++i) predictions[i] = priors_[i].box;
-    all.assign(num_loc_classes_, match_to(truths, predictions));
-    for (int c = 0; c < num_loc_classes_; ++c) {
-      for (int& match : all[c].index) {
-        if (match >= 0 && !is_of_class(item.truths[match], c)) match = kUnmatched;
-      }
-    }
-    return all;
-  }
-  for (int c = 0; c < num_loc_classes_; ++c) {
-    vector<int> index;  // of each of `truths` in item.truths
-    truths.clear();
-    for (size_t i = 0; i < item.truths.size(); ++i) {
-      if (!is_of_class(item.truths[i], c)) continue;
-      truths.push_back(item.truths[i].box);
-      index.push_back(static_cast<int>(i));
-    }
-    for (int i = 0; i < num_priors_; ++i) predictions[i] = Decoded(item, i, c);
-    all.push_back(match_to(truths, predictions));
-    for (int& match : all.back().index) match = match >= 0 ? index[match] : match;
-  }
-  return all;
+PredictedBox MultiBoxLossLayer<Dtype>::PredictionsOf(const Item& item) const {
+  return [this, &item](int prior, int loc_class) { return Decoded(item, prior, loc_class); };
 }
 
 template <typename Dtype>
 typename MultiBoxLossLayer<Dtype>::Positive MultiBoxLossLayer<Dtype>::MakePositive(
     const Item& item, int prior, int loc_class, const TrueBox& truth) const {
-  const MultiBoxLossParameter& p = param();
-  const Prior& from = priors_[prior];
-  const Box e = Encode(from, code(), truth.box);
-  Positive positive = {prior, loc_class, LabelOf(truth), {e.xmin, e.ymin, e.xmax, e.ymax}, {}};
-  const Box box = p.use_prior_for_matching() ? from.box : Decoded(item, prior, loc_class);
-  const float corners[] = {box.xmin, box.ymin, box.xmax, box.ymax};
-  for (int k = 0; k < 4; ++k) {
-    Require(from.variance[k] > 0, "prior number ", prior, " has the variance ", from.variance[k],
-            ": it must be positive");
-    const bool inside = corners[k] >= 0 && corners[k] <= 1;
-    positive.scale[k] = p.bp_inside() && !inside        ? 0
-                        : p.encode_variance_in_target() ? 1 / from.variance[k]
-                                                        : 1;
-  }
-  return positive;
+  const Box matched =
+      param().use_prior_for_matching() ? priors_[prior].box : Decoded(item, prior, loc_class);
+  return {prior, loc_class, MultiBoxLabel(param(), truth),
+          MakeLocationTarget(param(), priors_[prior], matched, truth.box)};
 }
 
 template <typename Dtype>
-double MultiBoxLossLayer<Dtype>::LocationLoss(const Item& item, const Positive& positive) const {
+double MultiBoxLossLayer<Dtype>::LocationLossOf(const Item& item, const Positive& positive) const {
   const Dtype* location = LocationOf(item, positive.prior, positive.loc_class);
   double loss = 0;
   for (int k = 0; k < 4; ++k) {
-    const double difference = (double(location[k]) - positive.target[k]) * positive.scale[k];
-    loss += LossOf(param().loc_loss_type(), difference);
+    const LocationTarget& to = positive.to;
+    const double difference = (double(location[k]) - to.target[k]) * to.scale[k];
+    loss += LocationLoss(param().loc_loss_type(), difference);
   }
   return loss;
 }
 
 template <typename Dtype>
-double MultiBoxLossLayer<Dtype>::ConfidenceLoss(const Item& item, int prior, int label) const {
-  const Dtype* scores = item.scores + size_t(prior) * num_classes_;
-  if (param().conf_loss_type() == MultiBoxLossParameter_ConfLossType_SOFTMAX) {
-    return item.log_sums[prior] - scores[label];
-  }
-  double loss = 0;
-  for (int c = 0; c < num_classes_; ++c) {
-    const double x = scores[c];
-    loss += std::max(x, 0.) - (c == label ? x : 0) + std::log1p(std::exp(-std::fabs(x)));
-  }
-  return loss;
+double MultiBoxLossLayer<Dtype>::ConfidenceLossOf(const Item& item, int prior, int label) const {
+  return ConfidenceLoss(param().conf_loss_type(), item.scores + size_t(prior) * num_classes_,
+                        num_classes_, item.log_sums[prior], label);
 }
 
-/// Which priors were chosen for their loss.
 template <typename Dtype>
 vector<bool> MultiBoxLossLayer<Dtype>::Mine(const Item& item, const Matches& matches,
                                             const vector<Positive>& positives) const {
-  const MultiBoxLossParameter& p = param();
-  const bool hard = p.mining_type() == MultiBoxLossParameter_MiningType_HARD_EXAMPLE;
-  vector<int> labels(num_priors_, p.background_label_id());
+  const bool hard = param().mining_type() == MultiBoxLossParameter_MiningType_HARD_EXAMPLE;
+  vector<int> labels(num_priors_, param().background_label_id());
   vector<double> losses(num_priors_, 0);
   for (const Positive& positive : positives) {
     labels[positive.prior] = positive.label;
-    if (hard) losses[positive.prior] = LocationLoss(item, positive);
+    if (hard) losses[positive.prior] = LocationLossOf(item, positive);
   }
-  vector<ScoredIndex> candidates;
-  for (int i = 0; i < num_priors_; ++i) {
-    if (!hard && (matches.index[i] != kUnmatched || matches.overlap[i] >= p.neg_overlap()))
-      continue;
-    candidates.emplace_back(losses[i] + ConfidenceLoss(item, i, labels[i]), i);
-  }
-  const double most = hard ? p.sample_size() : double(positives.size()) * p.neg_pos_ratio();
-  const size_t wanted = std::min<double>(most, candidates.size());
-  vector<int> chosen;
-  if (p.has_nms_param() && p.nms_param().nms_threshold() > 0) {
-    vector<Box> boxes;
-    for (int i = 0; i < num_priors_; ++i) {
-      boxes.push_back(p.use_prior_for_nms() ? priors_[i].box : Decoded(item, i, 0));
-    }
-    SortByScore(p.nms_param().has_top_k() ? p.nms_param().top_k() : -1, &candidates);
-    chosen = Suppress(boxes.data(), candidates, p.nms_param().nms_threshold(), 1, true,
-                      static_cast<int>(wanted));
-  } else {
-    SortByScore(static_cast<int>(wanted), &candidates);
-    for (const ScoredIndex& candidate : candidates) chosen.push_back(candidate.second);
-  }
-  vector<bool> is_chosen(num_priors_, false);
-  for (const int i : chosen) is_chosen[i] = true;
-  return is_chosen;
+  for (int i = 0; i < num_priors_; ++i) losses[i] += ConfidenceLossOf(item, i, labels[i]);
+  return MineExamples(param(), priors_, matches, losses, positives.size(), PredictionsOf(item));
 }
 
 template <typename Dtype>
@@ -255,7 +163,8 @@ typename MultiBoxLossLayer<Dtype>::Assignment MultiBoxLossLayer<Dtype>::Assign(
   const int background = static_cast<int>(p.background_label_id());
   Assignment a;
   if (!item.truths.empty()) {
-    const vector<Matches> matches = MatchClasses(item);
+    const vector<Matches> matches =
+        MatchClasses(param(), priors_, item.truths, PredictionsOf(item));
     for (int c = 0; c < num_loc_classes_; ++c) {
       for (int i = 0; i < num_priors_; ++i) {
         const int match = matches[c].index[i];
@@ -308,9 +217,9 @@ void MultiBoxLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   kernels::ParallelFor(items, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       assignments_[i] = Assign(of[i]);
-      for (const Positive& p : assignments_[i].positives) loc[i] += LocationLoss(of[i], p);
+      for (const Positive& p : assignments_[i].positives) loc[i] += LocationLossOf(of[i], p);
       for (const Scored& s : assignments_[i].scored) {
-        conf[i] += ConfidenceLoss(of[i], s.prior, s.label);
+        conf[i] += ConfidenceLossOf(of[i], s.prior, s.label);
       }
     }
   });
@@ -333,8 +242,8 @@ void MultiBoxLossLayer<Dtype>::LocationGradient(Dtype weight,
       const Dtype* location = LocationOf(item, positive.prior, positive.loc_class);
       Dtype* to = gradient + (location - bottom[0]->cpu_data());
       for (int k = 0; k < 4; ++k) {
-        if (positive.scale[k] == 0) continue;
-        const Dtype difference = (location[k] - positive.target[k]) * positive.scale[k];
+        if (positive.to.scale[k] == 0) continue;
+        const Dtype difference = (location[k] - positive.to.target[k]) * positive.to.scale[k];
         to[k] = weight * SlopeOf(param().loc_loss_type(), difference);
       }
     }

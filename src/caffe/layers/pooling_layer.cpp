@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
+#include "caffe/kernels/reference.hpp"
 
 namespace caffe {
 namespace {
@@ -101,6 +103,9 @@ const bool registered = OperationTable::Add(Operation("Pooling")
                                                 .FloatTops({1})
                                                 .Homogeneous()
                                                 .Quantizable());
+
+/// Measured by benchmarks/engines.
+constexpr bool kOneDnnIsFaster = false;
 
 }  // namespace
 
@@ -218,15 +223,43 @@ void PoolingLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* b
 }
 
 template <typename Dtype>
+onednn::Pooling* PoolingLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom, size_t tops) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster) || tops > 1 ||
+      method() == PoolingParameter_PoolMethod_STOCHASTIC) {
+    return nullptr;
+  }
+  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Pooling>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Pooling::Make(shape_, bottom.num(), bottom.channels(),
+                                 method() == PoolingParameter_PoolMethod_AVE, this->phase_ == TRAIN,
+                                 layout);
+  });
+}
+
+template <typename Dtype>
 void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
   if (this->phase_ == TEST) ForgetMask();
-  if (ForwardBlocked(*bottom[0], top)) return;
+  active_ = OneDnn(*bottom[0], top.size());
+  if (active_) {
+    pooled_layout_ = onednn_->layout();
+    pooled_layout_.spatial = shape_.output_plane();
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), pooled_layout_));
+    return;
+  }
+  if (!is_reference(top.size()) && ForwardBlocked(*bottom[0], top)) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template cpu_data_as<T>();
     T* y = top[0]->template overwrite_cpu_data_as<T>();
-    if (method() == PoolingParameter_PoolMethod_MAX) {
+    if (is_reference(top.size())) {
+      const auto pool = method() == PoolingParameter_PoolMethod_MAX
+                            ? kernels::ReferenceMaxPooling<T>
+                            : kernels::ReferenceAveragePooling<T>;
+      pool(shape_, x, y);
+    } else if (method() == PoolingParameter_PoolMethod_MAX) {
       PoolMaxima(x, y, top.size() > 1 ? top[1] : nullptr);
     } else if (method() == PoolingParameter_PoolMethod_AVE) {
       kernels::AveragePoolingForward(shape_, x, y);
@@ -234,6 +267,21 @@ void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
       PoolAtRandom(x, y);
     } else {
       kernels::ExpectedPoolingForward(shape_, x, y);
+    }
+  });
+}
+
+template <typename Dtype>
+void PoolingLayer<Dtype>::BackwardReference(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top.template cpu_diff_as<D>();
+    D* dx = bottom->template overwrite_cpu_diff_as<D>();
+    if (method() == PoolingParameter_PoolMethod_MAX) {
+      kernels::ReferenceMaxPoolingBackward(shape_, bottom->template cpu_data_as<T>(), dy, dx);
+    } else {
+      kernels::ReferenceAveragePoolingBackward(shape_, dy, dx);
     }
   });
 }
@@ -259,6 +307,12 @@ void PoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                        const vector<bool>& propagate_down,
                                        const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
+  if (active_ && this->phase_ == TRAIN) {
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), pooled_layout_);
+    active_->Backward(dy, OverwriteAs<float>(bottom[0]->diff_tensor(), onednn_->layout()));
+    return;
+  }
+  if (is_reference(top.size())) return BackwardReference(*top[0], bottom[0]);
   if (pooled_layout_.kind == Layout::CHANNELS_BLOCKED && this->phase_ == TRAIN) {
     return BackwardBlocked(*top[0], bottom[0]);
   }

@@ -27,7 +27,8 @@ const bool registered = OperationTable::Add(Operation("PSROIPooling")
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
-                                                .FloatBottoms({1}));
+                                                .FloatBottoms({1})
+                                                .Homogeneous());
 
 /// Corners are rounded in the picture, the last one counts; parts overlap by what they share.
 std::vector<kernels::Taps> Parts(float first, float last, float scale, int parts, int extent) {

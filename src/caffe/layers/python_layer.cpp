@@ -91,11 +91,19 @@ PythonLayerFactory<Dtype> CurrentFactory() {
   return Factory<Dtype>();
 }
 
+/// The C++ layer that does what a well-known Python layer does.
+string Twin(const string& layer) {
+  if (layer != "ProposalLayer") return "";
+  return "\nFor a deployed net type: 'Proposal' computes the same in C++ (proposal_param: "
+         "feat_stride, ...)";
+}
+
 string NeedsPackage(const PythonParameter& param, const string& reason) {
   return Join("layers of type Python (here python_param: module '", param.module(), "', layer '",
               param.layer(), "') need Caffe's Python package, which could not be loaded: ", reason,
               "\nRun the net from Python (import caffe), or name the library ", kPlugin,
-              " of a build with BUILD_python in the environment variable ", kVariable);
+              " of a build with BUILD_python in the environment variable ", kVariable,
+              Twin(param.layer()));
 }
 
 template <typename Dtype>

@@ -1,5 +1,6 @@
 #include "caffe/layers/relu_layer.hpp"
 
+#include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
 #include "caffe/kernels/elementwise.hpp"
 
@@ -16,9 +17,33 @@ const bool registered = OperationTable::Add(Operation("ReLU")
 
 }  // namespace
 
+namespace {
+
+/// Measured by benchmarks/engines.
+constexpr bool kOneDnnIsFaster = false;
+
+}  // namespace
+
+template <typename Dtype>
+onednn::Activation* ReLULayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster)) return nullptr;
+  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Activation>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Activation::MakeRelu(this->layer_param_.relu_param().negative_slope(),
+                                        bottom.count(), layout, this->phase_ == TRAIN);
+  });
+}
+
 template <typename Dtype>
 void ReLULayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                    const vector<Blob<Dtype>*>& top) {
+  active_ = OneDnn(*bottom[0]);
+  if (active_) {
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
+    return;
+  }
   const float slope = this->layer_param_.relu_param().negative_slope();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
@@ -33,6 +58,13 @@ void ReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                     const vector<bool>& propagate_down,
                                     const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
+  if (active_ && this->phase_ == TRAIN) {
+    const Layout& layout = onednn_->layout();
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
+    active_->Backward(ReadAs<float>(bottom[0]->data_tensor(), layout), dy,
+                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
+    return;
+  }
   const float slope = this->layer_param_.relu_param().negative_slope();
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);

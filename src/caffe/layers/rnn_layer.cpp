@@ -10,6 +10,7 @@ std::vector<Shape> ShapesOf(const LayerParameter& layer, const std::vector<Shape
 }
 
 const bool registered = OperationTable::Add(Operation("RNN")
+                                                .Stateful()
                                                 .Shapes(ShapesOf)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
@@ -30,14 +31,14 @@ void TanhGradient(size_t n, const T* y, const T* dy, T* dx) {
 
 template <typename Dtype>
 void RNNLayer<Dtype>::MakeParameters(int inputs, int static_inputs) {
-  RecurrentLayer<Dtype>::MakeParameters(inputs, static_inputs);
+  DirectRecurrentLayer<Dtype>::MakeParameters(inputs, static_inputs);
   this->AddWeights(this->Parameters().weight_filler(), {this->D_, this->D_});
   this->AddWeights(this->Parameters().bias_filler(), {this->D_});
 }
 
 template <typename Dtype>
 void RNNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
-  RecurrentLayer<Dtype>::Reshape(bottom, top);
+  DirectRecurrentLayer<Dtype>::Reshape(bottom, top);
   output_.Reshape({this->T_, this->N_, this->D_});
 }
 

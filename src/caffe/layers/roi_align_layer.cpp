@@ -20,7 +20,8 @@ const bool registered = OperationTable::Add(Operation("ROIAlign")
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
-                                                .FloatBottoms({1}));
+                                                .FloatBottoms({1})
+                                                .Homogeneous());
 
 /// Samples of one part of an axis, at even distances. Interpolation on a grid is the product of
 /// those along the axes, so each axis has its own weights.

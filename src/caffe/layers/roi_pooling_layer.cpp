@@ -20,7 +20,8 @@ const bool registered = OperationTable::Add(Operation("ROIPooling")
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
-                                                .FloatBottoms({1}));
+                                                .FloatBottoms({1})
+                                                .Homogeneous());
 
 /// [floor(i * bin), ceil((i + 1) * bin)) for each part of `size` positions from `start`.
 std::vector<kernels::Taps> Parts(int start, int size, int parts, int extent) {

@@ -88,7 +88,7 @@ bool ScaleLayer<Dtype>::ForwardBlocked(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 Layout ScaleLayer<Dtype>::BlockedLayout(const vector<Blob<Dtype>*>& bottom,
                                         const Tensor& tensor) const {
-  const bool able = bottom.size() == 1 && axis_ == 1 && this->blobs_[0]->num_axes() == 1 &&
+  const bool able = bottom.size() == 1 && ScalesChannels() &&
                     this->types() == LayerTypes::All(ElementType::FLOAT);
   return able ? BlockedLayoutFor<float>(tensor, bottom[0]->shape()) : Layout();
 }
@@ -195,9 +195,19 @@ void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 }
 
 template <typename Dtype>
+bool ScaleLayer<Dtype>::ScalesChannels() const {
+  return own_scale() && axis_ == 1 && this->blobs_[0]->num_axes() == 1;
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::SetInput(const Blob<Dtype>& x) {
+  temp_.ReshapeLike(x);
+  temp_.ShareData(x);
+}
+
+template <typename Dtype>
 bool ScaleLayer<Dtype>::DescribePointwise(Pointwise* description) {
-  const bool own_scale = this->blobs_.size() == (bias_param_id_ < 0 ? 1u : 2u);
-  if (!own_scale || axis_ != 1 || this->blobs_[0]->num_axes() != 1) return false;
+  if (!ScalesChannels()) return false;
   const auto values = [&](int i) {
     const Dtype* data = this->blobs_[i]->cpu_data();
     return vector<float>(data, data + scale_dim_);

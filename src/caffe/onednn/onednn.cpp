@@ -1,41 +1,30 @@
-#include "onednn.hpp"
-
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "caffe/error.hpp"
-
-#ifdef USE_ONEDNN
-#include <oneapi/dnnl/dnnl.hpp>
-#if __has_include(<oneapi/dnnl/dnnl_version.h>)
-#include <oneapi/dnnl/dnnl_version.h>
-#endif
-
-#include "caffe/kernels/instruction_set.hpp"
-#endif
+#include "primitives.hpp"
 
 namespace caffe {
 namespace onednn {
 namespace {
 
 bool* EnabledFlag() {
-#ifdef USE_ONEDNN
   static bool enabled = [] {
     const char* value = std::getenv("CAFFE_ONEDNN");
     return !value || std::string(value) != "0";
   }();
-#else
-  static bool enabled = false;
-#endif
   return &enabled;
+}
+
+dnnl::stream& CpuStream() {
+  static thread_local dnnl::stream stream(CpuEngine());
+  return stream;
 }
 
 }  // namespace
 
 bool Enabled() { return *EnabledFlag(); }
-
-#ifdef USE_ONEDNN
 
 void SetEnabled(bool enabled) { *EnabledFlag() = enabled; }
 
@@ -45,36 +34,12 @@ const char* Version() {
   return version.c_str();
 }
 
-namespace {
-
-using dnnl::memory;
-using Tag = memory::format_tag;
-using Dims = memory::dims;
-
-constexpr auto kFloat = memory::data_type::f32;
-
-dnnl::engine& CpuEngine() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
+void Run(const dnnl::primitive& primitive, const Arguments& arguments) {
+  primitive.execute(CpuStream(), arguments);
+  CpuStream().wait();
 }
 
-dnnl::stream& CpuStream() {
-  static thread_local dnnl::stream stream(CpuEngine());
-  return stream;
-}
-
-/// oneDNN's errors are ours: nothing that a user wrote reaches it unchecked.
-template <typename Function>
-auto MakeOrNull(Function&& make) -> decltype(make()) {
-  if (!Enabled()) return nullptr;
-  try {
-    return make();
-  } catch (const dnnl::error&) {
-    return nullptr;  // no implementation for this configuration
-  }
-}
-
-Dims DimsOf(std::initializer_list<int> first, const std::vector<int>& rest = {}) {
+Dims DimsOf(std::initializer_list<int> first, const std::vector<int>& rest) {
   Dims dims(first.begin(), first.end());
   dims.insert(dims.end(), rest.begin(), rest.end());
   return dims;
@@ -82,16 +47,19 @@ Dims DimsOf(std::initializer_list<int> first, const std::vector<int>& rest = {})
 
 memory::desc Any(const Dims& dims) { return memory::desc(dims, kFloat, Tag::any); }
 
-/// Row-major, the last axis fastest.
 memory::desc Plain(const Dims& dims) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
   return memory::desc(dims, kFloat, strides);
 }
 
+namespace {
+
 Tag PickTag(size_t axes, Tag one, Tag two, Tag three) {
   return axes == 3 ? one : axes == 4 ? two : three;
 }
+
+}  // namespace
 
 memory::desc Described(const Dims& dims, const Layout& layout) {
   switch (layout.kind) {
@@ -108,7 +76,6 @@ memory::desc Described(const Dims& dims, const Layout& layout) {
   return Plain(dims);
 }
 
-/// The layout that `desc` is; false if Tensor has no name for it.
 bool LayoutOf(const memory::desc& desc, const Dims& dims, Layout* layout) {
   size_t spatial = 1;
   for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
@@ -123,330 +90,33 @@ bool LayoutOf(const memory::desc& desc, const Dims& dims, Layout* layout) {
   return false;
 }
 
+memory::desc DescribedFlat(size_t count, const Layout& layout) {
+  if (layout.kind == Layout::PLAIN) return Plain({static_cast<memory::dim>(count)});
+  return Described({static_cast<memory::dim>(layout.num), static_cast<memory::dim>(layout.channels),
+                    static_cast<memory::dim>(layout.spatial)},
+                   layout);
+}
+
 memory Wrap(const memory::desc& desc, const void* data) {
   return memory(desc, CpuEngine(), const_cast<void*>(data));
 }
 
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
-constexpr auto kTraining = dnnl::prop_kind::forward_training;
-
-/// True for implementations that are no better than ours.
-template <typename PrimitiveDesc>
-bool IsPlainLoop(const PrimitiveDesc& desc) {
-  const std::string name = desc.impl_info_str();
-  return name.compare(0, 3, "ref") == 0 || name.compare(0, 4, "gemm") == 0;
+dnnl::reorder Reorder(const memory::desc& from, const memory::desc& to,
+                      const dnnl::primitive_attr& attributes) {
+  return dnnl::reorder(
+      dnnl::reorder::primitive_desc(CpuEngine(), from, CpuEngine(), to, attributes));
 }
 
 dnnl::primitive_attr AttributesOf(const PointwiseActivation& activation) {
   dnnl::primitive_attr attributes;
   if (activation.kind == PointwiseActivation::NONE) return attributes;
-  const auto algorithm = activation.kind == PointwiseActivation::RELU
-                             ? dnnl::algorithm::eltwise_relu
-                             : dnnl::algorithm::eltwise_clip;
   dnnl::post_ops operations;
-#if DNNL_VERSION_MAJOR >= 3
-  operations.append_eltwise(algorithm, activation.alpha, activation.beta);
-#else
-  operations.append_eltwise(1.f, algorithm, activation.alpha, activation.beta);
-#endif
+  AppendEltwise(activation.kind == PointwiseActivation::RELU ? dnnl::algorithm::eltwise_relu
+                                                             : dnnl::algorithm::eltwise_clip,
+                activation.alpha, activation.beta, &operations);
   attributes.set_post_ops(operations);
   return attributes;
 }
-
-}  // namespace
-
-// ---- Convolution
-
-struct Convolution::State {
-  Dims source_dims, weights_dims, bias_dims, target_dims, strides, dilation, pad;
-  bool bias;
-  Layout source, target, data_source, data_target, weights_source, weights_target;
-
-  dnnl::convolution_forward::primitive_desc forward_desc;
-  dnnl::convolution_forward forward;
-  memory packed;
-  dnnl::reorder pack;
-
-  struct BackwardData {
-    dnnl::convolution_backward_data::primitive_desc desc;
-    dnnl::convolution_backward_data primitive;
-    memory packed;
-    dnnl::reorder pack;
-  };
-  std::unique_ptr<BackwardData> backward_data;
-  struct BackwardWeights {
-    dnnl::convolution_backward_weights::primitive_desc desc;
-    dnnl::convolution_backward_weights primitive;
-    memory packed, plain, bias;
-    dnnl::reorder unpack;
-  };
-  std::unique_ptr<BackwardWeights> backward_weights;
-
-  bool MakeForward(const Options& options);
-  bool MakeBackward();
-};
-
-bool Convolution::State::MakeForward(const Options& options) {
-  const auto kind = options.training ? kTraining : kInference;
-  const auto algorithm = dnnl::algorithm::convolution_direct;
-  const dnnl::primitive_attr attributes = AttributesOf(options.activation);
-  const memory::desc bias_desc = bias ? Any(bias_dims) : memory::desc();
-#if DNNL_VERSION_MAJOR >= 3
-  forward_desc = dnnl::convolution_forward::primitive_desc(
-      CpuEngine(), kind, algorithm, Any(source_dims), Any(weights_dims), bias_desc,
-      Any(target_dims), strides, dilation, pad, pad, attributes);
-#else
-  const dnnl::convolution_forward::desc desc(kind, algorithm, Any(source_dims), Any(weights_dims),
-                                             bias_desc, Any(target_dims), strides, dilation, pad,
-                                             pad);
-  forward_desc = dnnl::convolution_forward::primitive_desc(desc, attributes, CpuEngine());
-#endif
-  if (IsPlainLoop(forward_desc)) return false;
-  if (!LayoutOf(forward_desc.src_desc(), source_dims, &source) ||
-      !LayoutOf(forward_desc.dst_desc(), target_dims, &target)) {
-    return false;
-  }
-  forward = dnnl::convolution_forward(forward_desc);
-  packed = memory(forward_desc.weights_desc(), CpuEngine());
-  pack = dnnl::reorder(Wrap(Plain(weights_dims), nullptr), packed);
-  return true;
-}
-
-bool Convolution::State::MakeBackward() {
-  const auto algorithm = dnnl::algorithm::convolution_direct;
-  const memory::desc bias_desc = bias ? Any(bias_dims) : memory::desc();
-  backward_data.reset(new BackwardData);
-  backward_weights.reset(new BackwardWeights);
-#if DNNL_VERSION_MAJOR >= 3
-  backward_data->desc = dnnl::convolution_backward_data::primitive_desc(
-      CpuEngine(), algorithm, Any(source_dims), Any(weights_dims), Any(target_dims), strides,
-      dilation, pad, pad, forward_desc);
-  backward_weights->desc = dnnl::convolution_backward_weights::primitive_desc(
-      CpuEngine(), algorithm, Any(source_dims), Any(weights_dims), bias_desc, Any(target_dims),
-      strides, dilation, pad, pad, forward_desc);
-#else
-  backward_data->desc = dnnl::convolution_backward_data::primitive_desc(
-      dnnl::convolution_backward_data::desc(algorithm, Any(source_dims), Any(weights_dims),
-                                            Any(target_dims), strides, dilation, pad, pad),
-      CpuEngine(), forward_desc);
-  const auto weights_desc =
-      bias
-          ? dnnl::convolution_backward_weights::desc(algorithm, Any(source_dims), Any(weights_dims),
-                                                     bias_desc, Any(target_dims), strides, dilation,
-                                                     pad, pad)
-          : dnnl::convolution_backward_weights::desc(algorithm, Any(source_dims), Any(weights_dims),
-                                                     Any(target_dims), strides, dilation, pad, pad);
-  backward_weights->desc =
-      dnnl::convolution_backward_weights::primitive_desc(weights_desc, CpuEngine(), forward_desc);
-#endif
-  if (IsPlainLoop(backward_data->desc) || IsPlainLoop(backward_weights->desc)) return false;
-  if (!LayoutOf(backward_data->desc.diff_src_desc(), source_dims, &data_source) ||
-      !LayoutOf(backward_data->desc.diff_dst_desc(), target_dims, &data_target) ||
-      !LayoutOf(backward_weights->desc.src_desc(), source_dims, &weights_source) ||
-      !LayoutOf(backward_weights->desc.diff_dst_desc(), target_dims, &weights_target)) {
-    return false;
-  }
-  backward_data->primitive = dnnl::convolution_backward_data(backward_data->desc);
-  backward_data->packed = memory(backward_data->desc.weights_desc(), CpuEngine());
-  backward_data->pack = dnnl::reorder(Wrap(Plain(weights_dims), nullptr), backward_data->packed);
-  backward_weights->primitive = dnnl::convolution_backward_weights(backward_weights->desc);
-  backward_weights->packed = memory(backward_weights->desc.diff_weights_desc(), CpuEngine());
-  backward_weights->plain = memory(Plain(weights_dims), CpuEngine());
-  backward_weights->unpack = dnnl::reorder(backward_weights->packed, backward_weights->plain);
-  if (bias) backward_weights->bias = memory(Plain(bias_dims), CpuEngine());
-  return true;
-}
-
-std::unique_ptr<Convolution> Convolution::Make(const kernels::ConvolutionShape& shape, int num,
-                                               const Options& options) {
-  const int axes = shape.axes();
-  if (axes < 1 || axes > 3 || num == 0 || shape.input_size() == 0 || shape.output_size() == 0) {
-    return nullptr;
-  }
-  return MakeOrNull([&]() -> std::unique_ptr<Convolution> {
-    std::unique_ptr<State> state(new State);
-    state->bias = options.bias;
-    state->source_dims = DimsOf({num, shape.channels}, shape.input);
-    state->target_dims = DimsOf({num, shape.outputs}, shape.output);
-    state->bias_dims = {shape.outputs};
-    state->weights_dims =
-        shape.group == 1
-            ? DimsOf({shape.outputs, shape.channels}, shape.kernel)
-            : DimsOf({shape.group, shape.outputs / shape.group, shape.channels / shape.group},
-                     shape.kernel);
-    state->strides = DimsOf({}, shape.stride);
-    state->pad = DimsOf({}, shape.pad);
-    for (const int dilation : shape.dilation) state->dilation.push_back(dilation - 1);
-    if (!state->MakeForward(options)) return nullptr;
-    if (options.training && !state->MakeBackward()) return nullptr;
-    return std::unique_ptr<Convolution>(new Convolution(std::move(state)));
-  });
-}
-
-Convolution::Convolution(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Convolution::~Convolution() = default;
-
-const Layout& Convolution::source() const { return state_->source; }
-const Layout& Convolution::target() const { return state_->target; }
-const Layout& Convolution::data_source() const { return state_->data_source; }
-const Layout& Convolution::data_target() const { return state_->data_target; }
-const Layout& Convolution::weights_source() const { return state_->weights_source; }
-const Layout& Convolution::weights_target() const { return state_->weights_target; }
-
-void Convolution::SetWeights(const float* weights) {
-  memory plain = Wrap(Plain(state_->weights_dims), weights);
-  state_->pack.execute(CpuStream(), plain, state_->packed);
-  CpuStream().wait();
-}
-
-void Convolution::Forward(const float* x, const float* bias, float* y) {
-  State& s = *state_;
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, Wrap(s.forward_desc.src_desc(), x)},
-                                               {DNNL_ARG_WEIGHTS, s.packed},
-                                               {DNNL_ARG_DST, Wrap(s.forward_desc.dst_desc(), y)}};
-  if (s.bias) arguments.emplace(DNNL_ARG_BIAS, Wrap(s.forward_desc.bias_desc(), bias));
-  s.forward.execute(CpuStream(), arguments);
-  CpuStream().wait();
-}
-
-void Convolution::BackwardData(const float* dy, const float* weights, float* dx) {
-  State::BackwardData& b = *state_->backward_data;
-  memory plain = Wrap(Plain(state_->weights_dims), weights);
-  b.pack.execute(CpuStream(), plain, b.packed);
-  b.primitive.execute(CpuStream(), {{DNNL_ARG_DIFF_DST, Wrap(b.desc.diff_dst_desc(), dy)},
-                                    {DNNL_ARG_WEIGHTS, b.packed},
-                                    {DNNL_ARG_DIFF_SRC, Wrap(b.desc.diff_src_desc(), dx)}});
-  CpuStream().wait();
-}
-
-void Convolution::BackwardWeights(const float* x, const float* dy, float* d_weights,
-                                  float* d_bias) {
-  State::BackwardWeights& b = *state_->backward_weights;
-  std::unordered_map<int, memory> arguments = {
-      {DNNL_ARG_SRC, Wrap(b.desc.src_desc(), x)},
-      {DNNL_ARG_DIFF_DST, Wrap(b.desc.diff_dst_desc(), dy)},
-      {DNNL_ARG_DIFF_WEIGHTS, b.packed}};
-  if (state_->bias) arguments.emplace(DNNL_ARG_DIFF_BIAS, b.bias);
-  b.primitive.execute(CpuStream(), arguments);
-  b.unpack.execute(CpuStream(), b.packed, b.plain);
-  CpuStream().wait();
-  const auto add = [](const memory& from, size_t count, float* to) {
-    const float* values = static_cast<const float*>(from.get_data_handle());
-    for (size_t i = 0; i < count; ++i) to[i] += values[i];
-  };
-  size_t count = 1;
-  for (const auto extent : state_->weights_dims) count *= extent;
-  add(b.plain, count, d_weights);
-  if (d_bias) add(b.bias, state_->bias_dims[0], d_bias);
-}
-
-// ---- LRN
-
-struct Lrn::State {
-  Layout layout;
-  dnnl::lrn_forward::primitive_desc forward_desc;
-  dnnl::lrn_forward forward;
-  dnnl::lrn_backward::primitive_desc backward_desc;
-  dnnl::lrn_backward backward;
-  memory workspace;
-};
-
-std::unique_ptr<Lrn> Lrn::Make(int num, int channels, int height, int width, int size, float alpha,
-                               float beta, float k, bool training, const Layout& layout) {
-  return MakeOrNull([&]() -> std::unique_ptr<Lrn> {
-    std::unique_ptr<State> state(new State);
-    const Dims dims = {num, channels, height, width};
-    const memory::desc desc = Described(dims, layout);
-    const auto kind = training ? kTraining : kInference;
-    const auto algorithm = dnnl::algorithm::lrn_across_channels;
-#if DNNL_VERSION_MAJOR >= 3
-    state->forward_desc = dnnl::lrn_forward::primitive_desc(CpuEngine(), kind, algorithm, desc,
-                                                            desc, size, alpha, beta, k);
-    if (training) {
-      state->backward_desc = dnnl::lrn_backward::primitive_desc(
-          CpuEngine(), algorithm, desc, desc, desc, size, alpha, beta, k, state->forward_desc);
-    }
-#else
-    state->forward_desc = dnnl::lrn_forward::primitive_desc(
-        dnnl::lrn_forward::desc(kind, algorithm, desc, size, alpha, beta, k), CpuEngine());
-    if (training) {
-      state->backward_desc = dnnl::lrn_backward::primitive_desc(
-          dnnl::lrn_backward::desc(algorithm, desc, desc, size, alpha, beta, k), CpuEngine(),
-          state->forward_desc);
-    }
-#endif
-    if (IsPlainLoop(state->forward_desc) || (training && IsPlainLoop(state->backward_desc))) {
-      return nullptr;
-    }
-    state->layout = layout;
-    state->forward = dnnl::lrn_forward(state->forward_desc);
-    if (training) {
-      state->backward = dnnl::lrn_backward(state->backward_desc);
-      state->workspace = memory(state->forward_desc.workspace_desc(), CpuEngine());
-    }
-    return std::unique_ptr<Lrn>(new Lrn(std::move(state)));
-  });
-}
-
-Lrn::Lrn(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Lrn::~Lrn() = default;
-const Layout& Lrn::layout() const { return state_->layout; }
-
-void Lrn::Forward(const float* x, float* y) {
-  State& s = *state_;
-  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, Wrap(s.forward_desc.src_desc(), x)},
-                                               {DNNL_ARG_DST, Wrap(s.forward_desc.dst_desc(), y)}};
-  if (s.workspace.get(true)) arguments.emplace(DNNL_ARG_WORKSPACE, s.workspace);
-  s.forward.execute(CpuStream(), arguments);
-  CpuStream().wait();
-}
-
-void Lrn::Backward(const float* x, const float* dy, float* dx) {
-  State& s = *state_;
-  s.backward.execute(CpuStream(), {{DNNL_ARG_SRC, Wrap(s.backward_desc.src_desc(), x)},
-                                   {DNNL_ARG_DIFF_DST, Wrap(s.backward_desc.diff_dst_desc(), dy)},
-                                   {DNNL_ARG_WORKSPACE, s.workspace},
-                                   {DNNL_ARG_DIFF_SRC, Wrap(s.backward_desc.diff_src_desc(), dx)}});
-  CpuStream().wait();
-}
-
-#else  // without oneDNN
-
-void SetEnabled(bool) {}
-const char* Version() { return ""; }
-
-struct Convolution::State {};
-Convolution::Convolution(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Convolution::~Convolution() = default;
-std::unique_ptr<Convolution> Convolution::Make(const kernels::ConvolutionShape&, int,
-                                               const Options&) {
-  return nullptr;
-}
-namespace {
-[[noreturn]] void Absent() { Fail("this library was built without oneDNN"); }
-}  // namespace
-const Layout& Convolution::source() const { Absent(); }
-const Layout& Convolution::target() const { Absent(); }
-const Layout& Convolution::data_source() const { Absent(); }
-const Layout& Convolution::data_target() const { Absent(); }
-const Layout& Convolution::weights_source() const { Absent(); }
-const Layout& Convolution::weights_target() const { Absent(); }
-void Convolution::SetWeights(const float*) { Absent(); }
-void Convolution::Forward(const float*, const float*, float*) { Absent(); }
-void Convolution::BackwardData(const float*, const float*, float*) { Absent(); }
-void Convolution::BackwardWeights(const float*, const float*, float*, float*) { Absent(); }
-
-struct Lrn::State {};
-Lrn::Lrn(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Lrn::~Lrn() = default;
-std::unique_ptr<Lrn> Lrn::Make(int, int, int, int, int, float, float, float, bool, const Layout&) {
-  return nullptr;
-}
-const Layout& Lrn::layout() const { Absent(); }
-void Lrn::Forward(const float*, float*) { Absent(); }
-void Lrn::Backward(const float*, const float*, float*) { Absent(); }
-
-#endif
 
 }  // namespace onednn
 }  // namespace caffe

@@ -2,18 +2,22 @@
 #define CAFFE_ONEDNN_ONEDNN_HPP_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/pointwise.hpp"
 #include "caffe/tensor.hpp"
 
 namespace caffe {
 
-/// oneDNN's primitives for fixed shapes, on float in host memory, in the layouts that it chose and
-/// Tensor knows. Versions 2.6 and 3.x differ in onednn.cpp only; a build without oneDNN has the
-/// same functions, and each make returns null. Objects are for one thread at a time.
+/// oneDNN's primitives for fixed shapes, on float in host memory, in layouts that Tensor knows: for
+/// the convolutions those that oneDNN chose, else those that the caller has. Versions 2.6 and 3.x
+/// differ in versions.hpp only; a build without oneDNN has the same functions, and each Make
+/// returns null. Objects are for one thread at a time.
 ///
 /// Make returns null where oneDNN has nothing better than plain loops for the configuration.
 namespace onednn {
@@ -25,38 +29,82 @@ void SetEnabled(bool enabled);
 /// "2.6.3", or "" in a build without oneDNN.
 const char* Version();
 
-/// y = activation(conv(x, w) + bias).
-class Convolution {
+/// y = activation(A x + bias), A being made of weights: what convolutions and inner products have
+/// in common.
+class LinearMap {
  public:
   struct Options {
     bool bias = false;
     bool training = false;           ///< the backward functions will be called
     PointwiseActivation activation;  ///< not in training
+    bool keep_weights = true;        ///< false: ForwardPacked will be called, not Forward
   };
-  static std::unique_ptr<Convolution> Make(const kernels::ConvolutionShape& shape, int num,
-                                           const Options& options);
-  ~Convolution();
+  virtual ~LinearMap() = default;
 
-  const Layout& source() const;  ///< of x, as Forward takes it
-  const Layout& target() const;  ///< of y, as Forward writes it
-  /// Takes over weights as Caffe stores them. For Forward.
-  void SetWeights(const float* weights);
-  void Forward(const float* x, const float* bias, float* y);
+  virtual const Layout& source() const = 0;  ///< of x, as Forward takes it
+  virtual const Layout& target() const = 0;  ///< of y, as Forward writes it
+  /// Weights as Caffe stores them, for Forward. In training, and of an inner product that reads
+  /// them in Caffe's order, they are not copied: they stay where they are until the last Forward
+  /// with them.
+  virtual void SetWeights(const float* weights) = 0;
+  virtual void Forward(const float* x, const float* bias, float* y) = 0;
+  /// What writes the weights of the latest SetWeights, as Caffe stores them, to a place; it may
+  /// outlive this object. Null where they were not copied.
+  virtual std::function<void(void*)> UnpackWeights() const = 0;
+
+  /// For callers who keep the weights themselves: packed_size() floats in oneDNN's order.
+  virtual size_t packed_size() const = 0;
+  virtual void PackWeights(const float* weights, float* packed) const = 0;
+  /// The way back; it may outlive this object.
+  virtual std::function<void(const float* packed, float* weights)> Unpacker() const = 0;
+  virtual void ForwardPacked(const float* packed, const float* x, const float* bias, float* y) = 0;
 
   /// Of dy and dx, for BackwardData; of x and dy, for BackwardWeights.
-  const Layout& data_target() const;
-  const Layout& data_source() const;
-  const Layout& weights_source() const;
-  const Layout& weights_target() const;
+  virtual const Layout& data_target() const = 0;
+  virtual const Layout& data_source() const = 0;
+  virtual const Layout& weights_source() const = 0;
+  virtual const Layout& weights_target() const = 0;
   /// dx; `weights` as Caffe stores them.
-  void BackwardData(const float* dy, const float* weights, float* dx);
+  virtual void BackwardData(const float* dy, const float* weights, float* dx) = 0;
   /// Adds to d_weights and, if not null, d_bias.
-  void BackwardWeights(const float* x, const float* dy, float* d_weights, float* d_bias);
+  virtual void BackwardWeights(const float* x, const float* dy, float* d_weights,
+                               float* d_bias) = 0;
+};
 
- private:
-  struct State;
-  explicit Convolution(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+/// x (num, channels, input...), y (num, outputs, output...).
+struct Convolution {
+  using Options = LinearMap::Options;
+  static std::unique_ptr<LinearMap> Make(const kernels::ConvolutionShape& shape, int num,
+                                         const Options& options);
+};
+
+/// The transposed convolution: `shape` is that of the convolution, so x is (num, outputs,
+/// output...) and y (num, channels, input...).
+struct Deconvolution {
+  static std::unique_ptr<LinearMap> Make(const kernels::ConvolutionShape& shape, int num,
+                                         const LinearMap::Options& options);
+};
+
+/// x (rows, inputs) in `source`, y (rows, outputs) in Caffe's order; weights (outputs, inputs), or
+/// (inputs, outputs) if `transposed`.
+struct InnerProduct {
+  static std::unique_ptr<LinearMap> Make(int rows, int inputs, int outputs, bool transposed,
+                                         const Layout& source, const LinearMap::Options& options);
+};
+
+/// A function of each element, with its gradient.
+class Activation {
+ public:
+  /// For `count` elements of x, y, dx and dy in `layout`. Null for functions that oneDNN lacks.
+  static std::unique_ptr<Activation> Make(const kernels::Activation& f, size_t count,
+                                          const Layout& layout, bool training);
+  /// max(x, 0) + slope min(x, 0).
+  static std::unique_ptr<Activation> MakeRelu(float slope, size_t count, const Layout& layout,
+                                              bool training);
+  virtual ~Activation() = default;
+  virtual void Forward(const float* x, float* y) = 0;
+  /// `v` is x, or y where f.GradientArgument() says OUTPUT. In training.
+  virtual void Backward(const float* v, const float* dy, float* dx) = 0;
 };
 
 /// Local response normalization across channels: y = x / (k + alpha / size sum x^2)^beta.
@@ -65,17 +113,95 @@ class Lrn {
   static std::unique_ptr<Lrn> Make(int num, int channels, int height, int width, int size,
                                    float alpha, float beta, float k, bool training,
                                    const Layout& layout);
-  ~Lrn();
-
-  const Layout& layout() const;  ///< of x, y, dy and dx
-  void Forward(const float* x, float* y);
+  virtual ~Lrn() = default;
+  /// x, y, dy and dx in the layout given to Make.
+  virtual void Forward(const float* x, float* y) = 0;
   /// After Forward, in training.
-  void Backward(const float* x, const float* dy, float* dx);
+  virtual void Backward(const float* x, const float* dy, float* dx) = 0;
+};
 
- private:
-  struct State;
-  explicit Lrn(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+/// Maxima, or means over windows whose padding counts. Null for means with windows that reach
+/// beyond the padding, which oneDNN divides by another number.
+class Pooling {
+ public:
+  /// Of (num, channels, height, width), shape.planes being num * channels. The top lies in the
+  /// layout of the same kind as `source`.
+  static std::unique_ptr<Pooling> Make(const kernels::PoolingShape& shape, int num, int channels,
+                                       bool mean, bool training, const Layout& source);
+  virtual ~Pooling() = default;
+  virtual void Forward(const float* x, float* y) = 0;
+  /// After Forward, in training.
+  virtual void Backward(const float* dy, float* dx) = 0;
+};
+
+/// y = exp(x) / sum over channels of exp(x).
+class Softmax {
+ public:
+  /// Of (outer, channels, inner), in `layout`.
+  static std::unique_ptr<Softmax> Make(int outer, int channels, int inner, bool training,
+                                       const Layout& layout);
+  virtual ~Softmax() = default;
+  virtual void Forward(const float* x, float* y) = 0;
+  virtual void Backward(const float* y, const float* dy, float* dx) = 0;
+};
+
+/// y = scale (x - mean) / sqrt(variance + eps) + shift per channel, with the batch's statistics or
+/// given ones, and its gradients. scale and shift: 1 and 0 where null.
+class BatchNorm {
+ public:
+  struct Options {
+    float eps = 0;
+    bool global_statistics = false;
+    bool scale = false;  ///< scale and shift are given, and have gradients
+    bool training = false;
+  };
+  /// Of (num, channels, spatial), in `layout`.
+  static std::unique_ptr<BatchNorm> Make(int num, int channels, int spatial, const Options& options,
+                                         const Layout& layout);
+  virtual ~BatchNorm() = default;
+  /// mean and variance (the biased one) are read with global_statistics, else written.
+  virtual void Forward(const float* x, const float* scale, const float* shift, float* mean,
+                       float* variance, float* y) = 0;
+  /// d_scale and d_shift are written, not added to; with Options::scale.
+  virtual void Backward(const float* x, const float* scale, const float* mean,
+                        const float* variance, const float* dy, float* dx, float* d_scale,
+                        float* d_shift) = 0;
+};
+
+/// One value from several of the same shape.
+class Elementwise {
+ public:
+  enum Operation { SUM, PRODUCT, MAXIMUM };
+  /// For as many inputs as there are coefficients (used by SUM), two at least.
+  static std::unique_ptr<Elementwise> Make(Operation operation,
+                                           const std::vector<float>& coefficients, size_t count,
+                                           const Layout& layout);
+  virtual ~Elementwise() = default;
+  virtual void Forward(const std::vector<const float*>& x, float* y) = 0;
+};
+
+/// Inputs of (outer, channels[i], inner) behind one another on the axis of the channels.
+class Concat {
+ public:
+  /// `block`: of the layout of all, 1 for Caffe's order.
+  static std::unique_ptr<Concat> Make(int outer, const std::vector<int>& channels, int inner,
+                                      int block);
+  virtual ~Concat() = default;
+  virtual void Forward(const std::vector<const float*>& x, float* y) = 0;
+};
+
+/// A long short-term memory over `steps` steps of `batch` sequences; the gates in Caffe's order i,
+/// f, o, g. The inference only.
+class Lstm {
+ public:
+  static std::unique_ptr<Lstm> Make(int steps, int batch, int inputs, int outputs);
+  virtual ~Lstm() = default;
+  /// W_x (4 outputs, inputs), b (4 outputs), W_h (4 outputs, outputs); copied.
+  virtual void SetWeights(const float* input_weights, const float* bias,
+                          const float* hidden_weights) = 0;
+  /// x (steps, batch, inputs); y (steps, batch, outputs). h and c (batch, outputs) are the state
+  /// before the first step, and become that after the last one.
+  virtual void Forward(const float* x, float* h, float* c, float* y) = 0;
 };
 
 }  // namespace onednn

@@ -137,18 +137,19 @@ struct Results {
 
 struct RunOptions {
   bool in_place = false;
-  bool reference = false;
-  bool detour = false;     // through another shape first
-  bool on_device = false;  // bottoms and gradients come from there
-  int block = 1;           // bottoms and gradients come with channels in blocks of this many
+  const char* engine = nullptr;  // instead of the one that the case states
+  bool detour = false;           // through another shape first
+  bool on_device = false;        // bottoms and gradients come from there
+  int block = 1;                 // bottoms and gradients come with channels in blocks of this many
   bool test_phase = false;
   double old_gradient = 0;  // what parameter diffs hold before
   bool fixed_parameters = false;
   std::vector<bool> propagate = {};  // empty: to all bottoms that have a gradient
 };
 
-/// Sets the engine of the layer's own parameters, where they have one, to REFERENCE.
-void UseReferenceEngine(LayerParameter* param) {
+/// Sets the engine: that of the layer's own parameters where they have one, else the layer's.
+void UseEngine(const char* name, LayerParameter* param) {
+  param->set_engine(name);
   std::string wanted = param->type() + "Param";
   std::transform(wanted.begin(), wanted.end(), wanted.begin(), ::tolower);
   if (wanted.find("convolution") != std::string::npos) wanted = "convolutionparam";
@@ -162,9 +163,7 @@ void UseReferenceEngine(LayerParameter* param) {
         field->message_type() ? field->message_type()->FindFieldByName("engine") : nullptr;
     if (!engine || !engine->enum_type()) return;
     google::protobuf::Message* own = param->GetReflection()->MutableMessage(param, field);
-    if (const auto* reference = engine->enum_type()->FindValueByName("REFERENCE")) {
-      own->GetReflection()->SetEnum(own, engine, reference);
-    }
+    own->GetReflection()->SetEnum(own, engine, engine->enum_type()->FindValueByName(name));
     return;
   }
 }
@@ -187,7 +186,7 @@ class Runner {
          const RunOptions& options)
       : case_(c), inputs_(inputs), options_(options) {
     LayerParameter param = ParseLayer(c.prototxt, c.bottoms.size(), c.tops);
-    if (options.reference) UseReferenceEngine(&param);
+    if (options.engine) UseEngine(options.engine, &param);
     if (options.test_phase) param.set_phase(TEST);
     Caffe::set_random_seed(inputs.seed);
     layer_ = LayerRegistry<Dtype>::CreateLayer(param);
@@ -390,11 +389,18 @@ std::vector<TypedRun> TypedRuns() {
   return runs;
 }
 
+/// The engines that may differ in these types.
+std::vector<const char*> EnginesFor(const TypedRun& run) {
+  const bool all_float = run.forward == ElementType::FLOAT && run.backward == ElementType::FLOAT;
+  if (all_float && onednn::Enabled()) return {"DEFAULT", "ONEDNN"};
+  return {"DEFAULT"};
+}
+
 const LayerTypes kDouble = LayerTypes::All(ElementType::DOUBLE);
 
 Results Oracle(const LayerCase& c, const Inputs& inputs) {
   RunOptions options;
-  options.reference = true;
+  options.engine = "REFERENCE";
   return RunLayer<double>(c, kDouble, inputs, options);
 }
 
@@ -405,12 +411,12 @@ namespace {
 /// A run in `run`'s types against the oracle. A gradient computed from FLOAT16 activations carries
 /// their error.
 void CheckTypes(const LayerCase& c, const Inputs& inputs, const Results& oracle,
-                const TypedRun& run, bool reference) {
-  SCOPED_TRACE(Join(run.name, reference ? " on the REFERENCE engine" : ""));
+                const TypedRun& run, const char* engine) {
+  SCOPED_TRACE(Join(run.name, engine ? " on engine " : "", engine ? engine : ""));
   const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
   const double forward = Bound(c, run.forward);
   RunOptions options;
-  options.reference = reference;
+  options.engine = engine;
   ExpectSame(oracle, RunLayer<float>(c, types, inputs, options), forward,
              std::max(forward, Bound(c, run.backward)));
 }
@@ -428,14 +434,17 @@ TEST_P(LayerCases, AgreesWithDoubleInEveryTypeAndInstructionSet) {
     SCOPED_TRACE(kernels::Name(set));
     ExpectSame(oracle, RunLayer<double>(c, kDouble, inputs), bound, bound);
     for (const TypedRun& run : TypedRuns()) {
-      for (bool reference : {false, true}) CheckTypes(c, inputs, oracle, run, reference);
+      for (const char* engine : {static_cast<const char*>(nullptr), "REFERENCE"}) {
+        CheckTypes(c, inputs, oracle, run, engine);
+      }
     }
   }
   kernels::SetCpuInstructionSet(chosen);
   if (!onednn::Enabled()) return;
+  CheckTypes(c, inputs, oracle, TypedRuns()[0], "ONEDNN");
   SCOPED_TRACE("without oneDNN");
   onednn::SetEnabled(false);
-  CheckTypes(c, inputs, oracle, TypedRuns()[0], false);
+  CheckTypes(c, inputs, oracle, TypedRuns()[0], nullptr);
   onednn::SetEnabled(true);
 }
 
@@ -555,8 +564,12 @@ TEST_P(LayerCases, InPlaceGivesTheSame) {
     SCOPED_TRACE(run.name);
     const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
     const double bound = std::max(Bound(case_, run.forward), Bound(case_, run.backward));
-    ExpectSame(RunLayer<float>(case_, types, inputs),
-               RunLayer<float>(case_, types, inputs, options), bound, bound);
+    const Results expected = RunLayer<float>(case_, types, inputs);
+    for (const char* engine : EnginesFor(run)) {
+      SCOPED_TRACE(engine);
+      options.engine = engine;
+      ExpectSame(expected, RunLayer<float>(case_, types, inputs, options), bound, bound);
+    }
   }
 }
 
@@ -571,6 +584,15 @@ TEST_P(LayerCases, ReshapingToAndFroGivesTheSame) {
   options.detour = true;
   ExpectSame(RunLayer<double>(case_, kDouble, inputs),
              RunLayer<double>(case_, kDouble, inputs, options), 1e-12, 1e-12);
+  const TypedRun run = TypedRuns()[0];
+  const double bound = Bound(case_, run.forward);
+  const LayerTypes types = LayerTypes::All(run.forward);
+  const Results expected = RunLayer<float>(case_, types, inputs);
+  for (const char* engine : EnginesFor(run)) {
+    SCOPED_TRACE(engine);
+    options.engine = engine;
+    ExpectSame(expected, RunLayer<float>(case_, types, inputs, options), bound, bound);
+  }
 }
 
 namespace {
@@ -614,11 +636,15 @@ TEST_P(LayerCases, BlocksOfChannelsGiveTheSame) {
       LayerCase c = case_;
       c.gradients &= !test_phase;
       const Results expected = RunLayer<float>(c, types, inputs, options);
-      for (int block : {8, 16}) {
-        SCOPED_TRACE(Join(test_phase ? "TEST" : "TRAIN", ", blocks of ", block));
-        options.block = block;
-        ExpectSame(expected, RunLayer<float>(c, types, inputs, options), forward,
-                   std::max(forward, Bound(case_, run.backward)));
+      for (const char* engine : EnginesFor(run)) {
+        for (int block : {1, 8, 16}) {
+          SCOPED_TRACE(
+              Join(test_phase ? "TEST" : "TRAIN", ", blocks of ", block, ", engine ", engine));
+          options.block = block;
+          options.engine = engine;
+          ExpectSame(expected, RunLayer<float>(c, types, inputs, options), forward,
+                     std::max(forward, Bound(case_, run.backward)));
+        }
       }
     }
   }

@@ -11,7 +11,7 @@
 
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
-#include "caffe/util/upgrade_proto.hpp"
+#include "deployed_net.hpp"
 #include "test_data.hpp"
 #include "test_files.hpp"
 
@@ -38,11 +38,10 @@ class AccuracyOfModels : public ::testing::TestWithParam<Precision> {
   }
 
   /// The net of models/`name`, for batches of kBatch pictures.
-  static std::unique_ptr<Net<float>> Load(const string& name) {
+  static std::unique_ptr<Net<float>> Load(const string& name,
+                                          const string& file = "deploy.prototxt") {
     const string folder = SharedData("models/" + name) + "/";
-    NetParameter param;
-    ReadNetParamsFromTextFileOrDie(folder + "deploy.prototxt", &param);
-    param.mutable_state()->set_phase(TEST);
+    NetParameter param = Deployed(folder + file);
     if (GetParam().half) param.set_default_forward_type(FLOAT16);
     std::unique_ptr<Net<float>> net(new Net<float>(param));
     net->CopyTrainedLayersFrom(folder + "weights.caffemodel");
@@ -95,14 +94,8 @@ TEST_P(AccuracyOfModels, LeNetOnMnist) {
 }
 
 #ifdef USE_OPENCV
-TEST_P(AccuracyOfModels, QuickNetOnCifar10) {
-  const string folder = SharedData("datasets/cifar10_jpg/test");
-  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;
-  BlobProto mean_proto;
-  ReadProtoFromBinaryFileOrDie(SharedData("models/cifar10_quick_current/mean.binaryproto"),
-                               &mean_proto);
-  Blob<float> mean;
-  mean.FromProto(mean_proto);
+/// The 10,000 test pictures of CIFAR-10: file and class.
+vector<std::pair<string, int>> CifarPictures(const string& folder) {
   // One archive a class, named after it; classes are numbered in alphabetical order.
   vector<string> archives;
   for (const auto& entry : fs::directory_iterator(folder)) archives.push_back(entry.path());
@@ -113,23 +106,41 @@ TEST_P(AccuracyOfModels, QuickNetOnCifar10) {
     const string own = unpacked + "/" + std::to_string(label);
     const string command =
         "mkdir '" + own + "' && tar xzf '" + archives[label] + "' -C '" + own + "'";
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    Require(std::system(command.c_str()) == 0, command, ": failed");
     for (const auto& entry : fs::recursive_directory_iterator(own)) {
       if (entry.is_regular_file()) pictures.emplace_back(entry.path(), int(label));
     }
   }
-  ASSERT_EQ(pictures.size(), 10000u);
-  const auto net = Load("cifar10_quick_current");
-  const int right = CountRight(net.get(), 10000, [&](int i, float* input) {
-    const cv::Mat picture = cv::imread(pictures[i].first);
-    for (int k = 0; k < 3 * 1024; ++k) {
-      const int channel = 2 - k / 1024;  // R, G, B
-      const int pixel = k % 1024;
-      input[k] = picture.at<cv::Vec3b>(pixel / 32, pixel % 32)[channel] - mean.cpu_data()[k];
-    }
-    return pictures[i].second;
-  });
-  EXPECT_NEAR(right, 7387, GetParam().may_differ);
+  Require(pictures.size() == 10000u, folder, ": ", pictures.size(), " pictures");
+  return pictures;
+}
+
+// OpenCV's dnn counts the same.
+TEST_P(AccuracyOfModels, CifarNets) {
+  const string folder = SharedData("datasets/cifar10_jpg/test");
+  if (!fs::exists(folder)) GTEST_SKIP() << "no " << folder;
+  BlobProto mean_proto;
+  ReadProtoFromBinaryFileOrDie(SharedData("models/cifar10_quick_current/mean.binaryproto"),
+                               &mean_proto);
+  Blob<float> mean;
+  mean.FromProto(mean_proto);
+  const auto pictures = CifarPictures(folder);
+  const auto count = [&](Net<float>* net) {
+    return CountRight(net, 10000, [&](int i, float* input) {
+      const cv::Mat picture = cv::imread(pictures[i].first);
+      for (int k = 0; k < 3 * 1024; ++k) {
+        const int channel = 2 - k / 1024;  // R, G, B
+        const int pixel = k % 1024;
+        input[k] = picture.at<cv::Vec3b>(pixel / 32, pixel % 32)[channel] - mean.cpu_data()[k];
+      }
+      return pictures[i].second;
+    });
+  };
+  const auto quick = Load("cifar10_quick_current");
+  EXPECT_NEAR(count(quick.get()), 7387, GetParam().may_differ);
+  if (GetParam().half) return;
+  const auto sigmoid = Load("cifar10_full_sigmoid_bn", "train_val.prototxt");
+  EXPECT_EQ(count(sigmoid.get()), 5203);
 }
 #endif
 

@@ -1,4 +1,6 @@
 // The tools that make and read databases, run as a user runs them.
+#include <set>
+
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -50,6 +52,39 @@ TEST_F(ConvertToolsTest, MnistFilesBecomeRecords) {
   EXPECT_EQ(last.width(), 2);
   EXPECT_EQ(last.data(), string({20, 21}));
   EXPECT_EQ(last.label(), 9);
+}
+
+// Each record is two of the images, labelled by whether their labels are the same.
+TEST_F(ConvertToolsTest, MnistFilesBecomePairs) {
+  Write("a", IdxImages(0, 20));
+  Write("b", IdxImages(20, 5));
+  string labels;
+  for (int i = 0; i < 25; ++i) labels.push_back(static_cast<char>(i % 3));
+  Write("labels", IdxLabels(labels));
+  const char* tool = "convert_mnist_siamese_data";
+  const Outcome run = Tool(tool, "--backend=lmdb %a,%b %labels %db");
+  ASSERT_EQ(run.status, 0) << run.output;
+  const map<string, Datum> records = Records("db");
+  ASSERT_EQ(records.size(), 25u);
+  std::set<int> labels_seen, images_seen;
+  for (const auto& [key, pair] : records) {
+    ASSERT_EQ(pair.channels(), 2);
+    ASSERT_EQ(pair.data().size(), 4u);
+    const int first = uint8_t(pair.data()[0]) / 10, second = uint8_t(pair.data()[2]) / 10;
+    EXPECT_EQ(pair.data(), string({char(10 * first), char(10 * first + 1), char(10 * second),
+                                   char(10 * second + 1)}));
+    EXPECT_EQ(pair.label(), first % 3 == second % 3) << key;
+    labels_seen.insert(pair.label());
+    images_seen.insert(first);
+  }
+  EXPECT_EQ(labels_seen.size(), 2u);
+  EXPECT_GT(images_seen.size(), 8u);
+  ASSERT_EQ(Tool(tool, "--backend=lmdb --seed=2 %a,%b %labels %other").status, 0);
+  EXPECT_NE(Records("other").begin()->second.data() + Records("other").rbegin()->second.data(),
+            records.begin()->second.data() + records.rbegin()->second.data());
+  ExpectContains(ToolError(tool, "%a %labels %no"), "there are 25 labels for 20 images");
+  ExpectContains(ToolError(tool, "%a"), "IMAGES");
+  EXPECT_EQ(Count("no"), 0);
 }
 
 TEST_F(ConvertToolsTest, MnistFilesThatAreWrongLeaveNothing) {

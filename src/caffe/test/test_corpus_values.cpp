@@ -3,13 +3,11 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <limits>
-#include <sstream>
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "expected_blobs.hpp"
 #include "test_data.hpp"
 
 namespace caffe {
@@ -56,56 +54,6 @@ void FillParameter(const string& type, int j, uint32_t stream, Blob<float>* blob
   }
 }
 
-/// A line of a file in expected/.
-struct Expected {
-  string blob, shape;
-  double least, most, mean, l2;
-  vector<double> first;
-};
-
-vector<Expected> ReadExpected(const string& file) {
-  std::ifstream stream(file);
-  vector<Expected> result;
-  for (string line; std::getline(stream, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream words(line);
-    Expected e;
-    words >> e.blob >> e.shape >> e.least >> e.most >> e.mean >> e.l2;
-    for (double value; words >> value;) e.first.push_back(value);
-    result.push_back(e);
-  }
-  return result;
-}
-
-void Compare(const Expected& e, const Blob<float>& blob) {
-  SCOPED_TRACE("blob " + e.blob);
-  string shape;
-  for (int extent : blob.shape()) shape += (shape.empty() ? "" : "x") + std::to_string(extent);
-  if (!shape.empty()) {
-    ASSERT_EQ(shape, e.shape);
-  }
-  const float* data = blob.cpu_data();
-  const int n = blob.count();
-  double least = std::numeric_limits<double>::infinity(), most = -least, sum = 0, squares = 0;
-  for (int i = 0; i < n; ++i) {
-    const double value = data[i];
-    least = std::min(least, value);
-    most = std::max(most, value);
-    sum += value;
-    squares += value * value;
-  }
-  constexpr double kRelative = 1e-4;
-  const double largest = std::max(std::fabs(e.least), std::fabs(e.most));
-  const double bound = kRelative * largest + 1e-7;
-  EXPECT_NEAR(least, e.least, bound);
-  EXPECT_NEAR(most, e.most, bound);
-  EXPECT_NEAR(sum / n, e.mean, bound);
-  EXPECT_NEAR(std::sqrt(squares), e.l2, kRelative * e.l2 + 1e-7);
-  for (size_t i = 0; i < e.first.size() && i < size_t(n); ++i) {
-    EXPECT_NEAR(data[i], e.first[i], bound) << "element " << i;
-  }
-}
-
 string Corpus(const string& file) { return SharedData("prototxt_corpus/" + file); }
 
 vector<string> ExpectedNets() {
@@ -136,11 +84,11 @@ TEST_P(CorpusValues, AreBvlcCaffes) {
     Fill(net.input_blobs()[i], 1000003 + i, [](double r) { return r; });
   }
   net.Forward();
-  const vector<Expected> expected = ReadExpected(Corpus("expected/" + GetParam() + ".txt"));
+  const auto expected = ReadExpectedBlobs(Corpus("expected/" + GetParam() + ".txt"));
   ASSERT_FALSE(expected.empty());
-  for (const Expected& e : expected) {
-    ASSERT_TRUE(net.has_blob(e.blob)) << e.blob;
-    Compare(e, *net.blob_by_name(e.blob));
+  for (const ExpectedBlob& e : expected) {
+    ASSERT_TRUE(net.has_blob(e.name)) << e.name;
+    CompareBlob(e, *net.blob_by_name(e.name), 1e-4);
   }
 }
 

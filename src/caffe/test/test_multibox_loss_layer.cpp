@@ -1,7 +1,10 @@
 #include <cmath>
+#include <random>
 
 #include "caffe/test/layer_example.hpp"
 #include "caffe/test/layer_harness.hpp"
+#include "caffe/util/bbox_util.hpp"
+#include "caffe/util/io.hpp"
 
 namespace caffe {
 namespace {
@@ -190,6 +193,119 @@ TEST_F(MultiBoxLossValues, VariancesInTheTargetScaleTheLossOnly) {
   EXPECT_NEAR(example.loss(), .5 * .2 * .2 + two_ + e_, 1e-6);
   EXPECT_NEAR(example.Backward({1})[2], .2, 1e-6);
 }
+
+/// The loss by the steps that the SSD fork's own layer takes, on messages.
+double LossInSteps(const MultiBoxLossParameter& param, const Blob<float>& locations,
+                   const Blob<float>& scores, const Blob<float>& priors,
+                   const Blob<float>& labels) {
+  const int num = locations.num(), classes = param.num_classes();
+  const int num_priors = priors.shape(2) / 4;
+  std::map<int, vector<NormalizedBBox>> truths;
+  GetGroundTruth(labels.cpu_data(), labels.height(), param.background_label_id(), true, &truths);
+  vector<NormalizedBBox> prior_boxes;
+  vector<vector<float>> variances;
+  GetPriorBBoxes(priors.cpu_data(), num_priors, &prior_boxes, &variances);
+  vector<LabelBBox> predictions;
+  GetLocPredictions(locations.cpu_data(), num, num_priors, param.share_location() ? 1 : classes,
+                    param.share_location(), &predictions);
+  vector<std::map<int, vector<float>>> overlaps;
+  vector<std::map<int, vector<int>>> indices;
+  FindMatches(predictions, truths, prior_boxes, variances, param, &overlaps, &indices);
+  int matches = 0, negatives = 0;
+  vector<vector<int>> negative_indices;
+  MineHardExamples(scores, predictions, truths, prior_boxes, variances, overlaps, param, &matches,
+                   &negatives, &indices, &negative_indices);
+  EXPECT_EQ(matches, CountNumMatches(indices, num));
+  EXPECT_GT(matches, 0);
+  vector<float> location(4 * matches), target(4 * matches);
+  EncodeLocPrediction(predictions, truths, indices, prior_boxes, variances, param, location.data(),
+                      target.data());
+  double loss = 0;
+  for (size_t i = 0; i < location.size(); ++i) {
+    const double d = std::fabs(location[i] - target[i]);
+    loss += d < 1 ? d * d / 2 : d - 0.5;
+  }
+  const bool mining = param.mining_type() != MultiBoxLossParameter_MiningType_NONE;
+  const int rows = mining ? matches + negatives : num * num_priors;
+  const bool softmax = param.conf_loss_type() == MultiBoxLossParameter_ConfLossType_SOFTMAX;
+  vector<float> rows_of_scores(size_t(rows) * classes),
+      wanted(softmax ? rows : size_t(rows) * classes,
+             softmax ? float(param.background_label_id()) : 0.f);
+  EncodeConfPrediction(scores.cpu_data(), num, num_priors, param, indices, negative_indices, truths,
+                       rows_of_scores.data(), wanted.data());
+  const float* x = mining ? rows_of_scores.data() : scores.cpu_data();
+  for (int i = 0; i < rows; ++i, x += classes) {
+    double sum = 0;
+    for (int c = 0; c < classes; ++c) {
+      sum += std::exp(x[c]);
+      if (!softmax) loss += std::log1p(std::exp(x[c])) - wanted[i * classes + c] * x[c];
+    }
+    if (softmax) loss += std::log(sum) - x[int(wanted[i])];
+  }
+  return loss / matches;
+}
+
+class MultiBoxSteps : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MultiBoxSteps, GiveTheLayersLoss) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const auto draw = [&](float least, float most) {
+    return std::uniform_real_distribution<float>(least, most)(random);
+  };
+  constexpr int kItems = 3, kPriors = 40, kClasses = 4;
+  LayerParameter layer;
+  ParseProtoText("name: 'loss' type: 'MultiBoxLoss' multibox_loss_param { num_classes: 4 " +
+                     string(GetParam()) + " }",
+                 "test layer", &layer);
+  const MultiBoxLossParameter& param = layer.multibox_loss_param();
+  const int loc_classes = param.share_location() ? 1 : kClasses;
+  using Axes = vector<int>;
+  Blob<float> locations(Axes{kItems, kPriors * loc_classes * 4}), loss;
+  Blob<float> scores(Axes{kItems, kPriors * kClasses});
+  Blob<float> priors(Axes{1, 2, kPriors * 4}), labels(Axes{1, 1, 5, 8});
+  for (Blob<float>* blob : {&locations, &scores}) {
+    for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = draw(-1, 1);
+  }
+  const auto set_box = [&](float* to) {
+    const float x = draw(0, 0.6f), y = draw(0, 0.6f);
+    const float box[] = {x, y, x + draw(0.2f, 0.5f), y + draw(0.2f, 0.5f)};
+    std::copy_n(box, 4, to);
+  };
+  for (int i = 0; i < kPriors; ++i) set_box(priors.mutable_cpu_data() + 4 * i);
+  for (int i = 0; i < 4 * kPriors; ++i) {
+    priors.mutable_cpu_data()[4 * kPriors + i] = i % 4 < 2 ? 0.1f : 0.2f;
+  }
+  // Item 1 has no true boxes.
+  for (int i = 0; i < 5; ++i) {
+    float* row = labels.mutable_cpu_data() + 8 * i;
+    row[0] = i < 2 ? 0 : 2;
+    row[1] = 1 + i % 3;
+    row[2] = 0;
+    set_box(row + 3);
+    row[7] = 0;
+  }
+  const auto made = LayerRegistry<float>::CreateLayer(layer);
+  const vector<Blob<float>*> bottoms = {&locations, &scores, &priors, &labels}, tops = {&loss};
+  made->SetUp(bottoms, tops);
+  made->Forward(bottoms, tops);
+  EXPECT_NEAR(LossInSteps(param, locations, scores, priors, labels), loss.cpu_data()[0],
+              1e-4 * loss.cpu_data()[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Parameters, MultiBoxSteps,
+    ::testing::Values("", "mining_type: NONE", "code_type: CENTER_SIZE",
+                      "mining_type: NONE share_location: false",
+                      "mining_type: NONE share_location: false use_prior_for_matching: false",
+                      "mining_type: NONE conf_loss_type: LOGISTIC",
+                      "conf_loss_type: LOGISTIC neg_pos_ratio: 2",
+                      "mining_type: HARD_EXAMPLE sample_size: 20",
+                      "code_type: CENTER_SIZE encode_variance_in_target: true bp_inside: true",
+                      "bp_inside: true use_prior_for_matching: false",
+                      "nms_param { nms_threshold: 0.5 } use_prior_for_nms: true",
+                      "match_type: BIPARTITE ignore_cross_boundary_bbox: true"));
 
 }  // namespace
 }  // namespace caffe

@@ -25,6 +25,15 @@ TEST(NetBadInput, NamesTheNearestLayerTypes) {
   ExpectContains(message, "'Convolution'");
 }
 
+// Types of single projects' nets: how to write them oneself.
+TEST(NetBadInput, SaysHowToWriteALayerThatIsNotIncluded) {
+  const string message = Refusal("layer { name: 'r' type: 'Repeat' bottom: 'data' top: 'r' }");
+  ExpectContains(message, "layer 'r' (Repeat)");
+  ExpectContains(message, "this library does not include layer type 'Repeat'");
+  ExpectContains(message, "REGISTER_LAYER_CLASS, as in examples/custom_layer");
+  ExpectContains(message, "python_param { module layer }");
+}
+
 TEST(NetBadInput, NamesTheFile) {
   const string file = NewFile("layer { name: 'c' type: 'ReLU' bottom: 'nowhere' top: 'c' }");
   ExpectContains(ErrorOf([&] { Net<float>(file, TEST); }), file + ": Unknown bottom blob");

@@ -192,5 +192,126 @@ TEST_F(NetFusion, KeepsItsResultsWithoutOneDnn) {
   onednn::SetEnabled(enabled);
 }
 
+// ---- Training: BatchNorm does the work of a Scale in place behind it.
+
+class TrainingFusion : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::unique_ptr<Net<float>> MakeNet() {
+    NetParameter param;
+    const string text = Join(GetParam(), R"(
+      layer { name: 'data' type: 'Input' top: 'data' input_param { shape {
+              dim: 4 dim: 3 dim: 6 dim: 5 } } }
+      layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
+              num_output: 10 kernel_size: 3 bias_term: false weight_filler { type: 'gaussian' std: 0.3 } } }
+      layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }
+      layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: true
+              filler { type: 'gaussian' std: 1 } bias_filler { type: 'gaussian' std: 1 } } }
+      layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
+      layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }
+      layer { name: 'scale2' type: 'Scale' bottom: 'bn2' top: 'bn2' param { lr_mult: 0 }
+              scale_param { filler { type: 'gaussian' std: 1 } } }
+      layer { name: 'loss' type: 'EuclideanLoss' bottom: 'bn2' bottom: 'target' top: 'loss' }
+      layer { name: 'target' type: 'Input' top: 'target' input_param { shape {
+              dim: 4 dim: 10 dim: 4 dim: 3 } } })");
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &param));
+    // The loss last.
+    param.mutable_layer()->SwapElements(param.layer_size() - 2, param.layer_size() - 1);
+    param.mutable_state()->set_phase(TRAIN);
+    Caffe::set_random_seed(3);
+    std::unique_ptr<Net<float>> net(new Net<float>(param));
+    std::mt19937 random(7);
+    for (Blob<float>* input : net->input_blobs()) {
+      std::normal_distribution<float> value(0, 1);
+      for (int i = 0; i < input->count(); ++i) input->mutable_cpu_data()[i] = value(random);
+    }
+    return net;
+  }
+  static void ExpectNear(const Blob<float>& expected, const Blob<float>& actual, bool diffs,
+                         const string& what) {
+    ASSERT_EQ(expected.count(), actual.count());
+    const float* a = diffs ? expected.cpu_diff() : expected.cpu_data();
+    const float* b = diffs ? actual.cpu_diff() : actual.cpu_data();
+    const bool half = string(GetParam()) != "";
+    float largest = 0;
+    for (int i = 0; i < expected.count(); ++i) largest = std::max(largest, std::abs(a[i]));
+    for (int i = 0; i < expected.count(); ++i) {
+      ASSERT_NEAR(a[i], b[i], (half ? 1e-2 : 1e-5) * largest + 1e-6) << what << " " << i;
+    }
+  }
+};
+
+/// Somebody who watches: then every layer runs by itself.
+class Watcher : public Net<float>::Callback {
+ protected:
+  void run(int) override {}
+};
+
+TEST_P(TrainingFusion, GivesTheSameValuesGradientsAndStatistics) {
+  const auto apart = MakeNet(), fused = MakeNet();
+  Watcher watcher;
+  apart->add_after_backward(&watcher);
+  for (int step = 0; step < 2; ++step) {
+    for (Net<float>* net : {apart.get(), fused.get()}) {
+      net->ClearParamDiffs();
+      net->ForwardBackward();
+    }
+    ExpectNear(*apart->output_blobs()[0], *fused->output_blobs()[0], false, "loss");
+    for (size_t i = 0; i < apart->params().size(); ++i) {
+      const string name = Join("parameter ", apart->param_display_names()[i], " ", i);
+      ExpectNear(*apart->params()[i], *fused->params()[i], false, name);
+      ExpectNear(*apart->params()[i], *fused->params()[i], true, name + " gradient");
+    }
+  }
+}
+
+TEST_P(TrainingFusion, PartsOfTheBackwardPassGiveTheWhole) {
+  const auto whole = MakeNet(), parts = MakeNet();
+  whole->ClearParamDiffs();
+  whole->ForwardBackward();
+  parts->ClearParamDiffs();
+  parts->Forward();
+  for (int i = static_cast<int>(parts->layers().size()) - 1; i >= 0; --i) {
+    parts->BackwardFromTo(i, i);
+  }
+  for (size_t i = 0; i < whole->params().size(); ++i) {
+    ExpectNear(*whole->params()[i], *parts->params()[i], true, Join("gradient ", i));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, TrainingFusion,
+                         ::testing::Values("",
+                                           "default_forward_type: FLOAT16 "
+                                           "default_backward_type: FLOAT16 "));
+
+// ---- Weights are held once: as oneDNN orders them, unless somebody reads them.
+
+TEST(PackedWeights, AreTheOnlyCopyUntilTheyAreRead) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "without oneDNN there is one order";
+  NetParameter param;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      layer { name: 'data' type: 'Input' top: 'data' input_param { shape {
+              dim: 1 dim: 16 dim: 6 dim: 5 } } }
+      layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
+              num_output: 24 kernel_size: 3 weight_filler { type: 'gaussian' std: 0.3 } } })",
+                                                            &param));
+  param.mutable_state()->set_phase(TEST);
+  Net<float> net(param);
+  Blob<float>& weights = *net.layers()[1]->blobs()[0];
+  const std::vector<float> before(weights.cpu_data(), weights.cpu_data() + weights.count());
+  net.Forward();
+  EXPECT_EQ(weights.data_tensor().allocated_bytes(), 0u);
+  const std::vector<float> after(weights.cpu_data(), weights.cpu_data() + weights.count());
+  EXPECT_EQ(before, after);
+  // Another batch, another order, the same weights.
+  net.input_blobs()[0]->Reshape({3, 16, 6, 5});
+  std::fill_n(net.input_blobs()[0]->mutable_cpu_data(), net.input_blobs()[0]->count(), 1.f);
+  net.Forward();
+  const std::vector<float> top(net.output_blobs()[0]->cpu_data(),
+                               net.output_blobs()[0]->cpu_data() + 24);
+  double sum = 0;
+  for (int i = 0; i < 16 * 9; ++i) sum += before[i];
+  EXPECT_NEAR(top[0], sum, 1e-4);
+}
+
 }  // namespace
 }  // namespace caffe

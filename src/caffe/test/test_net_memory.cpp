@@ -47,9 +47,11 @@ size_t PeakOfForward(Net<Dtype>* net) {
 
 TEST(ShareActivations, HoldsWhatLivesAtOnce) {
   const auto apart = MakeNet(Chain(10));
+  apart->set_share_activations(false);
   EXPECT_EQ(PeakOfForward(apart.get()), 10 * kElements * sizeof(float));
   const auto shared = MakeNet(Chain(10), TEST, Sharing());
-  EXPECT_EQ(PeakOfForward(shared.get()), 2 * kElements * sizeof(float));
+  // Two that live at once and the output, which stays.
+  EXPECT_EQ(PeakOfForward(shared.get()), 3 * kElements * sizeof(float));
 }
 
 TEST(ShareActivations, GivesTheSameResults) {
@@ -89,6 +91,68 @@ TEST(ShareActivations, CanBeSwitchedOff) {
 TEST(ShareActivations, IsForTheTestPhase) {
   ExpectContains(ErrorOf([] { MakeNet(Chain(1), TRAIN, Sharing()); }),
                  "share_activations is for the TEST phase");
+}
+
+// Without being told anything, a net frees what nobody has looked at.
+TEST(ShareActivations, IsTheDefaultUntilABlobIsAskedFor) {
+  const auto net = MakeNet(Chain(10));
+  EXPECT_EQ(PeakOfForward(net.get()), 3 * kElements * sizeof(float));
+  net->blob_by_name("x10");  // an output
+  EXPECT_EQ(PeakOfForward(net.get()), 0u) << "memory of the first pass serves the second";
+  const size_t before = Allocator::bytes_in_use();
+  net->blob_by_name("x5");
+  EXPECT_GE(Allocator::bytes_in_use() - before, 7 * kElements * sizeof(float));
+}
+
+TEST(ShareActivations, ABlobAskedForLateIsComputedOnceMore) {
+  const string kBranches = R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }
+      layer { name: "a" type: "Power" bottom: "data" top: "a" power_param { shift: 1 } }
+      layer { name: "a2" type: "Power" bottom: "a" top: "a" power_param { scale: 2 } }
+      layer { name: "flat" type: "Flatten" bottom: "a" top: "flat" }
+      layer { name: "b" type: "ReLU" bottom: "a" top: "b" }
+      layer { name: "sum" type: "Eltwise" bottom: "flat" bottom: "b" top: "sum" }
+      layer { name: "late" type: "Eltwise" bottom: "a" bottom: "sum" top: "late" })";
+  const auto net = MakeNet(kBranches);
+  Fill(net->input_blobs()[0], {1, -2, 3, -4});
+  EXPECT_EQ(Values(*net->Forward()[0]), (std::vector<double>{12, -4, 24, -12}));
+  EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{4, -2, 8, -6}));
+  EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{4, 0, 8, 0}));
+  EXPECT_EQ(Values(*net->blob_by_name("flat")), (std::vector<double>{4, -2, 8, -6}));
+  EXPECT_EQ(Values(*net->blob_by_name("sum")), (std::vector<double>{8, -2, 16, -6}));
+  // From now on it stays, and so do pointers.
+  const float* a = net->blob_by_name("a")->cpu_data();
+  Fill(net->input_blobs()[0], {0, 0, 0, 0});
+  net->Forward();
+  EXPECT_EQ(a[0], 2);
+  EXPECT_EQ(a, net->blob_by_name("a")->cpu_data());
+}
+
+TEST(ShareActivations, PartsOfAPassFindWhatTheyRead) {
+  const auto net = MakeNet(Chain(4));
+  Fill(net->input_blobs()[0], std::vector<double>(kElements, 3));
+  net->Forward();
+  net->ForwardFrom(3);
+  EXPECT_EQ(net->output_blobs()[0]->cpu_data()[0], 3);
+  EXPECT_EQ(net->blobs()[2]->cpu_data()[0], 3);
+}
+
+// A second pass of such a layer is not the first one's: its top is never freed.
+TEST(ShareActivations, WhatCannotBeRepeatedStays) {
+  const auto net = MakeNet(R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 1 dim: 1 } } }
+      layer { name: "cont" type: "Input" top: "cont" input_param { shape { dim: 2 dim: 1 } } }
+      layer { name: "rnn" type: "LSTM" bottom: "data" bottom: "cont" top: "rnn" recurrent_param {
+              num_output: 1 weight_filler { type: "constant" value: 1 } } }
+      layer { name: "twice" type: "Power" bottom: "rnn" top: "twice" power_param { scale: 2 } }
+      layer { name: "end" type: "Power" bottom: "twice" top: "end" })");
+  Fill(net->input_blobs()[0], {1, 1});
+  Fill(net->input_blobs()[1], {1, 1});  // goes on where the last pass ended
+  net->Forward();
+  net->Forward();
+  const double end = Values(*net->output_blobs()[0])[0];
+  EXPECT_EQ(Values(*net->blob_by_name("twice"))[0], end);
+  EXPECT_EQ(2 * Values(*net->blob_by_name("rnn"))[0], end);
 }
 
 // A layer written for Caffe takes its top with mutable_cpu_data.
@@ -253,6 +317,41 @@ TEST(NetTypes, AnInPlaceLayerOfAnotherTypeGetsATensorOfItsOwn) {
   net->ToProto(&message);
   EXPECT_EQ(message.layer(2).bottom(0), "ip1");
   EXPECT_EQ(message.layer(2).top(0), "ip1");
+}
+
+// People write convolutions in place; the result is that of a top of its own, gradients included.
+TEST(NetTypes, AConvolutionInPlaceGetsATensorOfItsOwn) {
+  const auto make = [](const string& top, Phase phase) {
+    const string convolution =
+        " type: 'Convolution' convolution_param { num_output: 3 kernel_size: 2 weight_filler { "
+        "type: 'constant' value: 0.5 } } }";
+    return MakeNet(
+        "force_backward: true layer { name: 'in' type: 'Input' top: 'x' input_param { "
+        "shape { dim: 2 dim: 2 dim: 4 dim: 4 } } }"
+        "layer { name: 'a' bottom: 'x' top: 'a' " +
+            convolution + "layer { name: 'b' bottom: 'a' top: '" + top + "'" + convolution +
+            "layer { name: 'relu' type: 'ReLU' bottom: '" + top + "' top: '" + top +
+            "' } layer { name: 'l' type: 'Reduction' bottom: '" + top +
+            "' top: 'l' loss_weight: 1 }",
+        phase);
+  };
+  for (const Phase phase : {TRAIN, TEST}) {
+    const auto in_place = make("a", phase), apart = make("b", phase);
+    for (const auto& net : {in_place.get(), apart.get()}) {
+      std::vector<double> values(net->input_blobs()[0]->count());
+      for (size_t i = 0; i < values.size(); ++i) values[i] = double(i % 7) - 2;
+      Fill(net->input_blobs()[0], values);
+      net->ClearParamDiffs();
+      net->ForwardBackward();
+    }
+    EXPECT_EQ(Values(*in_place->blob_by_name("a")), Values(*apart->blob_by_name("b")));
+    EXPECT_EQ(Values(*in_place->blob_by_name("a_before_b")), Values(*apart->blob_by_name("a")));
+    EXPECT_EQ(Gradients(*in_place->input_blobs()[0]), Gradients(*apart->input_blobs()[0]));
+    for (size_t i = 0; i < apart->learnable_params().size(); ++i) {
+      EXPECT_EQ(Gradients(*in_place->learnable_params()[i]),
+                Gradients(*apart->learnable_params()[i]));
+    }
+  }
 }
 
 TEST(NetTypes, ALayerThatKnowsOnlyFloatWorksInAFloat16Net) {

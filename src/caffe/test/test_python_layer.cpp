@@ -34,6 +34,14 @@ TEST_F(PythonLayerWithoutPlugin, SaysThatItNeedsThePackage) {
   ExpectContains(error, "CAFFE_PYTHON_PLUGIN");
 }
 
+// Faster R-CNN's nets name a Python layer that the library has in C++.
+TEST_F(PythonLayerWithoutPlugin, NamesTheTwinInCpp) {
+  Example example(
+      "type: 'Python' python_param { module: 'rpn.proposal_layer' layer: "
+      "'ProposalLayer' }");
+  ExpectContains(ErrorOf([&] { example.Bottom({1}, {0}).SetUp(); }), "type: 'Proposal'");
+}
+
 TEST_F(PythonLayerWithoutPlugin, SaysWhyAPluginCannotBeLoaded) {
   ExpectContains(SetUpError(), "/no/plugin.so");
   const string text = NewFile("no library");

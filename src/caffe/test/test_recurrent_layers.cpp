@@ -4,6 +4,7 @@
 #include "caffe/layers/recurrent_layer.hpp"
 #include "caffe/test/layer_example.hpp"
 #include "caffe/test/layer_harness.hpp"
+#include "caffe/test/net_fixture.hpp"
 #include "caffe/test/test_files.hpp"
 
 namespace caffe {
@@ -237,6 +238,127 @@ TEST(ContinuationIndicatorValues, OnlyTheFirstRowIsZero) {
   example.SetUp();
   EXPECT_EQ(example.Forward(), (Floats{0, 0, 1, 1, 1, 1}));
   EXPECT_EQ(example.TopShape(), (Shape{3, 2}));
+}
+
+// A layer as users of Caffe wrote them, by its unrolled net: h_t = cont_t h_(t-1) + W x_t, state
+// "h_0".
+template <typename Dtype>
+class SumUpLayer : public RecurrentLayer<Dtype> {
+ public:
+  explicit SumUpLayer(const LayerParameter& param) : RecurrentLayer<Dtype>(param) {}
+  const char* type() const override { return "SumUp"; }
+
+ protected:
+  string H(int t) const { return t == this->T_ ? "h_T" : "h_" + std::to_string(t); }
+  void RecurrentInputBlobNames(vector<string>* names) const override { names->assign(1, "h_0"); }
+  void RecurrentOutputBlobNames(vector<string>* names) const override { names->assign(1, "h_T"); }
+  void OutputBlobNames(vector<string>* names) const override { names->assign(1, "h"); }
+  void RecurrentInputShapes(vector<BlobShape>* shapes) const override {
+    shapes->assign(1, BlobShape());
+    for (const int extent : {1, this->N_, Outputs()}) shapes->front().add_dim(extent);
+  }
+  void FillUnrolledNet(NetParameter* net) const override {
+    vector<BlobShape> shapes;
+    RecurrentInputShapes(&shapes);
+    LayerParameter* state = Add("Input", "state", {}, {"h_0"}, net);
+    *state->mutable_input_param()->add_shape() = shapes[0];
+    vector<string> xs, conts, hs;
+    for (int t = 1; t <= this->T_; ++t) {
+      xs.push_back("x_" + std::to_string(t));
+      conts.push_back("cont_" + std::to_string(t));
+      hs.push_back(H(t));
+    }
+    Add("Slice", "x_slice", {"x"}, xs, net)->mutable_slice_param()->set_axis(0);
+    Add("Slice", "cont_slice", {"cont"}, conts, net)->mutable_slice_param()->set_axis(0);
+    for (int t = 1; t <= this->T_; ++t) {
+      const string number = std::to_string(t);
+      LayerParameter* product =
+          Add("InnerProduct", "w_" + number, {xs[t - 1]}, {"wx_" + number}, net);
+      product->add_param()->set_name("W");
+      InnerProductParameter* param = product->mutable_inner_product_param();
+      param->set_num_output(Outputs());
+      param->set_bias_term(false);
+      param->set_axis(2);
+      param->mutable_weight_filler()->set_value(2);  // constant
+      Add("Scale", "conted_" + number, {H(t - 1), conts[t - 1]}, {"conted_" + number}, net)
+          ->mutable_scale_param()
+          ->set_axis(0);
+      Add("Eltwise", "sum_" + number, {"conted_" + number, "wx_" + number}, {H(t)}, net);
+    }
+    Add("Concat", "all", hs, {"h"}, net)->mutable_concat_param()->set_axis(0);
+  }
+
+ private:
+  int Outputs() const { return this->layer_param_.recurrent_param().num_output(); }
+  static LayerParameter* Add(const string& type, const string& name, const vector<string>& bottoms,
+                             const vector<string>& tops, NetParameter* net) {
+    LayerParameter* layer = net->add_layer();
+    layer->set_type(type);
+    layer->set_name(name);
+    for (const string& bottom : bottoms) layer->add_bottom(bottom);
+    for (const string& top : tops) layer->add_top(top);
+    return layer;
+  }
+};
+REGISTER_LAYER_CLASS(SumUp);
+
+const char kSumUp[] = "type: 'SumUp' recurrent_param { num_output: 1 }";
+
+TEST(RecurrentLayer, RunsASubclassesUnrolledNet) {
+  Example example(kSumUp);
+  example.Bottom({3, 1, 1}, {1, 2, 3}).Bottom({3, 1}, {0, 1, 0}).SetUp();
+  ASSERT_EQ(example.layer().blobs().size(), 1u);  // shared by the steps
+  EXPECT_EQ(example.Forward(), (Floats{2, 6, 6}));
+  // x_1 counts in h_1 and h_2.
+  EXPECT_EQ(example.Backward({1, 1, 1}), (Floats{4, 2, 2}));
+  EXPECT_EQ(example.layer().blobs()[0]->cpu_diff()[0], 2 * 1 + 2 + 3);
+}
+
+TEST(RecurrentLayer, KeepsTheStateOfASubclass) {
+  Example example(kSumUp);
+  example.Bottom({1, 1, 1}, {1}).Bottom({1, 1}, {1}).SetUp();
+  EXPECT_EQ(example.Forward(), (Floats{2}));
+  const std::string state = example.layer().SaveState();
+  EXPECT_EQ(example.Forward(), (Floats{4}));
+  EXPECT_EQ(example.Forward(), (Floats{6}));
+  example.layer().RestoreState(state);
+  EXPECT_EQ(example.Forward(), (Floats{4}));
+  dynamic_cast<RecurrentLayer<float>&>(example.layer()).Reset();
+  EXPECT_EQ(example.Forward(), (Floats{2}));
+  ExpectContains(ErrorOf([&] { example.layer().RestoreState("short"); }), "has 5 bytes");
+}
+
+TEST(RecurrentLayer, ExposesTheStateOfASubclass) {
+  Example example("type: 'SumUp' recurrent_param { num_output: 1 expose_hidden: true }", 2);
+  example.Bottom({2, 1, 1}, {1, 2}).Bottom({2, 1}, {1, 1}).Bottom({1, 1, 1}, {10}).SetUp();
+  for (int pass = 0; pass < 2; ++pass) EXPECT_EQ(example.Forward(0), (Floats{12, 16}));
+  EXPECT_EQ(example.Forward(1), (Floats{16}));
+}
+
+// In a net the parameter moves into the net's memory; all steps go on using it.
+TEST(RecurrentLayer, TrainsASubclass) {
+  for (const char* type : {"FLOAT", "FLOAT16"}) {
+    SCOPED_TRACE(type);
+    auto net = MakeNet(std::string("default_forward_type: ") + type +
+                           " force_backward: true "
+                           "layer { name: 'in' type: 'Input' top: 'x' top: 'cont' input_param {"
+                           "  shape { dim: 3 dim: 1 dim: 1 } shape { dim: 3 dim: 1 } } }"
+                           "layer { name: 'sum' bottom: 'x' bottom: 'cont' top: 'h' " +
+                           kSumUp +
+                           " }"
+                           "layer { name: 'l' type: 'Reduction' bottom: 'h' top: 'l' "
+                           "loss_weight: 1 }",
+                       TRAIN);
+    Fill(net->input_blobs()[0], {1, 2, 3});
+    Fill(net->input_blobs()[1], {0, 1, 0});
+    ASSERT_EQ(net->learnable_params().size(), 1u);
+    net->ClearParamDiffs();
+    EXPECT_EQ(net->ForwardBackward(), 14);
+    EXPECT_EQ(net->learnable_params()[0]->cpu_diff()[0], 7);
+    net->learnable_params()[0]->scale_diff(1 / 7.f);
+    net->Update();  // W = 1
+    EXPECT_EQ(net->ForwardBackward(), 7);
+  }
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Single layers, and nets of layers for images, compute what BVLC Caffe computed.
+// Single layers compute what BVLC Caffe computed in 2015.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
 #include "caffe/net.hpp"
+#include "caffe/util/upgrade_proto.hpp"
 #include "net_fixture.hpp"
 #include "npy.hpp"
 #include "test_data.hpp"
@@ -43,36 +44,36 @@ TEST_P(ReferenceLayer, GivesCaffesOutput) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, ReferenceLayer,
                          ::testing::Values("convolution", "deconvolution", "inner_product",
-                                           "lrn_channels", "lrn_spatial", "pooling_ave",
+                                           "lrn_channels", "lrn_spatial", "mvn", "pooling_ave",
                                            "pooling_max", "softmax"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Convolutions with batch normalization and sums.
-TEST(ReferenceNet, SegmentsADocument) {
+// Slices of two copies of the input, joined in their order: the input again.
+TEST(ReferenceNet, SlicesSplitsAndReshapesBackToTheInput) {
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-  const std::string folder = Models("hdibco_fcn_binarize/");
-  Net<float> net(folder + "deploy.prototxt", TEST);
-  net.CopyTrainedLayersFrom(folder + "weights.caffemodel");
-  for (const auto& entry : std::filesystem::directory_iterator(folder + "caffe_ref")) {
-    const NpyArray input = ReadNpy(entry.path().string() + "/input.npy");
-    net.input_blobs()[0]->Reshape(input.shape);
-    net.Reshape();
-    Fill(net.input_blobs()[0], input.values);
-    net.Forward();
-    // This net magnifies rounding: other orders of summation differ by a few 1e-4 among themselves.
-    ExpectClose(*net.blob_by_name("prob"), ReadNpy(entry.path().string() + "/out_prob.npy"), 1e-3);
-  }
+  NetParameter param;
+  const std::string file =
+      Models("opencv_dnn_caffe_layer_refs/layers/reshape_and_slice_routines.prototxt");
+  ReadProtoFromTextFileOrDie(file, &param);
+  for (const int extent : {3, 3, 4, 5}) param.add_input_dim(extent);  // the file leaves it open
+  UpgradeNetAsNeeded(file, &param);
+  param.mutable_state()->set_phase(TEST);
+  Net<float> net(param);
+  std::vector<double> values(3 * 3 * 4 * 5);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = double(i) - 90;
+  Fill(net.input_blobs()[0], values);
+  net.Forward();
+  EXPECT_EQ(Values(*net.blob_by_name("output")), values);
 }
 
-// A detector's body: depthwise convolutions and enlargements.
-TEST(ReferenceNet, LoadsADetectorWithUpsample) {
+TEST(ReferenceNet, BuildsOldDescriptions) {
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-  const std::string folder = Models("mobilenetv2_yolov3_nano_voc/");
-  Net<float> net(folder + "deploy.prototxt", TEST);
-  net.CopyTrainedLayersFrom(folder + "weights.caffemodel");
-  Fill(net.input_blobs()[0], std::vector<double>(net.input_blobs()[0]->count(), 0.5));
-  for (const Blob<float>* output : net.Forward()) {
-    for (int i = 0; i < output->count(); ++i) ASSERT_TRUE(std::isfinite(output->cpu_data()[i]));
+  const std::pair<const char*, int> nets[] = {
+      {"bvlc_alexnet", 1000}, {"bvlc_googlenet", 1000}, {"gtsrb", 43}};
+  for (const auto& [name, classes] : nets) {
+    SCOPED_TRACE(name);
+    Net<float> net(Models(std::string("opencv_dnn_caffe_layer_refs/") + name + ".prototxt"), TEST);
+    EXPECT_EQ(net.output_blobs().at(0)->shape(1), classes);
   }
 }
 

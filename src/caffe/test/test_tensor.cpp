@@ -146,6 +146,65 @@ TEST(Tensor, IntegersStandForScaledValues) {
   EXPECT_EQ(Read<float>(tensor)[0], 5.f);
 }
 
+// Somebody keeps the value in a form of their own, here negated.
+TEST(TensorReplace, RestoresWhatIsRead) {
+  Tensor tensor(3, ElementType::FLOAT);
+  float* data = static_cast<float*>(tensor.overwrite_cpu_data(ElementType::FLOAT));
+  std::vector<float> kept = {-1, -2, -3};
+  for (int i = 0; i < 3; ++i) data[i] = -kept[i];
+  const uint64_t stamp = tensor.stamp();
+  int restored = 0;
+  ASSERT_TRUE(tensor.Replace(ElementType::FLOAT, [&](void* to) {
+    ++restored;
+    for (int i = 0; i < 3; ++i) static_cast<float*>(to)[i] = -kept[i];
+  }));
+  EXPECT_EQ(tensor.allocated_bytes(), 0u);
+  EXPECT_EQ(tensor.stamp(), stamp) << "it is the same value";
+  EXPECT_EQ(static_cast<const double*>(tensor.cpu_data(ElementType::DOUBLE))[1], 2);
+  EXPECT_EQ(static_cast<const float*>(tensor.cpu_data(ElementType::FLOAT))[2], 3);
+  EXPECT_EQ(restored, 1);
+  EXPECT_EQ(tensor.stamp(), stamp);
+}
+
+TEST(TensorReplace, AWriteEndsIt) {
+  Tensor tensor(2, ElementType::FLOAT);
+  tensor.overwrite_cpu_data(ElementType::FLOAT);
+  ASSERT_TRUE(tensor.Replace(ElementType::FLOAT, [](void*) { FAIL(); }));
+  float* data = static_cast<float*>(tensor.overwrite_cpu_data(ElementType::FLOAT));
+  data[0] = data[1] = 5;
+  EXPECT_EQ(static_cast<const double*>(tensor.cpu_data(ElementType::DOUBLE))[1], 5);
+}
+
+TEST(TensorReplace, RefusesWhereSomebodyHoldsPointersOrMemory) {
+  const auto nothing = [](void*) {};
+  Tensor tensor(2, ElementType::FLOAT);
+  EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "nothing there";
+  tensor.mutable_cpu_data(ElementType::FLOAT);
+  EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "handed out";
+  tensor.ForgetPointers();
+  tensor.overwrite_cpu_data(ElementType::DOUBLE);
+  EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "not the newest";
+  float own[2] = {1, 2};
+  tensor.Overwrite(ElementType::FLOAT, Layout()).set_cpu_data(own);
+  EXPECT_FALSE(tensor.Replace(ElementType::FLOAT, nothing)) << "borrowed";
+}
+
+TEST(TensorReplace, ReadersInSeveralThreadsSeeAWholeValue) {
+  for (int round = 0; round < 200; ++round) {
+    Tensor tensor(1000, ElementType::FLOAT);
+    tensor.overwrite_cpu_data(ElementType::FLOAT);
+    ASSERT_TRUE(tensor.Replace(ElementType::FLOAT,
+                               [](void* to) { std::fill_n(static_cast<float*>(to), 1000, 7.f); }));
+    const auto read = [&tensor] {
+      const float* data = static_cast<const float*>(tensor.cpu_data(ElementType::FLOAT));
+      for (int i = 0; i < 1000; ++i) ASSERT_EQ(data[i], 7) << i;
+    };
+    std::thread other(read);
+    read();
+    other.join();
+  }
+}
+
 TEST(TensorLayout, ChannelsLastAndBack) {
   Tensor tensor(2 * 3 * 2, kFloat);
   std::iota(Mutable<float>(tensor), Mutable<float>(tensor) + 12, 0.f);

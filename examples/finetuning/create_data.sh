@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Writes the databases that base_train_test.prototxt and finetune_train_test.prototxt read.
+#
+#     examples/finetuning/create_data.sh DIR [NEW_PICTURES]
+#
+# DIR holds CIFAR-10 as picture files: DIR/train/CLASS/... and DIR/test/CLASS/..., or an archive
+# CLASS*.tar.gz of them in place of each folder. Five classes are for the base net, all their
+# pictures; the other five are new, with NEW_PICTURES (default: 100) of each to train with.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if [ $# -lt 1 ] || [ ! -d "$1/train" ] || [ ! -d "$1/test" ]; then
+  echo "usage: create_data.sh DIR [NEW_PICTURES], DIR with folders train and test" >&2
+  exit 1
+fi
+pictures=$(cd "$1" && pwd)
+new_pictures=${2:-100}
+convert=${BUILD:-build}/tools/convert_imageset
+out=${OUT:-examples/finetuning}
+base="airplane automobile bird cat deer"
+new="dog frog horse ship truck"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# list PART COUNT CLASS...: lines "file label" of the first COUNT pictures of each class.
+list() {
+  local part=$1 count=$2 label=0 class archive
+  shift 2
+  for class in "$@"; do
+    if [ ! -d "$work/$part/$class" ]; then
+      mkdir -p "$work/$part/$class"
+      if [ -d "$pictures/$part/$class" ]; then
+        cp -r "$pictures/$part/$class/." "$work/$part/$class"
+      else
+        for archive in "$pictures/$part/$class"*.tar.gz; do
+          tar xzf "$archive" -C "$work/$part/$class"
+        done
+      fi
+    fi
+    (cd "$work" && find "$part/$class" -type f | LC_ALL=C sort | awk -v n="$count" -v l="$label" \
+      'NR <= n { print $0, l }')
+    label=$((label + 1))
+  done
+}
+
+# database NAME PART COUNT CLASS...
+database() {
+  local name=$1
+  shift
+  list "$@" > "$work/$name.txt"
+  rm -rf "$out/${name}_lmdb"
+  "$convert" -shuffle "$work/" "$work/$name.txt" "$out/${name}_lmdb"
+  echo "$out/${name}_lmdb: $(wc -l < "$work/$name.txt") pictures"
+}
+
+# shellcheck disable=SC2086  # classes are words
+{
+  database base_train train 100000 $base
+  database base_test test 100000 $base
+  database new_train train "$new_pictures" $new
+  database new_test test 100000 $new
+}

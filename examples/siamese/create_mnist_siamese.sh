@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Writes pairs of MNIST's images to the databases that mnist_siamese_train_test.prototxt reads.
+#
+#     examples/siamese/create_mnist_siamese.sh [DIR]
+#
+# DIR holds train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
+# t10k-labels-idx1-ubyte, gzipped or not (default: data/mnist).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+idx=${1:-data/mnist}
+convert=${BUILD:-build}/tools/convert_mnist_siamese_data
+out=${OUT:-examples/siamese}
+
+if [ ! -x "$convert" ]; then
+  echo "create_mnist_siamese.sh: $convert is not there; scripts/build.sh makes it" >&2
+  exit 1
+fi
+
+# Several files, gzipped or not, follow one another in the order of their names.
+idx_files() { find -L "$idx" -maxdepth 1 -name "$1" 2> /dev/null | LC_ALL=C sort | paste -sd, -; }
+
+for part in train t10k; do
+  images=$(idx_files "$part-images*idx3-ubyte*")
+  labels=$(idx_files "$part-labels*idx1-ubyte*")
+  if [ -z "$images" ] || [ -z "$labels" ]; then
+    echo "create_mnist_siamese.sh: there is no $part-images-idx3-ubyte or $part-labels-idx1-ubyte" \
+      "in $idx; the argument names their folder" >&2
+    exit 1
+  fi
+  database=$out/mnist_siamese_${part/t10k/test}_leveldb
+  rm -rf "$database"
+  "$convert" "$images" "$labels" "$database"
+  echo "$database"
+done

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Trains the siamese net on the databases of create_mnist_siamese.sh. Further arguments go to caffe.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+exec "${BUILD:-build}/tools/caffe" train \
+  -solver examples/siamese/mnist_siamese_solver.prototxt "$@"

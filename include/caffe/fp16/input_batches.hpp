@@ -1,0 +1,52 @@
+#ifndef CAFFE_FP16_INPUT_BATCHES_HPP_
+#define CAFFE_FP16_INPUT_BATCHES_HPP_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/net.hpp"
+#include "caffe/proto/caffe.pb.h"
+
+namespace caffe {
+
+/// How pictures become what a net's input takes: (pixel - mean) * scale.
+struct PicturePreparation {
+  /// Mean and scale as in data layers; a mean file may be larger than the input, pictures are then
+  /// resized to it and cut in the middle. The other fields are left alone.
+  TransformationParameter transform;
+  bool rgb = false;  ///< channels red, green, blue instead of OpenCV's blue, green, red
+  /// Values for inputs that are no pictures, by blob, repeated to fill it.
+  std::map<std::string, std::vector<float>> constants;
+};
+
+/// Batches of inputs for a net, the same ones for every net that asks.
+class InputBatches {
+ public:
+  virtual ~InputBatches() = default;
+  /// Writes batch number `batch`, from 0, to the net's inputs. False if there is none; Error if the
+  /// net's inputs do not fit, naming the file or record.
+  virtual bool Feed(int batch, Net<float>* net) = 0;
+
+  /// The pictures that a file lists, one path a line (what follows the last space is taken as a
+  /// label if the path without it exists); relative paths count from the list's folder, else from
+  /// the current one. Pictures are resized to the input; the last batch is filled up with the
+  /// first pictures. Throws Error if the list is missing or names no picture.
+  static std::unique_ptr<InputBatches> FromList(const std::string& list,
+                                                const PicturePreparation& preparation);
+  /// The records of a database (Datum or AnnotatedDatum), at most `limit` batches. `backend` is
+  /// lmdb or leveldb. Throws Error if it is missing or has no records.
+  static std::unique_ptr<InputBatches> FromDatabase(const std::string& source,
+                                                    const std::string& backend, int limit,
+                                                    const PicturePreparation& preparation);
+  /// `count` batches of noise: pixels from 0 to 255, prepared like pictures.
+  static std::unique_ptr<InputBatches> Random(int count, unsigned seed,
+                                              const PicturePreparation& preparation);
+  /// `count` batches of the net's own data layers.
+  static std::unique_ptr<InputBatches> Own(int count);
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_FP16_INPUT_BATCHES_HPP_

@@ -1,0 +1,19 @@
+"""What can be wrong: one exception for the user, one for a layer that has no ONNX form."""
+from __future__ import annotations
+
+
+class ExportError(Exception):
+    """A net cannot be exported; the message says which layer or file it is about and what helps."""
+
+
+class Inexpressible(Exception):
+    """Raised inside a layer's function: why that layer cannot be written in ONNX.
+
+    The caller adds the layer's name and type and raises :class:`ExportError`.
+    """
+
+
+def require(condition: bool, reason: str) -> None:
+    """Raises :class:`Inexpressible` with `reason` unless `condition` holds."""
+    if not condition:
+        raise Inexpressible(reason)

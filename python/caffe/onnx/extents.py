@@ -1,0 +1,88 @@
+"""Extents that are known only when the model runs, beside those that are plain numbers.
+
+A shape is a tuple whose entries are ``int`` or :class:`Symbolic`. What a layer does with extents is
+mostly to multiply and to divide them, and that works for both alike; anything that would need the
+number itself (a comparison, an addition of different things) raises :class:`Inexpressible`.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable, Tuple, Union
+
+from .errors import Inexpressible
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """``factor`` times a number called ``name`` that is known only when the model runs."""
+    name: str
+    factor: int = 1
+
+    def __str__(self) -> str:
+        return self.name if self.factor == 1 else f"{self.factor}*{self.name}"
+
+    def _unknown(self, other: object) -> Inexpressible:
+        return Inexpressible(
+            f"what it computes depends on the extent '{self}', which is known only "
+            f"when the model runs (beside {other}): give that extent a number")
+
+    def __mul__(self, other: Extent) -> Extent:
+        if isinstance(other, int):
+            return Symbolic(self.name, self.factor * other)
+        raise self._unknown(other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Extent) -> Extent:
+        if isinstance(other, Symbolic) and other.name == self.name:
+            if self.factor % other.factor == 0:
+                return self.factor // other.factor
+        elif isinstance(other, int) and other and self.factor % other == 0:
+            return Symbolic(self.name, self.factor // other)
+        raise self._unknown(other)
+
+    def __rfloordiv__(self, other: int) -> Extent:
+        raise self._unknown(other)
+
+    def __mod__(self, other: Extent) -> int:
+        self // other  # raises unless it divides
+        return 0
+
+    def __add__(self, other: Extent) -> Extent:
+        if isinstance(other, Symbolic) and other.name == self.name:
+            return Symbolic(self.name, self.factor + other.factor)
+        if other == 0:
+            return self
+        raise self._unknown(other)
+
+    __radd__ = __add__
+
+    def _compare(self, other: object) -> bool:
+        raise self._unknown(other)
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compare
+
+    def __index__(self) -> int:
+        raise self._unknown("a number")
+
+
+Extent = Union[int, Symbolic]
+Shape = Tuple[Extent, ...]
+
+
+def count(extents: Iterable[Extent]) -> Extent:
+    """The number of elements of a shape, or of a part of one."""
+    product: Extent = 1
+    for extent in extents:
+        product = product * extent
+    return product
+
+
+def is_fixed(shape: Iterable[Extent]) -> bool:
+    """True if all extents are numbers."""
+    return all(isinstance(extent, int) for extent in shape)
+
+
+def text(shape: Iterable[Extent]) -> str:
+    """'1 x 3 x 224 x 224', or '(scalar)'."""
+    return " x ".join(map(str, shape)) or "(scalar)"

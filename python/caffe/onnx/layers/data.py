@@ -1,0 +1,107 @@
+"""Layers that bring data: they become inputs of the graph, or constants."""
+from __future__ import annotations
+
+from typing import Any, List, Optional
+
+import numpy as np
+
+from ..errors import require
+from ..extents import Shape, is_fixed
+from ..layer import Layer, exports
+
+# Layers that read databases and files, by the message that says how many items at a time.
+_DATABASES = {"Data": "data_param", "ImageData": "image_data_param", "HDF5Data": "hdf5_data_param",
+              "WindowData": "window_data_param", "AnnotatedData": "data_param",
+              "DenseImageData": "dense_image_data_param"}
+
+
+def _database_shape(param: Any) -> Optional[Shape]:
+    """The pictures' shape as far as the net says it: with crop_size or new_height, and colour."""
+    message = getattr(param, _DATABASES[param.type])
+    transform = param.transform_param
+    height = width = transform.crop_size
+    height, width = transform.crop_h or height, transform.crop_w or width
+    if not height and param.type in ("ImageData", "DenseImageData"):
+        height, width = message.new_height, message.new_width
+    if not height and transform.HasField("resize_param"):
+        height, width = transform.resize_param.height, transform.resize_param.width
+    if param.type in ("ImageData", "DenseImageData"):
+        channels = 3 if message.is_color else 1
+    elif len(transform.mean_value) == 3 or transform.force_color or param.type == "WindowData":
+        channels = 3
+    elif transform.force_gray:
+        channels = 1
+    else:
+        return None
+    if not height or not width:
+        return None
+    return (message.batch_size or 1, channels, height, width)
+
+
+def _listed_shapes(param: Any, shapes: Any) -> List[Optional[Shape]]:
+    listed: List[Optional[Shape]] = [tuple(shape.dim) for shape in shapes]
+    if len(listed) == 1:
+        listed *= len(param.top)
+    return listed or [None] * len(param.top)
+
+
+def _dummy_shapes(param: Any) -> List[Shape]:
+    dummy = param.dummy_data_param
+    shapes = [tuple(shape.dim) for shape in dummy.shape]
+    if not shapes:
+        shapes = list(zip(dummy.num, dummy.channels, dummy.height, dummy.width))
+    require(len(shapes) in (1, len(param.top)), "it does not say one shape for each top")
+    return shapes * (len(param.top) if len(shapes) == 1 else 1)
+
+
+def _is_constant(param: Any) -> bool:
+    return all(filler.type == "constant" for filler in param.dummy_data_param.data_filler)
+
+
+def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
+    """One shape for each top, None where the net does not say it; None if the layer is no
+    source."""
+    unknown: List[Optional[Shape]] = [None] * len(param.top)
+    if param.type == "Input":
+        return _listed_shapes(param, param.input_param.shape)
+    if param.type == "MemoryData":
+        memory = param.memory_data_param
+        shape = tuple(
+            memory.dim) or (memory.batch_size, memory.channels, memory.height, memory.width)
+        return [shape, (shape[0],)][:len(param.top)]
+    if param.type in _DATABASES:
+        return [_database_shape(param)] + unknown[1:]
+    if param.type == "DummyData" and not _is_constant(param):
+        return list(_dummy_shapes(param))
+    return None
+
+
+@exports("DummyData", native=False)
+def dummy_data(layer: Layer) -> None:
+    """Constants; with random fillers the layer is an input."""
+    fillers = layer.param.dummy_data_param.data_filler
+    for i, shape in enumerate(_dummy_shapes(layer.param)):
+        value = fillers[0 if len(fillers) == 1 else i].value if fillers else 0
+        layer.top(i, layer.constant(np.full(shape, value, np.float32), "data"))
+
+
+@exports("ContinuationIndicator", native=False)
+def continuation_indicator(layer: Layer) -> None:
+    """0 in the first step of each sequence, 1 behind."""
+    param = layer.param.continuation_indicator_param
+    indicators = np.ones((param.time_step, param.batch_size), np.float32)
+    indicators[:1] = 0
+    layer.top(0, layer.constant(indicators, "indicators"))
+
+
+@exports("Parameter")
+def parameter(layer: Layer) -> None:
+    shape = tuple(layer.param.parameter_param.shape.dim)
+    require(is_fixed(shape) and len(shape) > 0, "parameter_param does not say a shape")
+    layer.top(0, layer.constant(layer.blob(0, shape), "parameter"))
+
+
+@exports("HDF5Output", native=False)
+def hdf5_output(layer: Layer) -> None:
+    """Writes a file: nothing is left of it."""
+    layer.notes.append("is left out: it writes a file")

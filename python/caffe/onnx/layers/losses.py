@@ -1,0 +1,35 @@
+"""Losses and measures: their inference form, or nothing."""
+from __future__ import annotations
+
+from ..layer import Layer, exports
+
+# Losses whose bottoms are what the net is there for: they leave nothing behind.
+PENALTIES = {
+    "CTCLoss", "CenterLoss", "ContrastiveLoss", "CtcLoss", "EuclideanLoss", "HingeLoss",
+    "InfogainLoss", "L1Loss", "MultiBoxLoss", "MultinomialLogisticLoss", "SmoothL1Loss",
+    "SmoothL1LossOHEM", "WarpCTCLoss",
+}
+EVALUATIONS = {"Accuracy", "DetectionEvaluate", "LabelsequenceAccuracy"}
+# Why a type has no ONNX form.
+INEXPRESSIBLE = {
+    "BoxAnnotatorOHEM": "it chooses examples for training",
+    "DetectNetTransformation": "it distorts pictures for training",
+    "Python": "what it computes is a program",
+}
+# Losses of probabilities, and the layers that give these.
+INFERENCE_FORMS = {"SoftmaxWithLoss": "Softmax", "SoftmaxWithLossOHEM": "Softmax",
+                   "SigmoidCrossEntropyLoss": "Sigmoid"}
+
+
+@exports("SoftmaxWithLoss", "SoftmaxWithLossOHEM")
+def softmax_with_loss(layer: Layer) -> None:
+    """The probabilities, as the last top: the second one has them anyway."""
+    axis = layer.axis(layer.param.softmax_param.axis, "softmax_param: axis")
+    layer.top(max(0, len(layer.tops) - 1), layer.op("Softmax", layer.bottom(0), axis=axis))
+    layer.notes.append("is exported as Softmax: its output is the probabilities")
+
+
+@exports("SigmoidCrossEntropyLoss")
+def sigmoid_cross_entropy_loss(layer: Layer) -> None:
+    layer.top(0, layer.op("Sigmoid", layer.bottom(0)))
+    layer.notes.append("is exported as Sigmoid: its output is the probabilities")

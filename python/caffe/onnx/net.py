@@ -1,0 +1,193 @@
+"""Walks through a net and exports layer after layer."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+
+import numpy as np
+
+from .element_types import resolve_types
+from .errors import ExportError, Inexpressible
+from .extents import Extent, Shape, Symbolic
+from .graph import Graph, Value
+from .layer import EXPORTERS, Layer
+from .layers.data import input_shapes
+from .layers.losses import EVALUATIONS, INEXPRESSIBLE, PENALTIES
+
+
+@dataclass
+class Options:
+    """What the user chose.
+
+    ``batch``: a number, "dynamic", or None for what the net says. ``shapes``: extents by input,
+    which may be words (they become dynamic). ``fp16``: FLOAT16 unless the layers say otherwise.
+    """
+    opset: int = 17
+    batch: Any = None
+    shapes: Dict[str, Shape] = field(default_factory=dict)
+    fp16: bool = False
+
+
+@dataclass
+class Exported:
+    """A finished graph: its outputs by the blobs' names, and what the user should know."""
+    graph: Graph
+    outputs: List[Value]
+    notes: List[str]
+
+
+class _Blobs:
+    """The newest value of each blob, and who reads it."""
+
+    def __init__(self) -> None:
+        self.values: Dict[str, Value] = {}
+        self.unread: List[str] = []
+
+    def write(self, name: str, value: Value, is_output: bool = True) -> None:
+        self.values[name] = value
+        if is_output and name not in self.unread:
+            self.unread.append(name)
+
+    def read(self, name: str) -> None:
+        if name in self.unread:
+            self.unread.remove(name)
+
+
+class NetExporter:
+    """Exports the layers of `net`, which is filtered and of today's form."""
+
+    def __init__(self, graph: Graph, net: Any, blobs: Callable[[str, int, Shape], np.ndarray],
+                 options: Options) -> None:
+        self._graph = graph
+        self._net = net
+        self._parameters = blobs
+        self._options = options
+        self._blobs = _Blobs()
+        self._notes: List[str] = []
+        self._from_data: Set[str] = set()  # inputs that only training may need, such as labels
+        self._renamed: Dict[str, Value] = {}
+        self._first_extent: Optional[Extent] = None  # of the first input
+
+    def run(self) -> Exported:
+        self._require_known_types()
+        for param, dtype in zip(self._net.layer, resolve_types(self._net, self._options.fp16)):
+            self._export(param, dtype)
+        outputs = self._outputs()
+        self._drop_unused_inputs(outputs)
+        return Exported(self._graph, outputs, self._notes)
+
+    def _require_known_types(self) -> None:
+        known = set(EXPORTERS) | PENALTIES | EVALUATIONS | {"Silence"}
+        unknown = {}
+        for param in self._net.layer:
+            if param.type not in known and not self._is_source(param):
+                unknown.setdefault(param.type, param.name)
+        if unknown:
+            listed = "; ".join(f"{type_} (layer '{name}'): " +
+                               INEXPRESSIBLE.get(type_, "Caffe has no such type of layer")
+                               for type_, name in unknown.items())
+            raise ExportError(f"these types of layers have no ONNX form: {listed}")
+
+    @staticmethod
+    def _is_source(param: Any) -> bool:
+        return input_shapes(param) is not None
+
+    def _export(self, param: Any, dtype: np.dtype) -> None:
+        if self._is_source(param):
+            return self._export_source(param, dtype)
+        for name in param.bottom:
+            self._require_blob(param, name)
+        if param.type in PENALTIES or param.type in EVALUATIONS:
+            kind = "a loss" if param.type in PENALTIES else "a measure of how good the net is"
+            self._notes.append(f"layer '{param.name}' ({param.type}) is left out: {kind}")
+            return None
+        for name in param.bottom:
+            self._blobs.read(name)
+        if param.type == "Silence":
+            return None
+        layer = Layer(self._graph, param, dtype,
+                      [self._blobs.values[name] for name in param.bottom], self._parameters)
+        try:
+            EXPORTERS[param.type].function(layer)
+        except Inexpressible as reason:
+            raise ExportError(f"layer '{param.name}' ({param.type}): {reason}") from reason
+        for name, value in zip(param.top, layer.tops):
+            if value is not None:
+                self._blobs.write(name, value)
+        self._notes += [f"layer '{param.name}' ({param.type}): {note}" for note in layer.notes]
+        return None
+
+    def _require_blob(self, param: Any, name: str) -> None:
+        """A blob that the TEST phase does not make is an input if the user gives its shape."""
+        if name in self._blobs.values:
+            return
+        if name not in self._options.shapes:
+            raise ExportError(
+                f"layer '{param.name}' ({param.type}): reads the blob '{name}', which no "
+                f"layer before it makes in the TEST phase; --shape {name}:1,3,224,224 (or "
+                "what it is) makes it an input")
+        value = self._graph.add_input(name, self._options.shapes[name], np.dtype(np.float32))
+        self._blobs.write(name, value, is_output=False)
+
+    def _export_source(self, param: Any, dtype: np.dtype) -> None:
+        """An input of the graph for each top of a layer that reads data."""
+        for i, (top, shape) in enumerate(zip(param.top, input_shapes(param))):
+            shape = self._options.shapes.get(top, shape)
+            is_picture = param.type == "Input" or i == 0
+            if shape is not None and top not in self._options.shapes:
+                shape = self._with_batch(tuple(shape))
+            if shape is None and is_picture:
+                raise ExportError(
+                    f"layer '{param.name}' ({param.type}): the net does not say which "
+                    f"shape its data has: give --shape {top}:1,3,224,224 (or what it is)")
+            value = self._graph.add_input(top, shape, dtype if is_picture else np.dtype(np.float32))
+            self._blobs.write(top, value, is_output=param.type == "Input")
+            if param.type != "Input":
+                self._from_data.add(value.name)
+
+    def _with_batch(self, shape: Shape) -> Shape:
+        """`shape` with the batch that is wanted, if its first extent is that of the first input."""
+        batch = self._options.batch
+        if batch is None or not shape:
+            return shape
+        if self._first_extent is None:
+            self._first_extent = shape[0]
+        if shape[0] != self._first_extent:
+            return shape
+        return (Symbolic("batch") if batch == "dynamic" else int(batch),) + shape[1:]
+
+    def _outputs(self) -> List[Value]:
+        """The blobs that nobody reads, under their own names."""
+        inputs = {value.name for value in self._graph.inputs}
+        outputs = [
+            self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)
+            if name not in inputs
+        ]
+        if not outputs:
+            raise ExportError(f"net '{self._net.name}': has no outputs")
+        return outputs
+
+    def _named(self, name: str, value: Value) -> Value:
+        """`value` under a blob's name; two blobs may have one value."""
+        output = Value(self._graph.unique(name), value.shape, value.dtype)
+        if value.name in self._renamed or not self._rename(value, output):
+            source = self._renamed.get(value.name, value)
+            self._graph.node("Identity", [source], [output], name=f"{output.name}/Identity")
+        return output
+
+    def _rename(self, value: Value, output: Value) -> bool:
+        """True if a node makes `value`, which is called `output` from now on."""
+        if not any(value.name in node.output for node in self._graph.nodes):
+            return False
+        self._renamed[value.name] = output
+        for node in self._graph.nodes:
+            for names in (node.input, node.output):
+                for i, known in enumerate(names):
+                    if known == value.name:
+                        names[i] = output.name
+        return True
+
+    def _drop_unused_inputs(self, outputs: Sequence[Value]) -> None:
+        used = self._graph.used() | {output.name for output in outputs}
+        self._graph.inputs = [value for value in self._graph.inputs
+                              if value.name in used or value.name not in self._from_data]

@@ -1,0 +1,91 @@
+"""Whether weights fit a prototxt, as far as the prototxt says without running through the net.
+
+How many channels come in is not known here; those axes are left open.
+"""
+from typing import List, Optional, Sequence, Tuple
+
+from . import MigrationError
+from .model import ModelLayer
+
+Shape = Tuple[Optional[int], ...]  # None: any extent
+
+_CONVOLUTIONS = ("Convolution", "DepthwiseConvolution", "ConvolutionDepthwise")
+_V1_CONVOLUTION, _V1_DECONVOLUTION, _V1_INNER_PRODUCT = 4, 39, 14
+_V1_TYPES = {_V1_CONVOLUTION: "Convolution", _V1_DECONVOLUTION: "Deconvolution",
+             _V1_INNER_PRODUCT: "InnerProduct"}
+
+
+def _kernel(param) -> Optional[Shape]:
+    if param.kernel_h or param.kernel_w:
+        return (param.kernel_h, param.kernel_w)
+    sizes = list(param.kernel_size)
+    if len(sizes) == 1:
+        return (sizes[0], sizes[0])
+    return tuple(sizes) if sizes else None
+
+
+def _convolution(layer, transposed: bool) -> Optional[List[Shape]]:
+    param = layer.convolution_param
+    kernel = _kernel(param)
+    if kernel is None:
+        return None
+    channels: Shape = (None, param.num_output // max(param.group, 1)) if transposed else (
+        param.num_output, None)
+    return [channels + kernel] + ([(param.num_output,)] if param.bias_term else [])
+
+
+def expected(layer, type_: str) -> Optional[List[Shape]]:
+    """The shapes of a layer's blobs; None where the prototxt does not say."""
+    if type_ in _CONVOLUTIONS or type_ == "Deconvolution":
+        return _convolution(layer, type_ == "Deconvolution")
+    if type_ == "InnerProduct":
+        param = layer.inner_product_param
+        transposed = getattr(param, "transpose", False)
+        weights: Shape = (None, param.num_output) if transposed else (param.num_output, None)
+        return [weights] + ([(param.num_output,)] if param.bias_term else [])
+    if type_ == "Embed":
+        param = layer.embed_param
+        return [(param.input_dim, param.num_output)] + (
+            [(param.num_output,)] if param.bias_term else [])
+    return None
+
+
+def _fits(shape: Sequence[int], wanted: Shape) -> bool:
+    """Old files give every blob four axes, with ones in front."""
+    if len(shape) == 4 and len(wanted) < 4:
+        extra = 4 - len(wanted)
+        if any(axis != 1 for axis in shape[:extra]):
+            return False
+        shape = shape[extra:]
+    # A deconvolution or convolution over one or three axes may have been given one kernel size.
+    if len(shape) != len(wanted):
+        return len(shape) > 2 and len(wanted) > 2
+    return all(want is None or axis == want for axis, want in zip(shape, wanted))
+
+
+def _text(shape: Sequence[Optional[int]]) -> str:
+    return " x ".join("?" if axis is None else str(axis) for axis in shape) or "(scalar)"
+
+
+def check(net, layers: List[ModelLayer], model: str, prototxt: str) -> None:
+    """Raises MigrationError, with the layer and both shapes, if weights cannot be the net's."""
+    described = {layer.name: (layer, layer.type) for layer in net.layer}
+    for layer in net.layers:
+        if not layer.HasField("layer"):
+            described[layer.name] = (layer, _V1_TYPES.get(layer.type, ""))
+    for stored in layers:
+        if stored.name not in described or not stored.blobs:
+            continue
+        wanted = expected(*described[stored.name])
+        if wanted is None:
+            continue
+        where = f"{model}: layer '{stored.name}'"
+        if len(stored.blobs) != len(wanted):
+            raise MigrationError(
+                f"{where} has {len(stored.blobs)} blobs, and in {prototxt} it has {len(wanted)}: "
+                f"{', '.join(_text(shape) for shape in wanted)}; these files are not of one net")
+        for index, (blob, shape) in enumerate(zip(stored.blobs, wanted)):
+            if not _fits(blob.shape, shape):
+                raise MigrationError(
+                    f"{where}, blob {index}: its shape is {_text(blob.shape)}, and in {prototxt} "
+                    f"it is {_text(shape)}; these files are not of one net")

@@ -1,0 +1,70 @@
+"""Reading a prototxt of any age, and what the tool needs of it."""
+import importlib.util
+import os
+import re
+import sys
+from typing import List, Tuple
+
+from . import MigrationError
+from .model import LayerIdentity
+
+_SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "caffe", "proto",
+                       "caffe_pb2.py")
+
+
+def load_schema():
+    """The module ``caffe.proto.caffe_pb2``, by its path, without the package around it.
+
+    protobuf takes a schema once, so whoever imports the module later gets this one.
+    """
+    name = "caffe.proto.caffe_pb2"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, _SCHEMA)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ImportError as error:
+        raise MigrationError(str(error)) from None
+    sys.modules[name] = module
+    return module
+
+
+def _explain(error: Exception, net) -> str:
+    """protobuf's message, with the valid names where a value is not one of an enum's."""
+    message = str(error).rstrip(".")
+    found = re.search(r'Enum type "([\w.]+)" has no value named', message)
+    if found is None:
+        return message
+    enum = net.DESCRIPTOR.file.pool.FindEnumTypeByName(found.group(1))
+    return f"{message}; valid are {', '.join(value.name for value in enum.values)}"
+
+
+def read(name: str) -> Tuple[str, object]:
+    """The text of a prototxt (no byte order mark) and the NetParameter that it says."""
+    from google.protobuf import text_format
+
+    with open(name, "rb") as file:
+        contents = file.read()
+    if b"\0" in contents:
+        raise MigrationError(f"{name}: a text file (prototxt) is needed, and this one is binary")
+    if contents.startswith(b"\xef\xbb\xbf"):
+        contents = contents[3:]
+    net = load_schema().NetParameter()
+    try:
+        # Comments may be in any encoding.
+        text_format.Parse(contents.decode("utf-8", "replace"), net)
+    except text_format.ParseError as error:
+        raise MigrationError(f"{name}:{_explain(error, net)}") from None
+    return contents.decode("utf-8", "surrogateescape"), net
+
+
+def identities(net) -> List[LayerIdentity]:
+    """The layers of a prototxt of any age."""
+    found = [LayerIdentity(layer.name, layer.type, list(layer.bottom), list(layer.top),
+                           [param.name for param in layer.param]) for layer in net.layer]
+    for layer in net.layers:
+        name = layer.layer.name if layer.HasField("layer") else layer.name
+        found.append(LayerIdentity(name, "", list(layer.bottom), list(layer.top),
+                                   list(layer.param)))
+    return found

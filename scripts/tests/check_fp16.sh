@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# caffe check_fp16 on the command line: what it prints and writes, and how it refuses bad input.
+set -euo pipefail
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+caffe=$build/tools/caffe
+export GLOG_minloglevel=1
+
+fail() {
+  echo "$1"
+  cat out.txt err.txt
+  exit 1
+}
+# has FILE TEXT: the file has a line with this pattern.
+has() { grep -q -- "$2" "$1" || fail "no '$2' in $1"; }
+# refuses WANTED ARGUMENTS...: status 1, and the last line of stderr says WANTED.
+refuses() {
+  local wanted=$1 status=0
+  shift
+  "$caffe" check_fp16 "$@" > out.txt 2> err.txt || status=$?
+  [ $status = 1 ] || fail "status $status of: $*"
+  tail -n 1 err.txt | grep -q -- "$wanted" || fail "no '$wanted' from: $*"
+}
+
+# A net with values of 255e4 between two layers, and its weights: a caffemodel without blobs keeps
+# the fillers' values.
+cat > net.prototxt <<'TEXT'
+name: "jump"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
+layer { name: "up" type: "Convolution" bottom: "data" top: "up"
+  convolution_param { num_output: 2 kernel_size: 1 weight_filler { value: 1e4 } } }
+layer { name: "relu" type: "ReLU" bottom: "up" top: "up" }
+layer { name: "down" type: "InnerProduct" bottom: "up" top: "down"
+  inner_product_param { num_output: 3 weight_filler { value: 1e-6 } } }
+layer { name: "prob" type: "Softmax" bottom: "down" top: "prob" }
+TEXT
+printf '\n\004jump' > net.caffemodel
+net="-model net.prototxt -weights net.caffemodel"
+
+"$caffe" check_fp16 --help > out.txt
+has out.txt 'usage: caffe check_fp16'
+"$caffe" --help > out.txt
+has out.txt 'check_fp16'
+
+"$caffe" check_fp16 $net -random 2 -plot plot.svg > out.txt 2> err.txt
+has out.txt "region: from layer 'up' to layer 'down'"
+has out.txt '^!  up     Convolution'
+has plot.svg '^<svg'
+
+"$caffe" check_fp16 $net -random 2 -json > out.json 2> err.txt
+python3 - <<'PYTHON'
+import json
+report = json.load(open('out.json'))
+assert report['batches'] == 2, report['batches']
+assert [layer['name'] for layer in report['layers']] == ['data', 'up', 'relu', 'down', 'prob']
+assert report['regions'][0]['from'] == 'up' and report['regions'][0]['to'] == 'down'
+assert report['layers'][1]['tops'][0]['share_above'] > 0.9
+PYTHON
+
+# The cured net, from files, computes the same and fits.
+"$caffe" check_fp16 $net -random 2 -fix fp16.prototxt fp16.caffemodel > out.txt 2> err.txt
+has out.txt "scaled by 1/p"
+has out.txt "output 'prob' in FLOAT: differs by at most 0,"
+has fp16.prototxt '^default_forward_type: FLOAT16'
+"$caffe" check_fp16 -model fp16.prototxt -weights fp16.caffemodel -random 2 > out.txt 2> err.txt
+has out.txt "no blob leaves FP16's range"
+"$caffe" time -phase TEST -model fp16.prototxt -weights fp16.caffemodel -iterations 1 2> err.txt
+
+# Pictures: a grey one of 8 x 8, with a space in its name, and a list with a label.
+python3 - <<'PYTHON'
+import struct
+import zlib
+def chunk(kind, data):
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+rows = b''.join(b'\0' + bytes(range(8 * y, 8 * y + 8)) for y in range(8))
+with open('a picture.png', 'wb') as file:
+    file.write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 0, 0, 0, 0)) +
+               chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+PYTHON
+printf 'a picture.png 3\n\n' > list.txt
+"$caffe" check_fp16 $net -images list.txt -mean 10,20,30 -scale 2 -channel_order RGB > out.txt \
+  2> err.txt
+# The last four pixels, 54, 55, 62 and 63, become 59 at half the size: (59 - 10) * 2.
+has out.txt '^   data  Input         data        98 '
+has out.txt "region: from layer 'up'"
+
+# Bad input.
+refuses 'needs a net definition' -weights net.caffemodel
+refuses 'needs trained weights' -model net.prototxt
+refuses 'Give -images LIST or -data DB' $net
+refuses 'give one of -images, -data and -random' $net -random 1 -images list.txt
+refuses 'missing.txt: there is no such file' $net -images missing.txt
+: > empty.txt
+refuses 'empty.txt: the list names no pictures' $net -images empty.txt
+echo 'no_such.png 1' > wrong.txt
+refuses "wrong.txt, line 1: 'no_such.png 1': there is no such picture" $net -images wrong.txt
+refuses 'missing_lmdb' $net -data missing_lmdb
+refuses '/no/such/folder/plot.svg' $net -random 1 -plot /no/such/folder/plot.svg
+refuses '/no/such/folder/a.prototxt' $net -random 1 -fix /no/such/folder/a.prototxt b.caffemodel
+refuses 'fix takes two files' $net -random 1 -fix a.prototxt
+refuses 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
+refuses "'out.json' is not expected" $net -random 1 -json out.json
+refuses "'1x' in '1,1x' is no number" $net -random 1 -mean 1,1x
+refuses 'valid are BGR and RGB' $net -random 1 -channel_order GBR
+refuses 'headroom must be 1 or more' $net -random 1 -headroom 0.5
+refuses "no input 'other'" $net -random 1 -constant other=1
+[ ! -e a.prototxt ] && [ ! -e b.caffemodel ] || fail 'files were written though the command failed'
+sed 's/num_output: 2/num_output: 7/' fp16.prototxt > other.prototxt
+refuses "up.*shape" -model other.prototxt -weights fp16.caffemodel -random 1
+echo 'check_fp16: passed'

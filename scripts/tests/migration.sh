@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# genDefaultModel.py and upgrade_net_fp16 turn a net into half precision and write the same bytes.
+set -euo pipefail
+root=$1
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+python=
+for candidate in "${PYTHON:-}" python3 /usr/bin/python3; do
+  [ -n "$candidate" ] && "$candidate" -c 'import numpy, google.protobuf' 2> /dev/null || continue
+  python=$candidate
+  break
+done
+[ -n "$python" ] || { echo "no Python with numpy and protobuf: PYTHON may name one"; exit 77; }
+export GLOG_minloglevel=3
+
+cat > net.prototxt <<'TEXT'
+# Comments stay.
+name: "net"
+layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 } } }
+layer { name: "fc" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 2 } }
+TEXT
+PYTHONPATH=$root/python "$python" - <<'PYTHON'
+from precision_migration.prototxt import load_schema
+net = load_schema().NetParameter(name="net")
+layer = net.layer.add(name="fc", type="InnerProduct")
+layer.blobs.add(data=[0.1, 1e-6, 3, -4, 5, 1e6]).shape.dim.extend([2, 3])
+layer.blobs.add(data=[1, 2]).shape.dim.append(2)
+open("net.caffemodel", "wb").write(net.SerializeToString())
+PYTHON
+
+tool=$build/tools/upgrade_net_fp16
+script=(env "PYTHONPATH=$root/python" "$python" "$root/python/genDefaultModel.py")
+flags=(--input net.prototxt --model net.caffemodel)
+
+# answers STATUS WANTED COMMAND... : the status, and WANTED in what it prints.
+answers() {
+  local status=0 wanted=$2 expected=$1
+  shift 2
+  "$@" > out.txt 2>&1 || status=$?
+  [ $status = "$expected" ] || { echo "status $status of: $*"; cat out.txt; exit 1; }
+  grep -q -- "$wanted" out.txt || { echo "no '$wanted' from: $*"; cat out.txt; exit 1; }
+}
+
+for program in "$tool" "${script[*]}"; do
+  answers 2 "1 values overflow, so nothing was written" $program "${flags[@]}" --output a.caffemodel --strict
+  [ ! -e a.caffemodel ] && [ ! -e a.prototxt ] || { echo "$program --strict wrote a file"; exit 1; }
+  answers 1 "would replace" $program "${flags[@]}" --output net.caffemodel
+  answers 1 "valid are fp16 (FLOAT16) and fp32 (FLOAT)" $program "${flags[@]}" --output a.caffemodel --to fp8
+  answers 1 "cannot be written" $program "${flags[@]}" --output none/a.caffemodel
+  answers 1 "--help shows the flags" $program "${flags[@]}" --output a.caffemodel stray
+done
+answers 0 "largest difference" "$tool" "${flags[@]}" --output cpp.caffemodel --clamp
+answers 0 "became its largest number" "${script[@]}" "${flags[@]}" --output python.caffemodel --clamp
+cmp cpp.caffemodel python.caffemodel
+cmp cpp.prototxt python.prototxt
+grep -q '^# Comments stay' cpp.prototxt
+grep -q '^default_forward_type: FLOAT16' cpp.prototxt
+
+# Half precision needs no other switch, and goes back.
+"$build/tools/caffe" time -model cpp.prototxt -weights cpp.caffemodel -iterations 1 2> /dev/null
+answers 0 "largest difference" "$tool" --input cpp.prototxt --model cpp.caffemodel --output back.caffemodel --to fp32
+cmp net.prototxt back.prototxt
+
+# The rest of the Python tests, where there is pytest.
+if "$python" -c 'import pytest' 2> /dev/null; then
+  CAFFE_BUILD=$build "$python" -m pytest -q -p no:cacheprovider --noconftest \
+    "$root/python/tests/test_gen_default_model.py"
+fi

@@ -1,0 +1,59 @@
+#include "caffe/engine.hpp"
+
+#include "caffe/common.hpp"
+#include "onednn/onednn.hpp"
+
+namespace caffe {
+namespace {
+
+// All messages have the same names and numbers of engines.
+using Named = ConvolutionParameter;
+
+/// The field `engine` of the first of the layer's parameters that states it.
+const google::protobuf::EnumValueDescriptor* OwnEngine(const LayerParameter& layer) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  layer.GetReflection()->ListFields(layer, &fields);
+  for (const auto* field : fields) {
+    if (field->is_repeated() || !field->message_type()) continue;
+    const auto* engine = field->message_type()->FindFieldByName("engine");
+    if (!engine || !engine->enum_type()) continue;
+    const google::protobuf::Message& own = layer.GetReflection()->GetMessage(layer, field);
+    if (own.GetReflection()->HasField(own, engine)) {
+      return own.GetReflection()->GetEnum(own, engine);
+    }
+  }
+  return nullptr;
+}
+
+Named::Engine NamedEngine(const LayerParameter& layer) {
+  if (const auto* own = OwnEngine(layer)) return static_cast<Named::Engine>(own->number());
+  if (layer.engine().empty()) return Named::DEFAULT;
+  // Intel Caffe: a list of devices may follow.
+  const std::string name = layer.engine().substr(0, layer.engine().find(':'));
+  const auto* value = Named::Engine_descriptor()->FindValueByName(name);
+  Require(value != nullptr, "layer '", layer.name(), "': engine '", layer.engine(),
+          "' is not known: it is DEFAULT, CAFFE, CUDNN, ONEDNN (MKLDNN, MKL2017) or REFERENCE");
+  return static_cast<Named::Engine>(value->number());
+}
+
+}  // namespace
+
+Engine ReadEngine(const LayerParameter& layer) {
+  const Named::Engine named = NamedEngine(layer);
+  return named == Named::ONEDNN      ? Engine::ONEDNN
+         : named == Named::REFERENCE ? Engine::REFERENCE
+                                     : Engine::DEFAULT;
+}
+
+void ExplainEngine(const LayerParameter& layer) {
+  const Named::Engine named = NamedEngine(layer);
+  if (named == Named::CUDNN) {
+    LOG(INFO) << "Layer " << layer.name() << ": engine CUDNN is for GPUs; DEFAULT computes.";
+  } else if (named == Named::ONEDNN && !onednn::Enabled()) {
+    LOG(INFO) << "Layer " << layer.name() << ": engine ONEDNN is "
+              << (*onednn::Version() ? "turned off (CAFFE_ONEDNN=0)" : "not in this build")
+              << "; DEFAULT computes.";
+  }
+}
+
+}  // namespace caffe

@@ -1,0 +1,346 @@
+#include "caffe/fp16/input_batches.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#ifdef USE_OPENCV
+#include <opencv2/imgproc.hpp>
+#endif
+
+#include "caffe/data_transformer.hpp"
+#include "caffe/util/db.hpp"
+#include "caffe/util/io.hpp"
+
+namespace caffe {
+namespace {
+
+/// Writes pictures to the items of a net's input, and constants to the inputs that take none.
+class PictureInput {
+ public:
+  PictureInput(const PicturePreparation& preparation, Net<float>* net)
+      : preparation_(preparation), net_(net) {
+    for (int i = 0; i < net->num_inputs(); ++i) {
+      const std::string& name = net->blob_names()[net->input_blob_indices()[i]];
+      Blob<float>* blob = net->input_blobs()[i];
+      const auto constant = preparation.constants.find(name);
+      if (constant != preparation.constants.end()) {
+        FillWith(constant->second, name, blob);
+      } else {
+        Require(!picture_, "the net has several inputs; give values for '", name,
+                "' with -constant ", name, "=V,V,...");
+        picture_ = blob;
+        Require(blob->num_axes() == 4, "input '", name, "' is ", blob->shape_string(),
+                ", no pictures (N, C, H, W): give its values with -constant ", name, "=V,V,...");
+      }
+    }
+    Require(picture_ != nullptr, "the net has no input that takes pictures");
+    for (const auto& constant : preparation.constants) {
+      Require(net->has_blob(constant.first), "-constant: the net has no input '", constant.first,
+              "'");
+    }
+    MakeTransformer();
+  }
+
+  int items() const { return picture_->shape(0); }
+  Blob<float>& blob() { return *picture_; }
+
+  /// Pixels in the input's own shape, channels outermost, in the net's order of channels.
+  void WriteValues(const Datum& datum, int item) {
+    item_.Reshape(1, picture_->shape(1), datum.height(), datum.width());
+    if (crop_) item_.Reshape(1, picture_->shape(1), picture_->shape(2), picture_->shape(3));
+    transformer_->Transform(datum, &item_);
+    Copy(item);
+  }
+
+#ifdef USE_OPENCV
+  void Write(const cv::Mat& image, int item) {
+    cv::Mat picture = image;
+    const int channels = picture_->shape(1);
+    Require(channels == 1 || channels == 3, "the input has ", channels,
+            " channels: pictures have 1 or 3");
+    if (picture.channels() != channels) {
+      cv::cvtColor(image, picture, channels == 1 ? cv::COLOR_BGR2GRAY : cv::COLOR_GRAY2BGR);
+    }
+    if (preparation_.rgb && channels == 3) cv::cvtColor(picture, picture, cv::COLOR_BGR2RGB);
+    const cv::Size size(width_, height_);
+    if (picture.size() != size) cv::resize(picture, picture, size);
+    item_.Reshape(1, channels, picture_->shape(2), picture_->shape(3));
+    transformer_->Transform(picture, &item_);
+    Copy(item);
+  }
+#endif
+
+ private:
+  static void FillWith(const std::vector<float>& values, const std::string& name,
+                       Blob<float>* blob) {
+    Require(!values.empty() && blob->count() % values.size() == 0, "-constant ", name, ": ",
+            values.size(), " values do not fill a blob of ", blob->shape_string());
+    float* data = blob->mutable_cpu_data();
+    for (int i = 0; i < blob->count(); ++i) data[i] = values[i % values.size()];
+  }
+
+  // A mean picture larger than the input is one of uncut pictures.
+  void MakeTransformer() {
+    TransformationParameter param;
+    const TransformationParameter& given = preparation_.transform;
+    param.set_scale(given.scale());
+    *param.mutable_mean_value() = given.mean_value();
+    height_ = picture_->shape(2);
+    width_ = picture_->shape(3);
+    if (given.has_mean_file()) {
+      param.set_mean_file(given.mean_file());
+      BlobProto proto;
+      ReadProtoFromBinaryFileOrDie(given.mean_file(), &proto);
+      Blob<float> mean;
+      mean.FromProto(proto);
+      Require(mean.num_axes() == 4 || mean.num_axes() == 3, given.mean_file(),
+              ": no mean picture but a blob of ", mean.shape_string());
+      crop_ = mean.shape(-2) != height_ || mean.shape(-1) != width_;
+      height_ = mean.shape(-2);
+      width_ = mean.shape(-1);
+      if (crop_) {
+        param.set_crop_h(picture_->shape(2));
+        param.set_crop_w(picture_->shape(3));
+      }
+    }
+    transformer_.reset(new DataTransformer<float>(param, TEST));
+    transformer_->InitRand();
+  }
+
+  void Copy(int item) {
+    Require(item_.count() == picture_->count(1), "the picture has ", item_.count(),
+            " values, the net's input ", picture_->count(1), " for each");
+    std::copy_n(item_.cpu_data(), item_.count(),
+                picture_->mutable_cpu_data() + size_t(item) * picture_->count(1));
+  }
+
+  const PicturePreparation& preparation_;
+  Net<float>* net_;
+  Blob<float>* picture_ = nullptr;
+  Blob<float> item_;
+  std::unique_ptr<DataTransformer<float>> transformer_;
+  int height_ = 0, width_ = 0;  // before cutting
+  bool crop_ = false;
+};
+
+/// Numbered pictures, of which batches take the next ones.
+class NumberedPictures : public InputBatches {
+ public:
+  explicit NumberedPictures(const PicturePreparation& preparation) : preparation_(preparation) {}
+
+  bool Feed(int batch, Net<float>* net) override {
+    PictureInput input(preparation_, net);
+    const int64_t first = int64_t(batch) * input.items();
+    if (!Begin(first, input.items())) return false;
+    for (int i = 0; i < input.items(); ++i) Write(first + i, i, &input);
+    return true;
+  }
+
+ protected:
+  /// False if there is no picture `first`.
+  virtual bool Begin(int64_t first, int count) = 0;
+  /// Writes that picture, or an earlier one in its place behind the last.
+  virtual void Write(int64_t number, int item, PictureInput* input) = 0;
+
+ private:
+  PicturePreparation preparation_;
+};
+
+#ifdef USE_OPENCV
+
+std::string PictureOnLine(const std::string& line, const std::filesystem::path& folder) {
+  std::vector<std::string> candidates = {line};
+  const size_t space = line.find_last_of(" \t");
+  if (space != std::string::npos) {
+    candidates.push_back(line.substr(0, line.find_last_not_of(" \t", space) + 1));
+  }
+  for (const std::string& path : candidates) {
+    if (std::filesystem::exists(folder / path)) return (folder / path).string();
+    if (std::filesystem::exists(path)) return path;
+  }
+  Fail("'", line, "': there is no such picture");
+}
+
+class ListedPictures : public NumberedPictures {
+ public:
+  ListedPictures(const std::string& list, const PicturePreparation& preparation)
+      : NumberedPictures(preparation) {
+    std::ifstream stream(list);
+    Require(stream.good() && !std::filesystem::is_directory(list), list,
+            ": there is no such file, or it cannot be read: -images takes a text file with the ",
+            "path of a picture on each line");
+    int number = 0;
+    for (std::string line; std::getline(stream, line);) {
+      ++number;
+      line.erase(line.find_last_not_of(" \t\r") + 1);
+      if (line.empty()) continue;
+      try {
+        paths_.push_back(PictureOnLine(line, std::filesystem::path(list).parent_path()));
+      } catch (Error& error) {
+        error.AddContext(Join(list, ", line ", number));
+        throw;
+      }
+    }
+    Require(!paths_.empty(), list, ": the list names no pictures");
+  }
+
+ protected:
+  bool Begin(int64_t first, int) override { return first < int64_t(paths_.size()); }
+  void Write(int64_t number, int item, PictureInput* input) override {
+    const std::string& path = paths_[number % paths_.size()];
+    const cv::Mat image = ReadImageToCVMat(path, input->blob().shape(1) == 3);
+    Require(!image.empty(), path, ": cannot be read as a picture");
+    input->Write(image, item);
+  }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+// Planes become pixels.
+cv::Mat PixelsOf(const Datum& datum) {
+  cv::Mat image(datum.height(), datum.width(), CV_8UC(datum.channels()));
+  const size_t plane = size_t(datum.height()) * datum.width();
+  for (size_t i = 0; i < plane * datum.channels(); ++i) {
+    image.data[i % plane * datum.channels() + i / plane] = static_cast<uint8_t>(datum.data()[i]);
+  }
+  return image;
+}
+
+#endif  // USE_OPENCV
+
+class DatabasePictures : public NumberedPictures {
+ public:
+  DatabasePictures(const std::string& source, const std::string& backend, int limit,
+                   const PicturePreparation& preparation)
+      : NumberedPictures(preparation), source_(source), limit_(limit), db_(db::GetDB(backend)) {
+    db_->Open(source, db::READ);
+    cursor_.reset(db_->NewCursor());
+    Require(cursor_->valid(), source, ": the database has no records");
+  }
+
+ protected:
+  // Records are read forward; whoever asks for batch 0 starts again.
+  bool Begin(int64_t first, int count) override {
+    if (first / count >= limit_) return false;
+    if (first < next_) {
+      cursor_->SeekToFirst();
+      next_ = 0;
+    }
+    while (next_ < first && cursor_->valid()) Next();
+    return cursor_->valid();
+  }
+
+  void Write(int64_t, int item, PictureInput* input) override {
+    if (!cursor_->valid()) cursor_->SeekToFirst();
+    try {
+      WriteRecord(cursor_->value(), item, input);
+    } catch (Error& error) {
+      error.AddContext(Join(source_, ", record '", cursor_->key(), "'"));
+      throw;
+    }
+    Next();
+  }
+
+ private:
+  void Next() {
+    cursor_->Next();
+    ++next_;
+  }
+
+  static Datum Parsed(const std::string& value) {
+    Datum datum;
+    if (datum.ParseFromString(value) && (datum.encoded() || datum.channels() > 0)) return datum;
+    AnnotatedDatum annotated;
+    Require(annotated.ParseFromString(value) && annotated.has_datum(),
+            "the record is neither a Datum nor an AnnotatedDatum");
+    return annotated.datum();
+  }
+
+  static void WriteRecord(const std::string& value, int item, PictureInput* input) {
+    const Datum datum = Parsed(value);
+#ifdef USE_OPENCV
+    if (datum.encoded()) {
+      return input->Write(DecodeDatumToCVMat(datum, input->blob().shape(1) == 3), item);
+    }
+    const size_t count = size_t(datum.channels()) * datum.height() * datum.width();
+    if ((datum.channels() == 1 || datum.channels() == 3) && count > 0 &&
+        datum.data().size() == count) {
+      return input->Write(PixelsOf(datum), item);
+    }
+#endif
+    input->WriteValues(datum, item);
+  }
+
+  const std::string source_;
+  const int64_t limit_;
+  std::unique_ptr<db::DB> db_;
+  std::unique_ptr<db::Cursor> cursor_;
+  int64_t next_ = 0;  // the number of the record at the cursor
+};
+
+class RandomPictures : public NumberedPictures {
+ public:
+  RandomPictures(int count, unsigned seed, const PicturePreparation& preparation)
+      : NumberedPictures(preparation), count_(count), seed_(seed) {}
+
+ protected:
+  bool Begin(int64_t first, int count) override { return first / count < count_; }
+  void Write(int64_t number, int item, PictureInput* input) override {
+    std::minstd_rand generator(seed_ + static_cast<unsigned>(number) * 7919u + 1);
+    const Blob<float>& blob = input->blob();
+    Datum datum;
+    datum.set_channels(blob.shape(1));
+    datum.set_height(blob.shape(2));
+    datum.set_width(blob.shape(3));
+    std::string* pixels = datum.mutable_data();
+    pixels->resize(blob.count(1));
+    for (char& pixel : *pixels) pixel = static_cast<char>(generator() >> 8 & 255);
+    input->WriteValues(datum, item);
+  }
+
+ private:
+  const int64_t count_;
+  const unsigned seed_;
+};
+
+class OwnData : public InputBatches {
+ public:
+  explicit OwnData(int count) : count_(count) {}
+  bool Feed(int batch, Net<float>*) override { return batch < count_; }
+
+ private:
+  const int count_;
+};
+
+}  // namespace
+
+std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
+                                                     const PicturePreparation& preparation) {
+#ifdef USE_OPENCV
+  return std::make_unique<ListedPictures>(list, preparation);
+#else
+  (void)preparation;
+  Fail(list, ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
+#endif
+}
+
+std::unique_ptr<InputBatches> InputBatches::FromDatabase(const std::string& source,
+                                                         const std::string& backend, int limit,
+                                                         const PicturePreparation& preparation) {
+  return std::make_unique<DatabasePictures>(source, backend, limit, preparation);
+}
+
+std::unique_ptr<InputBatches> InputBatches::Random(int count, unsigned seed,
+                                                   const PicturePreparation& preparation) {
+  return std::make_unique<RandomPictures>(count, seed, preparation);
+}
+
+std::unique_ptr<InputBatches> InputBatches::Own(int count) {
+  return std::make_unique<OwnData>(count);
+}
+
+}  // namespace caffe

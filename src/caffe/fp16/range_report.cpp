@@ -1,0 +1,262 @@
+#include "caffe/fp16/range_report.hpp"
+
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+namespace caffe {
+namespace {
+
+std::string Number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+// Two digits; what is not 0 never looks like it.
+std::string Percent(double share) {
+  if (share == 0) return "0";
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.0001 ? "<0.01 %%" : "%.2f %%", 100 * share);
+  return text;
+}
+
+std::string PowerOfTwo(int exponent) {
+  return Join("2^", exponent, " = ", Number(std::ldexp(1.0, exponent)));
+}
+
+/// Columns as wide as their widest cell; the first three to the left, the others to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) { Add(std::move(header)); }
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  void Print(std::ostream& out) const {
+    std::vector<size_t> widths(rows_[0].size(), 0);
+    for (const auto& row : rows_) {
+      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (const auto& row : rows_) {
+      std::string line;
+      for (size_t i = 0; i < row.size(); ++i) {
+        const std::string space(widths[i] - row[i].size(), ' ');
+        line += (i == 0 ? "" : "  ") + (i < 4 ? row[i] + space : space + row[i]);
+      }
+      out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+std::string To(const std::string& layer) {
+  return layer.empty() ? "the net's output" : "layer '" + layer + "'";
+}
+
+bool Overflows(const Magnitudes& magnitudes) { return magnitudes.ShareAbove() > 0; }
+
+void PrintInside(const RangeInspector& inspector, std::ostream& out) {
+  for (const LayerRange& layer : inspector.layers()) {
+    for (const auto& entry : layer.inside) {
+      if (entry.second <= kLargestFloat16) continue;
+      out << "inside layer '" << layer.name << "' (" << layer.type << "): " << entry.first
+          << " up to " << Number(entry.second) << '\n';
+    }
+  }
+}
+
+void PrintParameters(const RangeInspector& inspector, std::ostream& out) {
+  for (const LayerRange& layer : inspector.layers()) {
+    for (const BlobRange& parameter : layer.parameters) {
+      const Magnitudes& magnitudes = parameter.magnitudes;
+      if (Overflows(magnitudes)) {
+        out << "parameter of layer '" << layer.name << "' (" << layer.type
+            << "): " << parameter.name << " up to " << Number(magnitudes.largest()) << ", "
+            << Percent(magnitudes.ShareAbove()) << " above 65504\n";
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
+  Table table({"", "layer", "type", "blob", "max |x|", "min |x| > 0", "above 65504", "subnormal",
+               "flushed to 0"});
+  for (const LayerRange& layer : inspector.layers()) {
+    for (const BlobRange& top : layer.tops) {
+      const Magnitudes& magnitudes = top.magnitudes;
+      const double flushed = magnitudes.ShareFlushed();
+      table.Add({Overflows(magnitudes) ? "!" : "", layer.name, layer.type, top.name,
+                 Number(magnitudes.largest()), Number(magnitudes.smallest_nonzero()),
+                 Percent(magnitudes.ShareAbove()), Percent(magnitudes.ShareSubnormal() - flushed),
+                 Percent(flushed)});
+    }
+  }
+  table.Print(out);
+  out << '\n';
+  const std::vector<OverflowRegion> regions = inspector.Regions();
+  for (const OverflowRegion& region : regions) {
+    out << "region: from layer '" << region.from << "' to " << To(region.to)
+        << " values leave FP16's range, up to " << Number(region.largest)
+        << " (blobs: " << Listed(region.blobs) << ")\n";
+  }
+  PrintInside(inspector, out);
+  PrintParameters(inspector, out);
+  if (regions.empty()) {
+    out << "no blob leaves FP16's range";
+    out << (inspector.OverflowsInside().empty() ? "\n" : ", but see what layers hold inside\n");
+  }
+}
+
+void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out) {
+  for (const ScaledRegion& region : rewriting.regions()) {
+    out << "scaled by 1/p, p = " << PowerOfTwo(region.exponent) << ": from layer '" << region.from
+        << "' to " << To(region.to) << " (blobs: " << Listed(region.blobs) << "); largest "
+        << Number(region.largest) << " -> " << Number(std::ldexp(region.largest, -region.exponent))
+        << "; subnormal or flushed " << Percent(region.subnormal_before) << " -> "
+        << Percent(region.subnormal_after) << '\n';
+  }
+  for (const FoldedFactor& folded : rewriting.folded()) {
+    out << "folded: " << folded.parameter << " of layer '" << folded.layer << "' times "
+        << PowerOfTwo(folded.exponent) << "; subnormal or flushed "
+        << Percent(folded.subnormal_before) << " -> " << Percent(folded.subnormal_after) << '\n';
+  }
+  const auto list = [&out](const char* what, const std::vector<std::string>& layers) {
+    if (!layers.empty()) out << what << Listed(layers) << '\n';
+  };
+  list("layers put in: ", rewriting.inserted_layers());
+  list("layers that stay FLOAT: ", rewriting.float_layers());
+  list("layers that add up in FLOAT (forward_math): ", rewriting.float_math_layers());
+  list("statistics divided by their factor: ", rewriting.normalized_layers());
+  if (rewriting.regions().empty() && rewriting.float_layers().empty() &&
+      rewriting.normalized_layers().empty()) {
+    out << "nothing had to be scaled: the net fits as it is\n";
+  }
+}
+
+namespace {
+
+using google::protobuf::ListValue;
+using google::protobuf::Struct;
+using google::protobuf::Value;
+
+// JSON has no infinity and no NaN.
+void Set(Struct* object, const std::string& key, double number) {
+  Value& value = (*object->mutable_fields())[key];
+  if (std::isfinite(number)) {
+    value.set_number_value(number);
+  } else {
+    value.set_string_value(Number(number));
+  }
+}
+void Set(Struct* object, const std::string& key, const std::string& text) {
+  (*object->mutable_fields())[key].set_string_value(text);
+}
+void Set(Struct* object, const std::string& key, const std::vector<std::string>& texts) {
+  ListValue* list = (*object->mutable_fields())[key].mutable_list_value();
+  for (const std::string& text : texts) list->add_values()->set_string_value(text);
+}
+Struct* Object(Struct* object, const std::string& key) {
+  return (*object->mutable_fields())[key].mutable_struct_value();
+}
+Struct* Append(Struct* object, const std::string& key) {
+  ListValue* list = (*object->mutable_fields())[key].mutable_list_value();
+  return list->add_values()->mutable_struct_value();
+}
+/// Makes the list, so that it is there when nothing is appended.
+void List(Struct* object, const std::string& key) {
+  (*object->mutable_fields())[key].mutable_list_value();
+}
+
+void SetRange(const BlobRange& range, Struct* object) {
+  const Magnitudes& magnitudes = range.magnitudes;
+  Set(object, "name", range.name);
+  Set(object, "count", double(magnitudes.count()));
+  Set(object, "zeros", double(magnitudes.zeros()));
+  Set(object, "not_finite", double(magnitudes.infinite() + magnitudes.not_a_number()));
+  Set(object, "largest", magnitudes.largest());
+  Set(object, "smallest_nonzero", magnitudes.smallest_nonzero());
+  Set(object, "share_above", magnitudes.ShareAbove());
+  Set(object, "share_subnormal", magnitudes.ShareSubnormal() - magnitudes.ShareFlushed());
+  Set(object, "share_flushed", magnitudes.ShareFlushed());
+}
+
+void SetLayer(const LayerRange& layer, Struct* object) {
+  Set(object, "name", layer.name);
+  Set(object, "type", layer.type);
+  Set(object, "bottoms", layer.bottoms);
+  List(object, "tops");
+  List(object, "parameters");
+  for (const BlobRange& top : layer.tops) SetRange(top, Append(object, "tops"));
+  for (const BlobRange& range : layer.parameters) SetRange(range, Append(object, "parameters"));
+  Struct* inside = Object(object, "inside");
+  for (const auto& entry : layer.inside) Set(inside, entry.first, entry.second);
+}
+
+void SetRewriting(const RangeRewriting& rewriting, Struct* object) {
+  List(object, "regions");
+  List(object, "folded");
+  for (const ScaledRegion& region : rewriting.regions()) {
+    Struct* entry = Append(object, "regions");
+    Set(entry, "p", std::ldexp(1.0, region.exponent));
+    Set(entry, "from", region.from);
+    Set(entry, "to", region.to);
+    Set(entry, "blobs", region.blobs);
+    Set(entry, "largest", region.largest);
+    Set(entry, "share_subnormal_before", region.subnormal_before);
+    Set(entry, "share_subnormal_after", region.subnormal_after);
+  }
+  for (const FoldedFactor& folded : rewriting.folded()) {
+    Struct* entry = Append(object, "folded");
+    Set(entry, "layer", folded.layer);
+    Set(entry, "parameter", folded.parameter);
+    Set(entry, "factor", std::ldexp(1.0, folded.exponent));
+    Set(entry, "share_subnormal_before", folded.subnormal_before);
+    Set(entry, "share_subnormal_after", folded.subnormal_after);
+  }
+  Set(object, "float_layers", rewriting.float_layers());
+  Set(object, "float_math_layers", rewriting.float_math_layers());
+  Set(object, "inserted_layers", rewriting.inserted_layers());
+  Set(object, "normalized_layers", rewriting.normalized_layers());
+}
+
+}  // namespace
+
+std::string RangesAsJson(const RangeInspector& inspector, const RangeRewriting* rewriting) {
+  Struct root;
+  Set(&root, "batches", inspector.batches());
+  List(&root, "layers");
+  List(&root, "regions");
+  for (const LayerRange& layer : inspector.layers()) SetLayer(layer, Append(&root, "layers"));
+  for (const OverflowRegion& region : inspector.Regions()) {
+    Struct* entry = Append(&root, "regions");
+    Set(entry, "from", region.from);
+    Set(entry, "to", region.to);
+    Set(entry, "blobs", region.blobs);
+    Set(entry, "largest", region.largest);
+  }
+  std::vector<std::string> inside;
+  for (int layer : inspector.OverflowsInside()) inside.push_back(inspector.layers()[layer].name);
+  Set(&root, "overflows_inside", inside);
+  if (rewriting) SetRewriting(*rewriting, Object(&root, "rewriting"));
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(root, &json, options);
+  CHECK(status.ok()) << status.ToString();
+  return json;
+}
+
+}  // namespace caffe

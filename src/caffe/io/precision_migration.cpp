@@ -1,0 +1,208 @@
+#include "caffe/io/precision_migration.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "caffe/error.hpp"
+#include "caffe/io/mapped_file.hpp"
+#include "caffe/io/proto_text.hpp"
+#include "caffe/operation.hpp"
+
+namespace caffe {
+
+namespace {
+
+constexpr const char* kDefaultTypes[] = {"default_forward_type", "default_backward_type",
+                                         "default_forward_math", "default_backward_math"};
+// What else of a net only NVCaffe has and only half precision needs.
+constexpr const char* kLossScaling[] = {"global_grad_scale", "global_grad_scale_adaptive",
+                                        "default_cudnn_math_override"};
+constexpr const char* kLayerTypes[] = {"forward_type", "backward_type", "forward_math",
+                                       "backward_math", "cudnn_math_override"};
+
+std::string Lowercase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// A file's contents without a byte order mark.
+std::string TextOf(const std::string& name) {
+  const MappedFile file(name);
+  const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
+  constexpr char kByteOrderMark[] = "\xef\xbb\xbf";
+  return text.compare(0, 3, kByteOrderMark) == 0 ? text.substr(3) : text;
+}
+
+bool IsHdf5(const std::string& name) {
+  const MappedFile file(name);
+  return DescribeContents(file.data(), file.size()) == "an HDF5 file";
+}
+
+template <typename Layer>
+LayerIdentity Identity(const Layer& layer) {
+  LayerIdentity identity;
+  identity.name = layer.name();
+  identity.bottoms.assign(layer.bottom().begin(), layer.bottom().end());
+  identity.tops.assign(layer.top().begin(), layer.top().end());
+  return identity;
+}
+
+/// The layers of a prototxt of any age.
+std::vector<LayerIdentity> Identities(const NetParameter& net) {
+  std::vector<LayerIdentity> identities;
+  for (const LayerParameter& layer : net.layer()) {
+    identities.push_back(Identity(layer));
+    identities.back().type = layer.type();
+    for (const ParamSpec& param : layer.param()) {
+      identities.back().param_names.push_back(param.name());
+    }
+  }
+  for (const V1LayerParameter& layer : net.layers()) {
+    identities.push_back(Identity(layer));
+    if (layer.has_layer()) identities.back().name = layer.layer().name();
+    identities.back().param_names.assign(layer.param().begin(), layer.param().end());
+  }
+  return identities;
+}
+
+ModelLayers ReadModel(const std::string& model, const NetParameter& net) {
+  return IsHdf5(model) ? ModelLayers::FromHdf5(model, Identities(net))
+                       : ModelLayers::FromCaffemodel(model);
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
+  return list;
+}
+
+}  // namespace
+
+ElementType PrecisionNamed(const std::string& flag, const std::string& name) {
+  const std::string lower = Lowercase(name);
+  if (lower == "fp16" || lower == "float16") return ElementType::FLOAT16;
+  if (lower == "fp32" || lower == "float") return ElementType::FLOAT;
+  Fail(flag, " ", name, ": valid are fp16 (FLOAT16) and fp32 (FLOAT)");
+}
+
+BatchNormForm BatchNormFormNamed(const std::string& flag, const std::string& name) {
+  if (name == "keep") return BatchNormForm::KEEP;
+  if (name == "bvlc") return BatchNormForm::BVLC;
+  if (name == "nvcaffe") return BatchNormForm::NVCAFFE;
+  Fail(flag, " ", name, ": valid are keep, bvlc (3 blobs and a Scale layer) and nvcaffe (5 blobs)");
+}
+
+PrecisionMigration::PrecisionMigration(const std::string& prototxt, const std::string& model,
+                                       const MigrationOptions& options)
+    : options_(options) {
+  ReadProtoText(prototxt, &net_);
+  model_ = ReadModel(model, net_);
+  CheckNames(prototxt, model);
+  const BatchNormPlan plan(net_, options.batch_norm);
+  notes_.insert(notes_.end(), plan.notes().begin(), plan.notes().end());
+  try {
+    text_ = EditedText(TextOf(prototxt), plan);
+  } catch (Error& error) {
+    error.AddContext(prototxt);
+    throw;
+  }
+  try {
+    plan.EditWeights(&model_.layers);
+  } catch (Error& error) {
+    error.AddContext(model);
+    throw;
+  }
+}
+
+void PrecisionMigration::CheckNames(const std::string& prototxt, const std::string& model) {
+  std::set<std::string> known;
+  for (const LayerIdentity& layer : Identities(net_)) known.insert(layer.name);
+  std::vector<std::string> strangers;
+  bool found = false;
+  for (const ModelLayer& layer : model_.layers) {
+    if (layer.blobs.empty()) continue;
+    found |= known.count(layer.name) > 0;
+    if (!known.count(layer.name)) strangers.push_back(layer.name);
+  }
+  Require(found || !strangers.empty(), model, ": no layer has weights in it");
+  Require(found, model, ": no layer with weights is called like one of ", prototxt,
+          " (the first is '", strangers.empty() ? "" : strangers[0],
+          "'): are these files of one net?");
+  if (!strangers.empty()) {
+    notes_.push_back(Join("layers with weights that ", prototxt,
+                          " has not, converted all the same: ", Listed(strangers)));
+  }
+}
+
+std::string PrecisionMigration::EditedText(const std::string& text,
+                                           const BatchNormPlan& plan) const {
+  const std::vector<TextField> fields = ScanTextFields(text);
+  TextEdits edits(text);
+  const auto remove = [&edits](const std::vector<TextField>& from, const char* name) {
+    for (const TextField* field : FieldsNamed(from, name)) edits.Remove(*field);
+  };
+  for (const char* name : kDefaultTypes) remove(fields, name);
+  if (options_.to == ElementType::FLOAT16) {
+    std::string lines;
+    for (const char* name : kDefaultTypes) {
+      const bool is_math = std::string(name).find("math") != std::string::npos;
+      lines += Join(name, ": ", is_math ? Name(options_.math) : "FLOAT16", "\n");
+    }
+    edits.InsertAtHead(fields, lines);
+  } else {
+    for (const char* name : kLossScaling) remove(fields, name);
+    for (const TextField* layer : FieldsNamed(fields, "layer")) {
+      for (const char* name : kLayerTypes) remove(layer->fields, name);
+    }
+  }
+  plan.EditText(text, fields, &edits);
+  return edits.Apply();
+}
+
+ModelLayers::Storage PrecisionMigration::StorageOf(const ModelLayer& layer) const {
+  if (options_.to == ElementType::FLOAT) return {ElementType::FLOAT, false, options_.clamp};
+  std::string type = layer.type;
+  bool stays = false;
+  for (const LayerParameter& described : net_.layer()) {
+    if (described.name() != layer.name) continue;
+    if (type.empty()) type = described.type();
+    stays |= described.has_forward_type() && described.forward_type() != caffe::FLOAT16;
+  }
+  const Operation* operation = OperationTable::Find(type);
+  stays |= type == "Python" || (operation && operation->float_parameters);
+  return {stays ? ElementType::FLOAT : ElementType::FLOAT16, true, options_.clamp};
+}
+
+std::vector<LayerConversion> PrecisionMigration::WriteModel(AtomicFile* file) const {
+  return model_.Write([this](const ModelLayer& layer) { return StorageOf(layer); }, file);
+}
+
+int64_t Overflowed(const std::vector<LayerConversion>& layers) {
+  int64_t overflowed = 0;
+  for (const LayerConversion& layer : layers) overflowed += layer.counts.overflowed;
+  return overflowed;
+}
+
+std::vector<std::string> ConversionWarnings(const std::vector<LayerConversion>& layers,
+                                            const MigrationOptions& options) {
+  std::vector<std::string> warnings;
+  for (const LayerConversion& layer : layers) {
+    const ConversionCounts& counts = layer.counts;
+    if (counts.nans == 0 && counts.infinities == 0) continue;
+    warnings.push_back(Join("layer '", layer.layer, "': the weights hold ", counts.nans,
+                            " NaN and ", counts.infinities, " infinite values"));
+  }
+  const int64_t overflowed = Overflowed(layers);
+  if (overflowed > 0 && options.clamp) {
+    warnings.push_back(Join(overflowed, " values beyond ", Name(options.to),
+                            "'s range became its largest number"));
+  } else if (overflowed > 0) {
+    warnings.push_back(Join(overflowed, " values beyond ", Name(options.to),
+                            "'s range became infinite: --clamp makes them its largest number, and "
+                            "forward_type: FLOAT in a layer of the prototxt keeps its weights"));
+  }
+  return warnings;
+}
+
+}  // namespace caffe

@@ -1,0 +1,103 @@
+#include "caffe/layers/unpooling_layer.hpp"
+
+#include "caffe/kernels/pooling.hpp"
+
+namespace caffe {
+namespace {
+
+/// The extent whose pooling has `pooled` positions.
+int Extent(const char* axis, int pooled, int64_t kernel, int64_t stride, int64_t pad) {
+  const int64_t extent = (int64_t(pooled) - 1) * stride + kernel - 2 * pad;
+  Require(extent > 0 && extent <= std::numeric_limits<int>::max(), "pooling_param: the ", axis,
+          " of the output would be ", extent);
+  return static_cast<int>(extent);
+}
+
+std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+  const PoolingParameter& p = layer.pooling_param();
+  const Shape& values = bottoms.at(0);
+  Require(values.size() == 4, layer.type(), " takes a bottom of 4 axes (N, C, H, W), not ",
+          ShapeString(values));
+  Require(bottoms.at(1) == values, "the mask has shape ", ShapeString(bottoms[1]),
+          " where the bottom has ", ShapeString(values));
+  Require(p.pool() == PoolingParameter_PoolMethod_MAX, "pooling_param: ", layer.type(),
+          " undoes pool: MAX only");
+  if (bottoms.size() > 2) {
+    Require(bottoms[2].size() == 4,
+            "bottom 2, which has the output's height and width, must have 4 ", "axes, not ",
+            ShapeString(bottoms[2]));
+    return {{values[0], values[1], bottoms[2][2], bottoms[2][3]}};
+  }
+  const bool both = p.has_kernel_h() && p.has_kernel_w();
+  Require(p.has_kernel_size() != both,
+          "pooling_param: give kernel_size, or kernel_h and kernel_w, or a third bottom of the "
+          "output's size");
+  const bool strides = p.has_stride_h() && p.has_stride_w(), pads = p.has_pad_h() && p.has_pad_w();
+  return {{values[0], values[1],
+           Extent("height", values[2], both ? p.kernel_h() : p.kernel_size(),
+                  strides ? p.stride_h() : p.stride(), pads ? p.pad_h() : p.pad()),
+           Extent("width", values[3], both ? p.kernel_w() : p.kernel_size(),
+                  strides ? p.stride_w() : p.stride(), pads ? p.pad_w() : p.pad())}};
+}
+
+bool Register(const char* type) {
+  return OperationTable::Add(Operation(type)
+                                 .Shapes(TopShapes)
+                                 .BackwardReads(Operation::kBottomData)
+                                 .Native()
+                                 .FloatBottoms({1})
+                                 .Homogeneous());
+}
+const bool registered = Register("UnPooling") && Register("Unpooling");
+
+}  // namespace
+
+template <typename Dtype>
+void UnPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                    const vector<Blob<Dtype>*>& top) {
+  std::vector<Shape> shapes;
+  for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
+  top[0]->Reshape(TopShapes(this->layer_param_, shapes)[0]);
+}
+
+template <typename Dtype>
+void UnPoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                        const vector<Blob<Dtype>*>& top) {
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    kernels::UnpoolingForward(bottom[0]->count(0, 2), bottom[0]->count(2), top[0]->count(2),
+                              bottom[0]->template cpu_data_as<T>(), bottom[1]->cpu_data(),
+                              top[0]->template overwrite_cpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void UnPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                         const vector<bool>& propagate_down,
+                                         const vector<Blob<Dtype>*>& bottom) {
+  for (size_t i = 1; i < bottom.size(); ++i) {
+    Require(!propagate_down[i], this->type(), " has no gradient for bottom ", i);
+  }
+  if (!propagate_down[0]) return;
+  Dispatch(this->backward_type(), [&](auto tag) {
+    using D = decltype(tag);
+    kernels::UnpoolingBackward(bottom[0]->count(0, 2), bottom[0]->count(2), top[0]->count(2),
+                               top[0]->template cpu_diff_as<D>(), bottom[1]->cpu_data(),
+                               bottom[0]->template overwrite_cpu_diff_as<D>());
+  });
+}
+
+namespace {
+
+template <typename Dtype>
+shared_ptr<Layer<Dtype>> CreateUnpooling(const LayerParameter& param) {
+  return shared_ptr<Layer<Dtype>>(new UnPoolingLayer<Dtype>(param));
+}
+
+}  // namespace
+
+INSTANTIATE_CLASS(UnPoolingLayer);
+REGISTER_LAYER_CLASS(UnPooling);
+REGISTER_LAYER_CREATOR(Unpooling, CreateUnpooling);
+
+}  // namespace caffe

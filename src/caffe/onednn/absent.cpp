@@ -1,0 +1,49 @@
+// What a build without oneDNN has in place of the other files of this folder.
+#include "onednn.hpp"
+
+namespace caffe {
+namespace onednn {
+
+bool Enabled() { return false; }
+void SetEnabled(bool) {}
+const char* Version() { return ""; }
+
+std::unique_ptr<LinearMap> Convolution::Make(const kernels::ConvolutionShape&, int,
+                                             const Options&) {
+  return nullptr;
+}
+std::unique_ptr<LinearMap> Deconvolution::Make(const kernels::ConvolutionShape&, int,
+                                               const LinearMap::Options&) {
+  return nullptr;
+}
+std::unique_ptr<LinearMap> InnerProduct::Make(int, int, int, bool, const Layout&,
+                                              const LinearMap::Options&) {
+  return nullptr;
+}
+std::unique_ptr<Activation> Activation::Make(const kernels::Activation&, size_t, const Layout&,
+                                             bool) {
+  return nullptr;
+}
+std::unique_ptr<Activation> Activation::MakeRelu(float, size_t, const Layout&, bool) {
+  return nullptr;
+}
+std::unique_ptr<Lrn> Lrn::Make(int, int, int, int, int, float, float, float, bool, const Layout&) {
+  return nullptr;
+}
+std::unique_ptr<Pooling> Pooling::Make(const kernels::PoolingShape&, int, int, bool, bool,
+                                       const Layout&) {
+  return nullptr;
+}
+std::unique_ptr<Softmax> Softmax::Make(int, int, int, bool, const Layout&) { return nullptr; }
+std::unique_ptr<BatchNorm> BatchNorm::Make(int, int, int, const Options&, const Layout&) {
+  return nullptr;
+}
+std::unique_ptr<Elementwise> Elementwise::Make(Operation, const std::vector<float>&, size_t,
+                                               const Layout&) {
+  return nullptr;
+}
+std::unique_ptr<Concat> Concat::Make(int, const std::vector<int>&, int, int) { return nullptr; }
+std::unique_ptr<Lstm> Lstm::Make(int, int, int, int) { return nullptr; }
+
+}  // namespace onednn
+}  // namespace caffe

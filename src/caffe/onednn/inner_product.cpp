@@ -1,0 +1,40 @@
+#include "linear_map.hpp"
+
+namespace caffe {
+namespace onednn {
+namespace {
+
+struct Family {
+  using Forward = dnnl::inner_product_forward;
+  using BackwardData = dnnl::inner_product_backward_data;
+  using BackwardWeights = dnnl::inner_product_backward_weights;
+  static constexpr bool kWindows = false;
+  static constexpr bool kByProducts = true;
+};
+
+}  // namespace
+
+std::unique_ptr<LinearMap> InnerProduct::Make(int rows, int inputs, int outputs, bool transposed,
+                                              const Layout& source,
+                                              const LinearMap::Options& options) {
+  if (rows == 0 || inputs == 0) return nullptr;
+  return MakeOrNull([&] {
+    LinearProblem p;
+    p.outputs = outputs;
+    p.source = source;
+    p.target_dims = DimsOf({rows, outputs});
+    // Inputs that lie in blocks of channels are (channels, spatial).
+    const bool plain = source.kind == Layout::PLAIN;
+    const int spatial = plain ? 1 : static_cast<int>(source.spatial), channels = inputs / spatial;
+    p.source_dims = plain ? DimsOf({rows, inputs}) : DimsOf({rows, channels, spatial});
+    p.weights_dims = plain ? DimsOf({outputs, inputs}) : DimsOf({outputs, channels, spatial});
+    const int step = transposed ? outputs : 1;  // from one input's weight to the next
+    Dims strides = {transposed ? 1 : inputs, memory::dim(spatial) * step};
+    if (!plain) strides.push_back(step);
+    p.plain_weights = memory::desc(p.weights_dims, kFloat, strides);
+    return LinearMapOf<Family>::Make(p, options);
+  });
+}
+
+}  // namespace onednn
+}  // namespace caffe

@@ -1,0 +1,284 @@
+#ifndef CAFFE_TOOLS_CHECK_FP16_HPP_
+#define CAFFE_TOOLS_CHECK_FP16_HPP_
+
+#include <gflags/gflags.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "caffe/fp16/input_batches.hpp"
+#include "caffe/fp16/net_agreement.hpp"
+#include "caffe/fp16/range_inspector.hpp"
+#include "caffe/fp16/range_report.hpp"
+#include "caffe/fp16/range_rewriting.hpp"
+#include "caffe/io/atomic_file.hpp"
+#include "caffe/util/io.hpp"
+#include "caffe/util/upgrade_proto.hpp"
+
+DEFINE_string(images, "", "check_fp16: a text file with the path of a picture on each line.");
+DEFINE_string(data, "", "check_fp16: a database of Datum records.");
+DEFINE_string(backend, "lmdb", "check_fp16: what -data is, lmdb or leveldb.");
+DEFINE_int32(random, 0, "check_fp16: run this many batches of noise instead.");
+DEFINE_string(mean, "", "check_fp16: a .binaryproto, or one value a channel: 104,117,123.");
+DEFINE_double(scale, 1, "check_fp16: what pixels are multiplied by after the mean.");
+DEFINE_string(channel_order, "BGR", "check_fp16: BGR (as Caffe trains) or RGB.");
+DEFINE_string(constant, "",
+              "check_fp16: values of inputs that are no pictures: im_info=300,300,1;other=0");
+DEFINE_double(headroom, 4, "check_fp16: values may become this many times larger than seen.");
+DEFINE_double(max_subnormal, 0.05,
+              "check_fp16: the share of a blob's values that -fix may make subnormal so that "
+              "weights keep their digits.");
+DEFINE_bool(json, false, "check_fp16: print JSON instead of tables.");
+DEFINE_string(plot, "", "check_fp16: write a picture (SVG) of the ranges to this file.");
+DEFINE_string(fix, "", "check_fp16: -fix OUT.prototxt OUT.caffemodel writes a net that fits.");
+
+namespace caffe {
+
+const char kCheckFp16Usage[] =
+    R"(caffe check_fp16: which numbers of a net does FP16 not hold, and what cures it.
+
+usage: caffe check_fp16 -model FILE -weights FILE (-images LIST | -data DB | -random N) [flags]
+
+The net is run in FLOAT, in the TEST phase. A row for each blob says how large and how small its
+values are and which share FP16 cannot hold: above 65504 it has only infinity, below 6.1e-5 values
+lose digits (subnormal), below 3e-8 they become 0. Rows marked '!' overflow; below the table:
+  region: from layer A to layer B   values are too large from A's result to what B reads
+  inside layer A                    what a sum inside the layer reaches (in an arithmetic that adds
+                                    up in half; this program adds up in float)
+
+input:
+  -images LIST          a text file with the path of a picture on each line, resized to the input
+  -data DB [-backend lmdb|leveldb]   records; at most -iterations batches (default 50)
+  -random N             N batches of noise between 0 and 255, if you have no pictures at hand:
+                        ranges are then a guess
+  -mean FILE|V,V,V      .binaryproto, or a value a channel, in the net's order of channels
+  -scale S              pixels become (pixel - mean) * S
+  -channel_order BGR|RGB
+  -constant NAME=V,V,...[;NAME=...]  inputs that are no pictures
+A net with data layers of its own reads them if none of these is given; where a layer of the net has
+a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
+
+output:
+  -json                 JSON on standard output instead of the tables
+  -plot OUT.svg         a picture of the ranges
+  -fix OUT.prototxt OUT.caffemodel
+                        writes a net that computes the same and stays in FP16's range: powers of
+                        two go into the weights, layers that cannot take them stay FLOAT. Then runs
+                        both nets and prints how far they are apart. Status 2 if FP16 still
+                        overflows.
+  -headroom H           how many times larger than seen values may become (default 4)
+  -max_subnormal S      the share of a blob's values that may become subnormal so that
+                        weights need not (default 0.05)
+
+example:
+  caffe check_fp16 -model deploy.prototxt -weights net.caffemodel -images faces.txt \
+    -mean 104,117,123 -plot ranges.svg -fix fp16.prototxt fp16.caffemodel
+  caffe time -phase TEST -model fp16.prototxt -weights fp16.caffemodel
+)";
+
+namespace check_fp16 {
+
+inline std::vector<float> Numbers(const std::string& text, const std::string& flag) {
+  std::vector<float> numbers;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    size_t used = 0;
+    try {
+      numbers.push_back(std::stof(part, &used));
+    } catch (const std::exception&) {
+    }
+    Require(!part.empty() && used == part.size(), flag, ": '", part, "' in '", text,
+            "' is no number");
+  }
+  Require(!numbers.empty(), flag, ": no numbers given");
+  return numbers;
+}
+
+/// True if the text begins like a number; a mean is a file otherwise.
+inline bool LooksLikeNumbers(const std::string& text) {
+  return text.find_first_not_of("0123456789.,-+eE ") == std::string::npos;
+}
+
+inline bool IsGiven(const char* flag) {
+  return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
+}
+
+// The first transform_param of the net, changed by the flags.
+inline PicturePreparation Preparation(const NetParameter& net) {
+  PicturePreparation preparation;
+  for (const LayerParameter& layer : net.layer()) {
+    if (!layer.has_transform_param()) continue;
+    preparation.transform = layer.transform_param();
+    break;
+  }
+  TransformationParameter& transform = preparation.transform;
+  if (!FLAGS_mean.empty()) {
+    transform.clear_mean_file();
+    transform.clear_mean_value();
+    if (LooksLikeNumbers(FLAGS_mean)) {
+      for (float value : Numbers(FLAGS_mean, "-mean")) transform.add_mean_value(value);
+    } else {
+      transform.set_mean_file(FLAGS_mean);
+    }
+  }
+  if (IsGiven("scale")) transform.set_scale(static_cast<float>(FLAGS_scale));
+  Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB", "-channel_order ",
+          FLAGS_channel_order, ": valid are BGR and RGB");
+  preparation.rgb = FLAGS_channel_order == "RGB";
+  std::istringstream constants(FLAGS_constant);
+  for (std::string constant; std::getline(constants, constant, ';');) {
+    const size_t equals = constant.find('=');
+    Require(equals != std::string::npos && equals > 0, "-constant: '", constant,
+            "' is not NAME=V,V,...");
+    preparation.constants[constant.substr(0, equals)] =
+        Numbers(constant.substr(equals + 1), "-constant " + constant.substr(0, equals));
+  }
+  return preparation;
+}
+
+inline std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,
+                                            int iterations) {
+  const int given = !FLAGS_images.empty() + !FLAGS_data.empty() + (FLAGS_random != 0);
+  Require(given <= 1, "give one of -images, -data and -random");
+  Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
+  if (net.num_inputs() == 0) {
+    Require(given == 0,
+            "the net reads data of its own (it has no Input layer): leave out -images, "
+            "-data and -random, or give its deploy.prototxt");
+    return InputBatches::Own(iterations);
+  }
+  Require(given == 1,
+          "what shall the net run on? Give -images LIST or -data DB with inputs as the "
+          "net will see them, or -random N for N batches of noise");
+  const PicturePreparation preparation = Preparation(param);
+  if (!FLAGS_images.empty()) return InputBatches::FromList(FLAGS_images, preparation);
+  if (FLAGS_random > 0) return InputBatches::Random(FLAGS_random, 1, preparation);
+  return InputBatches::FromDatabase(FLAGS_data, FLAGS_backend, iterations, preparation);
+}
+
+/// Throws Error if the file cannot be written: before the work, not after it.
+inline void RequireWritable(const std::string& file) {
+  if (!file.empty()) AtomicFile probe(file);
+}
+
+/// Throws Error if a file to be written is one of those that are read.
+inline void RequireOther(const std::string& written, const std::vector<std::string>& read) {
+  for (const std::string& file : read) {
+    std::error_code none;
+    Require(!std::filesystem::equivalent(written, file, none), "-fix: ", written,
+            " is what the net is read from: give another name");
+  }
+}
+
+inline void WriteText(const std::string& text, const std::string& file) {
+  AtomicFile out(file);
+  out.Write(text.data(), text.size());
+  out.Commit();
+}
+
+inline void PrintAgreement(const char* type, const NetAgreement& agreement, std::ostream& out) {
+  for (const OutputAgreement& output : agreement.outputs()) {
+    out << "output '" << output.blob << "' in " << type << ": differs by at most "
+        << output.difference << ", " << output.relative() << " of the largest value, "
+        << output.largest;
+    if (output.other_shapes > 0) {
+      out << "; of another shape in " << output.other_shapes << " batch(es): other detections";
+    }
+    out << '\n';
+  }
+}
+
+/// The rewritten net in FLOAT and in FLOAT16 beside the one it comes from. Throws Error if it does
+/// not compute the same in FLOAT. Returns false if FLOAT16 overflows.
+inline bool Verify(const RangeRewriting& rewriting, Net<float>* net, InputBatches* batches,
+                   int count, std::ostream& out) {
+  const NetParameter weights = rewriting.Weights();
+  NetParameter plain = rewriting.net();
+  ClearTypes(&plain);
+  NetParameter half = rewriting.net();
+  for (NetParameter* param : {&plain, &half}) param->mutable_state()->set_phase(TEST);
+  Net<float> in_float(plain), in_half(half);
+  in_float.CopyTrainedLayersFrom(weights);
+  in_half.CopyTrainedLayersFrom(weights);
+  NetAgreement float_agreement(net, &in_float), half_agreement(net, &in_half);
+  for (int i = 0; i < count; ++i) {
+    for (Net<float>* each : {net, &in_float, &in_half}) batches->Feed(i, each);
+    float_agreement.Add();
+    half_agreement.Add();
+  }
+  PrintAgreement("FLOAT", float_agreement, out);
+  PrintAgreement("FLOAT16", half_agreement, out);
+  Require(float_agreement.relative() <= 1e-6 && float_agreement.not_finite() == 0,
+          "the rewritten net does not compute the same in FLOAT: nothing was written");
+  if (half_agreement.not_finite() == 0) return true;
+  out << "in FLOAT16 " << half_agreement.not_finite() << " values are infinite or NaN still, from "
+      << "layer '" << half_agreement.first_not_finite() << "' on\n";
+  return false;
+}
+
+}  // namespace check_fp16
+
+/// The command check_fp16. `param` is the net of `model` with the state that the command line
+/// gives; `rest` is what is left of the command line: the second file of -fix.
+inline int CheckFp16(NetParameter param, const std::string& model,
+                     const std::vector<std::string>& weights, int iterations,
+                     const std::vector<std::string>& rest) {
+  using namespace check_fp16;
+  const bool fix = !FLAGS_fix.empty();
+  Require(!fix || rest.size() == 1,
+          "-fix takes two files, the net's and the weights': -fix OUT.prototxt OUT.caffemodel");
+  Require(fix || rest.empty(), "'", rest.empty() ? "" : rest[0],
+          "' is not expected; -json writes to standard output: caffe check_fp16 ... -json > FILE");
+  Require(FLAGS_headroom >= 1, "-headroom must be 1 or more, got ", FLAGS_headroom);
+  if (fix) {
+    std::vector<std::string> read = weights;
+    read.push_back(model);
+    RequireOther(FLAGS_fix, read);
+    RequireOther(rest[0], read);
+  }
+  for (const std::string& file : {FLAGS_plot, FLAGS_fix, fix ? rest[0] : std::string()}) {
+    RequireWritable(file);
+  }
+  ClearTypes(&param);
+  Net<float> net(param);
+  for (const std::string& file : weights) net.CopyTrainedLayersFrom(file);
+  const std::unique_ptr<InputBatches> batches = Inputs(net, param, iterations);
+  RangeInspector inspector(&net);
+  while ((FLAGS_images.empty() || !IsGiven("iterations") || inspector.batches() < iterations) &&
+         batches->Feed(inspector.batches(), &net)) {
+    inspector.Forward();
+  }
+  if (!FLAGS_plot.empty()) {
+    WriteText(RangesAsSvg(inspector, Join(model, ": |x| of ", inspector.batches(), " batch(es)")),
+              FLAGS_plot);
+  }
+  if (!FLAGS_json) PrintRanges(inspector, std::cout);
+  if (!fix) {
+    if (FLAGS_json) std::cout << RangesAsJson(inspector);
+    return 0;
+  }
+  RangeRewritingOptions options;
+  options.headroom = FLAGS_headroom;
+  options.max_subnormal = FLAGS_max_subnormal;
+  const RangeRewriting rewriting(inspector, param, options);
+  if (FLAGS_json) {
+    std::cout << RangesAsJson(inspector, &rewriting);
+  } else {
+    std::cout << '\n';
+    PrintRewriting(rewriting, std::cout);
+  }
+  std::ostream& log = FLAGS_json ? std::cerr : std::cout;
+  const bool fits = Verify(rewriting, &net, batches.get(), inspector.batches(), log);
+  WriteProtoToTextFile(rewriting.net(), FLAGS_fix);
+  rewriting.WriteModel(rest[0]);
+  log << "wrote " << FLAGS_fix << " and " << rest[0] << '\n';
+  return fits ? 0 : 2;
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_CHECK_FP16_HPP_

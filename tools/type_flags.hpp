@@ -1,0 +1,104 @@
+#ifndef CAFFE_TOOLS_TYPE_FLAGS_HPP_
+#define CAFFE_TOOLS_TYPE_FLAGS_HPP_
+
+#include <gflags/gflags.h>
+
+#include <functional>
+#include <string>
+
+#include "caffe/caffe.hpp"
+#include "caffe/util/upgrade_proto.hpp"
+
+// Flags that run a net in other types than its prototxt says.
+
+DEFINE_string(forward_type, "", "Storage of activations and parameters, FLOAT, FLOAT16 or DOUBLE.");
+DEFINE_string(backward_type, "", "Storage of the activations' gradients, likewise.");
+DEFINE_string(forward_math, "", "What layers multiply in, forward, likewise.");
+DEFINE_string(backward_math, "", "What layers multiply in, backward, likewise.");
+
+namespace caffe {
+
+/// True if the command line overrides a type.
+inline bool OverridesTypes() {
+  return !FLAGS_forward_type.empty() || !FLAGS_backward_type.empty() ||
+         !FLAGS_forward_math.empty() || !FLAGS_backward_math.empty();
+}
+
+/// Throws Error for what is no type that layers compute in.
+inline Type ComputedTypeNamed(const std::string& flag, const std::string& name) {
+  Type type;
+  const bool known = Type_Parse(name, &type);
+  Require(known && (type == FLOAT || type == FLOAT16 || type == DOUBLE), flag, " ", name,
+          ": valid are FLOAT, FLOAT16 and DOUBLE");
+  return type;
+}
+
+/// Gives the net the command line's types, in place of its own fields and of those of its layers.
+inline void OverrideTypes(NetParameter* net) {
+  if (!FLAGS_forward_type.empty()) {
+    net->set_default_forward_type(ComputedTypeNamed("-forward_type", FLAGS_forward_type));
+    for (LayerParameter& layer : *net->mutable_layer()) layer.clear_forward_type();
+  }
+  if (!FLAGS_backward_type.empty()) {
+    net->set_default_backward_type(ComputedTypeNamed("-backward_type", FLAGS_backward_type));
+    for (LayerParameter& layer : *net->mutable_layer()) layer.clear_backward_type();
+  }
+  if (!FLAGS_forward_math.empty()) {
+    net->set_default_forward_math(ComputedTypeNamed("-forward_math", FLAGS_forward_math));
+    for (LayerParameter& layer : *net->mutable_layer()) layer.clear_forward_math();
+  }
+  if (!FLAGS_backward_math.empty()) {
+    net->set_default_backward_math(ComputedTypeNamed("-backward_math", FLAGS_backward_math));
+    for (LayerParameter& layer : *net->mutable_layer()) layer.clear_backward_math();
+  }
+}
+
+/// Likewise for all nets of a solver, which are read here where it names their files.
+inline void OverrideTypes(SolverParameter* solver) {
+  if (!OverridesTypes()) return;
+  const auto read = [](const std::string& file, NetParameter* net) {
+    ReadNetParamsFromTextFileOrDie(file, net);
+  };
+  if (solver->has_net()) read(solver->net(), solver->mutable_net_param());
+  if (solver->has_train_net()) read(solver->train_net(), solver->mutable_train_net_param());
+  for (const std::string& file : solver->test_net()) read(file, solver->add_test_net_param());
+  solver->clear_net();
+  solver->clear_train_net();
+  solver->clear_test_net();
+  if (solver->has_net_param()) OverrideTypes(solver->mutable_net_param());
+  if (solver->has_train_net_param()) OverrideTypes(solver->mutable_train_net_param());
+  for (NetParameter& net : *solver->mutable_test_net_param()) OverrideTypes(&net);
+}
+
+/// The net of a file, with the command line's types.
+inline std::unique_ptr<Net<float>> NetWithTypes(const std::string& file, Phase phase, int level,
+                                                const std::vector<std::string>& stages) {
+  NetParameter param;
+  ReadNetParamsFromTextFileOrDie(file, &param);
+  NetState* state = param.mutable_state();
+  state->set_phase(phase);
+  state->set_level(level);
+  for (const std::string& stage : stages) state->add_stage(stage);
+  OverrideTypes(&param);
+  try {
+    return std::make_unique<Net<float>>(param);
+  } catch (Error& error) {
+    error.AddContext(file);
+    throw;
+  }
+}
+
+/// Logs each layer's types.
+inline void LogTypes(const Net<float>& net) {
+  LOG(INFO) << "Types per layer: ";
+  for (const auto& layer : net.layers()) {
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << layer->layer_param().name()
+              << "\tforward: " << Name(layer->forward_type()) << " (math "
+              << Name(layer->forward_math()) << ")\tbackward: " << Name(layer->backward_type())
+              << " (math " << Name(layer->backward_math()) << ")";
+  }
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_TYPE_FLAGS_HPP_

@@ -1,0 +1,208 @@
+// Turns a net's prototxt and weights into half precision, or back. See
+// caffe/io/precision_migration.hpp for what changes.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/io/precision_migration.hpp"
+#include "caffe/net.hpp"
+#include "caffe/util/net_comparison.hpp"
+#include "command_line.hpp"
+
+DEFINE_string(input, "", "The net definition (prototxt) that the weights belong to.");
+DEFINE_string(model, "", "The trained weights, .caffemodel or .h5.");
+DEFINE_string(output, "", "The .caffemodel to write.");
+DEFINE_string(prototxt, "", "The prototxt to write; default: -output's name, with .prototxt.");
+DEFINE_string(to, "fp16", "fp16: NVCaffe's half precision; fp32: what BVLC Caffe reads.");
+DEFINE_string(math, "FLOAT16",
+              "The default_*_math types that the prototxt gets: FLOAT16 or FLOAT.");
+DEFINE_bool(strict, false, "Write nothing and exit with 2 if values overflow.");
+DEFINE_bool(clamp, false, "Values that overflow become the largest number, not infinity.");
+DEFINE_string(batch_norm, "keep",
+              "keep; bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs (scale_bias).");
+DEFINE_string(inputs, "",
+              "Inputs for the comparison, .npy files separated by ','; default: random.");
+DEFINE_int32(seed, 1, "Of the random inputs.");
+DEFINE_bool(skip_check, false, "Do not run the old net and the new one.");
+
+namespace {
+
+using caffe::AtomicFile;
+using caffe::ElementType;
+using caffe::Net;
+using caffe::Require;
+using std::string;
+using std::vector;
+
+const char kUsage[] = R"(upgrade_net_fp16: turns a net and its weights into half precision, or back.
+
+usage: upgrade_net_fp16 -input NET.prototxt -model WEIGHTS -output NEW.caffemodel <flags>
+
+Writes the weights and, beside them, a prototxt, prints what rounding did to each layer's weights,
+then runs the old net and the new one and prints how far their outputs are from each other.
+
+flags:
+  -input FILE           the net definition that the weights belong to
+  -model FILE           the weights: a .caffemodel of any age, or .h5
+  -output FILE          the .caffemodel to write
+  -prototxt FILE        the prototxt to write (default: -output's name, with .prototxt)
+  -to fp16|fp32         fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads
+  -math FLOAT16|FLOAT   the default_*_math types in the prototxt (default FLOAT16)
+  -strict               write nothing and exit with 2 if values overflow
+  -clamp                values that overflow become the largest number, not infinity
+  -batch_norm FORM      keep (default); bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs
+  -inputs FILE[,FILE]   inputs for the comparison, .npy files in the order of the net's inputs
+  -seed N               of the random inputs between -1 and 1 that are used otherwise (default 1)
+  -skip_check           do not run the nets, so neither their fit nor their outputs are checked
+
+example:
+  upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel
+)";
+
+vector<string> SplitAtCommas(const string& text) {
+  vector<string> parts;
+  std::istringstream stream(text);
+  for (string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+string PrototxtToWrite() {
+  if (!FLAGS_prototxt.empty()) return FLAGS_prototxt;
+  return std::filesystem::path(FLAGS_output).replace_extension(".prototxt").string();
+}
+
+bool IsSameFile(const string& a, const string& b) {
+  std::error_code error;
+  return std::filesystem::weakly_canonical(a, error) == std::filesystem::weakly_canonical(b, error);
+}
+
+void RequireApart(const string& flag, const string& written, const vector<string>& others) {
+  for (const string& other : others) {
+    Require(!IsSameFile(written, other), flag, " ", written, " would replace ", other,
+            "; name another file");
+  }
+}
+
+void CheckFlags(int argc, char** argv) {
+  Require(argc == 1, "unexpected argument '", argc > 1 ? argv[1] : "", "'; --help shows the flags");
+  Require(!FLAGS_input.empty(), "a net definition is needed: -input NET.prototxt");
+  Require(!FLAGS_model.empty(), "trained weights are needed: -model WEIGHTS.caffemodel");
+  Require(!FLAGS_output.empty(), "a file to write is needed: -output NEW.caffemodel");
+  const string extension = std::filesystem::path(FLAGS_output).extension();
+  Require(extension != ".h5", "-output ", FLAGS_output,
+          ": HDF5 files hold no half precision; name a .caffemodel");
+  RequireApart("-output", FLAGS_output, {FLAGS_input, FLAGS_model});
+  RequireApart("-prototxt", PrototxtToWrite(), {FLAGS_input, FLAGS_model, FLAGS_output});
+}
+
+/// The net with its weights. One that cannot be made here (custom layers, data that is elsewhere)
+/// is nullptr, and `why_not` says why; weights that do not fit are an Error.
+std::unique_ptr<Net<float>> LoadNet(const string& prototxt, const string& model, string* why_not) {
+  std::unique_ptr<Net<float>> net;
+  try {
+    net.reset(new Net<float>(prototxt, caffe::TEST));
+  } catch (const std::exception& error) {
+    *why_not = error.what();
+    return nullptr;
+  }
+  net->CopyTrainedLayersFrom(model);
+  return net;
+}
+
+void PrintSizes() {
+  const auto before = std::filesystem::file_size(FLAGS_model);
+  const auto after = std::filesystem::file_size(FLAGS_output);
+  char ratio[32];
+  std::snprintf(ratio, sizeof(ratio), "%.3f", static_cast<double>(after) / before);
+  std::cout << FLAGS_output << ": " << after << " bytes, " << ratio << " of " << FLAGS_model << " ("
+            << before << " bytes)\n"
+            << PrototxtToWrite() << ": the net definition" << std::endl;
+}
+
+void Print(const caffe::OutputDifference& output) {
+  std::cout << "output '" << output.blob << "': ";
+  if (!output.shapes.empty()) {
+    std::cout << "not compared, its shapes are " << output.shapes << std::endl;
+    return;
+  }
+  std::cout << "largest difference " << output.largest_difference << " (largest value "
+            << output.largest_value << ")";
+  if (output.not_finite > 0) {
+    std::cout << ", " << output.not_finite << " values became NaN or infinite";
+  }
+  std::cout << std::endl;
+}
+
+/// Runs the old net; "" if that worked, else why not (data that is missing, inputs that are no
+/// numbers between -1 and 1).
+string RunOld(Net<float>* net) {
+  if (FLAGS_inputs.empty()) {
+    caffe::FillInputs(static_cast<uint32_t>(FLAGS_seed), net);
+  } else {
+    caffe::FillInputs(SplitAtCommas(FLAGS_inputs), net);
+  }
+  try {
+    net->Forward();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void RunBoth(Net<float>* old_net) {
+  string why_not = RunOld(old_net);
+  if (!why_not.empty()) {
+    std::cout << "The nets were not run: " << why_not << std::endl;
+    return;
+  }
+  const std::unique_ptr<Net<float>> new_net = LoadNet(PrototxtToWrite(), FLAGS_output, &why_not);
+  Require(new_net != nullptr, why_not);
+  for (const caffe::OutputDifference& output : caffe::CompareNets(old_net, new_net.get())) {
+    Print(output);
+  }
+}
+
+int Migrate(int argc, char** argv) {
+  FLAGS_minloglevel = std::max(FLAGS_minloglevel, 1);  // two nets' set-up is no news
+  caffe::MigrationOptions options;
+  options.to = caffe::PrecisionNamed("-to", FLAGS_to);
+  options.math = caffe::PrecisionNamed("-math", FLAGS_math);
+  options.batch_norm = caffe::BatchNormFormNamed("-batch_norm", FLAGS_batch_norm);
+  options.clamp = FLAGS_clamp;
+  CheckFlags(argc, argv);
+  AtomicFile model_file(FLAGS_output), prototxt_file(PrototxtToWrite());
+
+  const caffe::PrecisionMigration migration(FLAGS_input, FLAGS_model, options);
+  std::unique_ptr<Net<float>> old_net;
+  string why_not = "-skip_check was given";
+  if (!FLAGS_skip_check) old_net = LoadNet(FLAGS_input, FLAGS_model, &why_not);
+
+  const vector<caffe::LayerConversion> report = migration.WriteModel(&model_file);
+  std::cout << caffe::ConversionTable(report);
+  for (const string& note : migration.notes()) std::cout << "note: " << note << '\n';
+  for (const string& warning : caffe::ConversionWarnings(report, options)) {
+    std::cout << "warning: " << warning << '\n';
+  }
+  if (FLAGS_strict && caffe::Overflowed(report) > 0) {
+    std::cerr << "upgrade_net_fp16: " << caffe::Overflowed(report)
+              << " values overflow, so nothing was written (-strict)" << std::endl;
+    return 2;
+  }
+  prototxt_file.Write(migration.prototxt().data(), migration.prototxt().size());
+  prototxt_file.Commit();
+  model_file.Commit();
+  PrintSizes();
+  if (old_net) {
+    RunBoth(old_net.get());
+  } else {
+    std::cout << "The nets were not run: " << why_not << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, Migrate); }
