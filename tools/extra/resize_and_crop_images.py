@@ -5,8 +5,8 @@ example:
   resize_and_crop_images.py --input train.txt --input_folder raw --output_folder small \\
       --output_side_length 256 --num_clients 8
 
-The input names one picture a line, relative to --input_folder; what follows the name, such as a label,
-is ignored. Each result has the same name under --output_folder. Needs Pillow.
+The input names one picture a line, relative to --input_folder; what follows the name, such as a
+label, is ignored. Each result has the same name under --output_folder. Needs Pillow.
 """
 from __future__ import annotations
 

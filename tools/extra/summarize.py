@@ -34,7 +34,7 @@ def read_net(path: str) -> Any:
 
 
 def fields_of(layer: Any) -> str:
-    """The fields of the layer's messages (``convolution_param``, ...) in one line, without fillers."""
+    """The fields of the layer's messages (``convolution_param``, ...) in one line, no fillers."""
     parts = []
     for field, message in layer.ListFields():
         if not field.name.endswith("_param"):
