@@ -182,11 +182,12 @@ inline void WriteText(const std::string& text, const std::string& file) {
 
 inline void PrintAgreement(const char* type, const NetAgreement& agreement, std::ostream& out) {
   for (const OutputAgreement& output : agreement.outputs()) {
-    out << "output '" << output.blob << "' in " << type << ": differs by at most "
-        << output.difference << ", " << output.relative() << " of the largest value, "
-        << output.largest;
+    out << "output '" << output.blob << "' in " << type << ": ";
     if (output.other_shapes > 0) {
-      out << "; of another shape in " << output.other_shapes << " batch(es): other detections";
+      out << "of another shape (other detections) in " << output.other_shapes << " batch(es)";
+    } else {
+      out << "differs by at most " << output.difference << ", " << output.relative()
+          << " of the largest value, " << output.largest;
     }
     out << '\n';
   }

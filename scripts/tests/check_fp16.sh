@@ -28,7 +28,8 @@ refuses() {
 # the fillers' values.
 cat > net.prototxt <<'TEXT'
 name: "jump"
-layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
+layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
 layer { name: "up" type: "Convolution" bottom: "data" top: "up"
   convolution_param { num_output: 2 kernel_size: 1 weight_filler { value: 1e4 } } }
 layer { name: "relu" type: "ReLU" bottom: "up" top: "up" }
@@ -83,7 +84,7 @@ printf 'a picture.png 3\n\n' > list.txt
 "$caffe" check_fp16 $net -images list.txt -mean 10,20,30 -scale 2 -channel_order RGB > out.txt \
   2> err.txt
 # The last four pixels, 54, 55, 62 and 63, become 59 at half the size: (59 - 10) * 2.
-has out.txt '^   data  Input         data        98 '
+has out.txt '^   data  *Input  *data  *98 '
 has out.txt "region: from layer 'up'"
 
 # Bad input.
@@ -102,7 +103,8 @@ refuses '/no/such/folder/a.prototxt' $net -random 1 -fix /no/such/folder/a.proto
 refuses 'fix takes two files' $net -random 1 -fix a.prototxt
 refuses 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
 refuses "'out.json' is not expected" $net -random 1 -json out.json
-refuses "'1x' in '1,1x' is no number" $net -random 1 -mean 1,1x
+refuses '1,1x: cannot be opened' $net -random 1 -mean 1,1x
+refuses "'x' in '1,x' is no number" $net -random 1 -constant data=1,x
 refuses 'valid are BGR and RGB' $net -random 1 -channel_order GBR
 refuses 'headroom must be 1 or more' $net -random 1 -headroom 0.5
 refuses "no input 'other'" $net -random 1 -constant other=1

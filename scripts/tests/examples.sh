@@ -54,7 +54,8 @@ solver=$(shortened 20 examples/siamese/mnist_siamese_solver.prototxt examples/si
   examples/siamese/mnist_siamese_train_test.prototxt)
 "$caffe" train -solver "$solver"
 GLOG_minloglevel=0 "$caffe" test -model "$work/mnist_siamese_train_test.prototxt" -iterations 2 \
-  -weights "$work/mnist_siamese_iter_20.caffemodel" 2>&1 | grep -q 'loss = '
+  -weights "$work/mnist_siamese_iter_20.caffemodel" > "$work/test.txt" 2>&1
+grep -q 'loss' "$work/test.txt"
 "$caffe" time -model examples/siamese/mnist_siamese.prototxt -iterations 1
 
 # finetuning: plain pictures, one shade for each class
@@ -93,8 +94,8 @@ BUILD=$build examples/ssd/prepare_data.sh "$work/shapes"
 examples/ssd/make_net.py "$work/ssd" --data "$work/shapes" --iterations 6 --test-pictures 6
 "$caffe" train -solver "$work/ssd/solver.prototxt"
 GLOG_minloglevel=0 "$caffe" test_detection -model "$work/ssd/test.prototxt" -iterations 6 \
-  -weights "$work/ssd/shapes_ssd_iter_6.caffemodel" -ap_version 11point 2>&1 |
-  grep -q 'detection_eval = \|mAP'
+  -weights "$work/ssd/shapes_ssd_iter_6.caffemodel" -ap_version 11point > "$work/map.txt" 2>&1
+grep -q 'detection_eval = ' "$work/map.txt"
 ls "$work"/shapes/pictures/0000[0-3].png > "$work/list.txt"
 "$build/examples/ssd/ssd_detect" -scale 0.0078125 -confidence_threshold 0.01 \
   "$work/ssd/deploy.prototxt" "$work/ssd/shapes_ssd_iter_6.caffemodel" "$work/list.txt" \

@@ -21,7 +21,8 @@ class UnPoolingLayer : public Layer<Dtype> {
  public:
   explicit UnPoolingLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  const char* type() const override { return "UnPooling"; }
+  /// As the prototxt spells it: UnPooling or Unpooling.
+  const char* type() const override { return this->layer_param_.type().c_str(); }
   int MinBottomBlobs() const override { return 2; }
   int MaxBottomBlobs() const override { return 3; }
   int ExactNumTopBlobs() const override { return 1; }

@@ -148,8 +148,8 @@ struct RunOptions {
 };
 
 /// Sets the engine: that of the layer's own parameters where they have one, else the layer's.
-void UseEngine(const char* name, LayerParameter* param) {
-  param->set_engine(name);
+void UseEngine(const char* chosen, LayerParameter* param) {
+  param->set_engine(chosen);
   std::string wanted = param->type() + "Param";
   std::transform(wanted.begin(), wanted.end(), wanted.begin(), ::tolower);
   if (wanted.find("convolution") != std::string::npos) wanted = "convolutionparam";
@@ -163,7 +163,7 @@ void UseEngine(const char* name, LayerParameter* param) {
         field->message_type() ? field->message_type()->FindFieldByName("engine") : nullptr;
     if (!engine || !engine->enum_type()) return;
     google::protobuf::Message* own = param->GetReflection()->MutableMessage(param, field);
-    own->GetReflection()->SetEnum(own, engine, engine->enum_type()->FindValueByName(name));
+    own->GetReflection()->SetEnum(own, engine, engine->enum_type()->FindValueByName(chosen));
     return;
   }
 }

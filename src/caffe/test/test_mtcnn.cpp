@@ -108,7 +108,7 @@ TEST_F(Mtcnn, FindsTheGroupThatSsdFinds) {
 
 TEST_F(Mtcnn, LooksForNoSmallerFacesThanAsked) {
   mtcnn::Options options;
-  options.min_size = 100;
+  options.min_size = 250;
   EXPECT_TRUE(MakeDetector(options).Detect(Picture("mtcnn_faces/ivan.jpg")).empty());
 }
 
