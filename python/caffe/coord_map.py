@@ -57,8 +57,8 @@ def conv_params(fn: Function) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     legacy = sorted(_SEPARATE_SIZES & set(params))
     if legacy:
         raise CoordinateError(f"{fn.type_name}: coordinates cannot be mapped through "
-                              f"{', '.join(legacy)}; "
-                         "give kernel_size, stride and pad, as lists where the axes differ")
+                              f"{', '.join(legacy)}; give kernel_size, stride and pad, "
+                              "as lists where the axes differ")
     if "kernel_size" not in params:
         raise CoordinateError(f"{fn.type_name}: coordinates cannot be mapped without kernel_size")
     extent = (_array(params["kernel_size"]) - 1) * _array(params.get("dilation", 1)) + 1
@@ -160,8 +160,7 @@ def crop(top_from: Top, top_to: Top) -> Top:
         raise CoordinateError(f"cannot crop: the scales differ by a factor of {scale}")
     if not (shift <= 0).all():
         raise CoordinateError(f"cannot crop: the offset {-shift} is negative; more padding in the "
-                              "layers "
-                         "before helps")
+                              "layers before helps")
     if not (np.round(shift) == shift).all():
         raise CoordinateError(f"cannot crop: the offset {-shift} is no whole number")
     offset = [int(value) for value in np.atleast_1d(-shift)]

@@ -181,3 +181,60 @@ def test_the_plotting_program_writes_a_picture(tmp_path):
     result = run("plot_training_log.py", 6, tmp_path / "loss.png", write(tmp_path, OURS))
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_parse_log_sh_writes_columns_for_gnuplot(tmp_path):
+    log = write(tmp_path, OURS)
+    result = subprocess.run([os.path.join(EXTRA, "parse_log.sh"), log], cwd=tmp_path, text=True,
+                            capture_output=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "train.log.train").read_text() == (
+        "#NumIters Seconds LearningRate loss\n0 2.0 0.01 2.25\n20 12.25 0.001 0.5\n")
+    assert (tmp_path / "train.log.test").read_text().startswith("#NumIters Seconds LearningRate ")
+
+
+def test_summarize(tmp_path):
+    net = tmp_path / "net.prototxt"
+    net.write_text("""
+        layer { name: "data" type: "Input" top: "data" include { phase: TEST } }
+        layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+                param { lr_mult: 1 } param { lr_mult: 2 }
+                convolution_param { num_output: 4 kernel_size: 3
+                                    weight_filler { type: "xavier" } } }""")
+    package = os.path.join(EXTRA, "..", "..", "python")
+    environment = dict(os.environ, PYTHONPATH=os.path.abspath(package))
+
+    def summarize(path):
+        return subprocess.run([sys.executable, os.path.join(EXTRA, "summarize.py"), str(path)],
+                              text=True, capture_output=True, check=False, env=environment)
+
+    lines = summarize(net).stdout.splitlines()
+    assert lines[0].split() == ["name", "type", "bottom", "top", "fields", "lr_mult"]
+    assert lines[2].split() == ["data", "Input", "(TEST)", "data"]
+    assert lines[3].split() == ["conv", "Convolution", "data", "conv", "num_output:", "4",
+                                "kernel_size:", "3", "1", "2"]
+    net.write_text("layers { }")
+    assert "upgrade_net_proto_text" in summarize(net).stderr
+    assert "missing" in summarize(tmp_path / "missing").stderr
+
+
+def test_resize_and_crop_images(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "in" / "a").mkdir(parents=True)
+    picture = image.new("RGB", (60, 20), "white")
+    picture.paste("red", (20, 0, 40, 20))
+    picture.save(tmp_path / "in" / "a" / "wide.png")
+    picture.transpose(image.Transpose.ROTATE_90).save(tmp_path / "in" / "tall.png")
+    names = tmp_path / "names.txt"
+    names.write_text("a/wide.png 0\ntall.png 1\n")
+    arguments = ["--input", names, "--input_folder", tmp_path / "in", "--output_folder",
+                 tmp_path / "out", "--output_side_length", 10, "--num_clients", 2]
+    result = run("resize_and_crop_images.py", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == f"2 of 2 pictures written to {tmp_path}/out\n"
+    for name in ("a/wide.png", "tall.png"):
+        with image.open(tmp_path / "out" / name) as small:
+            assert small.size == (10, 10) and small.getpixel((5, 5)) == (255, 0, 0)
+    names.write_text("a/wide.png\nmissing.png\n")
+    result = run("resize_and_crop_images.py", *arguments)
+    assert result.returncode == 1 and "missing.png" in result.stderr
