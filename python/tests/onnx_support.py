@@ -156,7 +156,7 @@ class CaffeNet:
         if type_ == "BatchNorm" and i == 2:
             return np.full(shape, 2.0)
         if (type_ == "BatchNorm" and i == 1) or (type_ == "BN" and i == 3):
-            return 0.5 + np.abs(values)
+            return 2 + 2 * np.abs(values)  # keeps what is normalized from growing
         fan = max(1, int(np.prod(shape)) // max(1, shape[0])) if i == 0 and len(shape) > 1 else 1
         return values * np.sqrt(3 / fan)
 
