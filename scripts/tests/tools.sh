@@ -19,7 +19,7 @@ refuses() {
   shift
   GLOG_minloglevel=3 "$@" > out.txt 2> err.txt || status=$?
   [ $status = 1 ] || { echo "status $status of: $*"; cat err.txt; exit 1; }
-  tail -n 1 err.txt | grep -q "$wanted" || { echo "no '$wanted' from: $*"; cat err.txt; exit 1; }
+  tail -n 1 err.txt | grep -q -e "$wanted" || { echo "no '$wanted' from: $*"; cat err.txt; exit 1; }
 }
 
 caffe=$build/tools/caffe
