@@ -9,8 +9,8 @@ using Argument = kernels::Activation::Argument;
 
 namespace {
 
-/// Measured by benchmarks/engines.
-bool OneDnnIsFaster(const kernels::Activation&) { return false; }
+/// Measured by benchmarks/engines: 2.6 times and more backward, 11 times forward.
+bool OneDnnIsFaster(const kernels::Activation& f) { return f.kind == kernels::Activation::ELU; }
 
 }  // namespace
 

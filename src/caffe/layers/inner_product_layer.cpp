@@ -27,8 +27,9 @@ const bool registered = OperationTable::Add(Operation("InnerProduct")
                                                 .Native()
                                                 .Quantizable());
 
-/// Measured by benchmarks/engines.
-bool OneDnnIsFaster(int /*rows*/, bool /*training*/) { return false; }
+/// Measured by benchmarks/engines: few rows go once through the weights as Caffe stores them, many
+/// are 1.2 to 10 times as fast in oneDNN.
+bool OneDnnIsFaster(int rows) { return rows > 16; }
 
 }  // namespace
 
@@ -67,7 +68,7 @@ template <typename Dtype>
 bool InnerProductLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
                                              const vector<Blob<Dtype>*>& top) {
   const bool training = this->phase_ == TRAIN;
-  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(M_, training))) return false;
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(M_))) return false;
   const int axis = bottom[0]->CanonicalAxisIndex(this->layer_param_.inner_product_param().axis());
   // Blocks of channels are inputs in another order, which the packed weights follow.
   const Layout layout =

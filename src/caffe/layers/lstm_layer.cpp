@@ -20,8 +20,8 @@ const bool registered = OperationTable::Add(Operation("LSTM")
                                                 .Native()
                                                 .FloatBottoms({1}));
 
-/// Measured by benchmarks/engines.
-constexpr bool kOneDnnIsFaster = false;
+/// Measured by benchmarks/engines: 3 to 5 times.
+constexpr bool kOneDnnIsFaster = true;
 
 }  // namespace
 

@@ -12,8 +12,10 @@ namespace {
 const bool registered = OperationTable::Add(
     Operation("Softmax").Shapes(SameShapes).InPlace().BackwardReads(Operation::kTopData).Native());
 
-/// Measured by benchmarks/engines.
-constexpr bool kOneDnnIsFaster = false;
+/// Measured by benchmarks/engines: twice and more where values of one softmax lie together.
+bool OneDnnIsFaster(int inner, const Layout& layout) {
+  return inner == 1 || layout.kind == Layout::CHANNELS_BLOCKED;
+}
 
 }  // namespace
 
@@ -28,9 +30,10 @@ void SoftmaxLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 onednn::Softmax* SoftmaxLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
-  if (!onednn::IsWanted<Dtype>(engine_, this->types(), kOneDnnIsFaster)) return nullptr;
   const Layout layout =
       softmax_axis_ == 1 ? BlockedLayoutFor<float>(bottom.data_tensor(), bottom.shape()) : Layout();
+  const bool faster = OneDnnIsFaster(inner_num_, layout);
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), faster)) return nullptr;
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Softmax>>();
   return onednn_->Get(bottom.shape(), layout, [&] {
     return onednn::Softmax::Make(outer_num_, bottom.shape(softmax_axis_), inner_num_,
