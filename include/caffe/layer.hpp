@@ -51,8 +51,8 @@ class Layer {
   /// shift and an activation of its only bottom; false otherwise.
   virtual bool DescribePointwise(Pointwise* /*description*/) { return false; }
   /// Offers the layers behind this one that work in place on its only top, one after the other.
-  /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do the
-  /// work of.
+  /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do
+  /// the work of.
   virtual int Absorb(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
   /// Forward, and what the layers compute that were absorbed.
   Dtype ForwardFused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {

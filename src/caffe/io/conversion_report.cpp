@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 
-
 namespace caffe {
 
 namespace {

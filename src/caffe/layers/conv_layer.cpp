@@ -93,6 +93,7 @@ int ConvolutionLayer<Dtype>::ImagesAtATime() const {
   if (this->forward_type() == ElementType::FLOAT) return this->num_;
   constexpr size_t kWideFloats = size_t(1) << 20;
   const size_t image = this->shape_.input_size() + this->shape_.output_size();
+  if (this->num_ == 0 || image == 0) return this->num_;
   int images = std::min<int>(this->num_, std::max<size_t>(1, kWideFloats / image));
   while (this->num_ % images != 0) --images;
   return images;

@@ -96,6 +96,19 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Each image value is the sum of as many column values as windows reach it: in half precision the
 // sum of 2049 ones would stay 2048.
+// A net may be set up with a blob of no channels: there is nothing to compute, and no harm.
+TEST(EmptyConvolutions, AreLeftAlone) {
+  for (const bool no_channels : {true, false}) {
+    ConvolutionShape s = Square(no_channels ? 0 : 2, 3, 1, 5, 3, 1, 0);
+    const int num = no_channels ? 2 : 0;
+    std::vector<float> x(1), weights(3 * 2 * 9), dy(2 * 3 * 9, 1.f), d_weights(3 * 2 * 9, 7.f);
+    ConvolutionBackwardWeights(s, num, x.data(), dy.data(), d_weights.data());
+    ConvolutionBackwardData(s, num, dy.data(), weights.data(), static_cast<float*>(nullptr),
+                            x.data());
+    for (const float value : d_weights) EXPECT_EQ(value, 7);
+  }
+}
+
 TEST(Col2im, SumsInFloat) {
   ConvolutionShape s;
   s.channels = s.outputs = s.group = 1;

@@ -336,7 +336,8 @@ TEST_F(PrecisionMigrationTest, LayersThatSayFloatKeepTheirWeights) {
 
 TEST_F(PrecisionMigrationTest, UnknownAndPythonLayersPassWithAllTheirFields) {
   WriteNet(
-      "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 dim: 1 } } }\n"
+      "layer { name: \"data\" type: \"Input\" top: \"data\" input_param { shape { dim: 1 dim: 1 } "
+      "} }\n"
       "layer { name: \"fc\" type: \"InnerProduct\" bottom: \"data\" top: \"fc\" "
       "inner_product_param { num_output: 1 } }");
   NetParameter net = Model("net");

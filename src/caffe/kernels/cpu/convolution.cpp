@@ -181,7 +181,7 @@ void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, co
   if (IsDepthwise(s)) return DepthwiseBackwardData(s, num, dy, weights, bias, dx);
   using F = AccumulatorType<X>;
   const Product p(s);
-  if (num == 0 || p.n == 0) return;
+  if (num == 0 || p.n == 0 || p.channels == 0) return;
   const size_t inputs = s.input_spatial(), units = size_t(num) * s.group, threads = Threads();
   const Widened<F, W> w(weights, s.weight_count());
   const int block = ChannelBlock(p, units, threads);
@@ -229,7 +229,7 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const X* x, 
   if (IsDepthwise(s)) return DepthwiseBackwardWeights(s, num, x, dy, d_weights);
   using F = AccumulatorType<D>;
   const Product p(s);
-  if (num == 0 || p.n == 0) return;
+  if (num == 0 || p.n == 0 || p.channels == 0) return;
   const size_t threads = Threads();
   const int block = ChannelBlock(p, s.group, threads);
   const size_t blocks = CeilDivide(p.channels, block);
