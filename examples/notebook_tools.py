@@ -32,6 +32,12 @@ def skip(reason: str) -> None:
     raise SystemExit(f"Skipped: {reason}")
 
 
+def require(module: str, reason: str) -> None:
+    """Skips the notebook where a Python module is absent."""
+    if importlib.util.find_spec(module) is None:
+        skip(reason)
+
+
 def shared(*parts: str) -> str:
     """The path of a real net or picture beside the source tree; skips the notebook where it is
     absent."""
@@ -47,11 +53,9 @@ def digits():
 
     Images are N x 1 x 8 x 8, float32 from 0 to 1; labels are N, float32; 1472 and 320 of them.
     """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError:
-        skip("the digits come with scikit-learn: pip install scikit-learn")
+    require("sklearn", "the digits come with scikit-learn: pip install scikit-learn")
     import numpy as np
+    from sklearn.datasets import load_digits
     data = load_digits()
     order = np.random.RandomState(1998).permutation(len(data.target))
     images = (data.images[order, np.newaxis] / 16).astype(np.float32)
@@ -60,10 +64,18 @@ def digits():
 
 
 def made_by(notebook: str, *names: str) -> list[str]:
-    """Files that another notebook writes; runs it first where they are not there yet."""
+    """Files that another notebook writes; runs it first where they are not there yet, and skips
+    this one where that one is skipped."""
+    from run_notebooks import Skipped, run
     paths = [os.path.join(HERE, name) for name in names]
-    if not all(os.path.exists(path) for path in paths):
-        from run_notebooks import run
-        print(f"running {notebook}, which writes {' and '.join(names)}")
+    if all(os.path.exists(path) for path in paths):
+        return paths
+    print(f"running {notebook}, which writes {' and '.join(names)}")
+    reason = None
+    try:
         run(os.path.join(HERE, notebook))
+    except Skipped as skipped:
+        reason = str(skipped)
+    if reason is not None:
+        skip(reason)
     return paths

@@ -72,6 +72,9 @@ class Layer {
   const LayerParameter& layer_param() const { return layer_param_; }
   /// The layer's parameter message with its blobs in the form BVLC Caffe reads.
   virtual void ToProto(LayerParameter* param, bool write_diff = false);
+  /// What computes the layer's forward passes, for people to read: "own" (this library's kernels),
+  /// "oneDNN", "reference". Right after Reshape; layers with one implementation are "own".
+  virtual const char* forward_engine() const { return "own"; }
 
   ElementType forward_type() const { return types_.forward_type; }
   ElementType backward_type() const { return types_.backward_type; }

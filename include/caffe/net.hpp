@@ -263,6 +263,9 @@ class Net {
   void TrimParameters();
   void FindLastReaders();
   bool MayRepeatLayers() const;
+  bool StaysAfterPass(int blob_id) const {
+    return last_reader_[blob_id] == static_cast<int>(layers_.size());
+  }
   void PrepareTop(int blob_id);
   void ReleaseAfter(int layer_id);
   void KeepBlobs() const {
@@ -275,7 +278,7 @@ class Net {
   // Running (net.cpp, net_debug.cpp).
   void FindFusions();
   bool IsWatched() const;
-  void RunBackward(int layer_id, int end, vector<bool>* done);
+  void RunBackward(int layer_id, int end, vector<bool>* left);
   void RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done);
   void StampInputs();
   void RefreshBlobs();

@@ -263,8 +263,7 @@ template <typename Dtype>
 const shared_ptr<Blob<Dtype>> Net<Dtype>::blob_by_name(const string& blob_name) const {
   const auto found = blob_names_index_.find(blob_name);
   if (found != blob_names_index_.end()) {
-    const bool stays = last_reader_[found->second] == static_cast<int>(layers_.size());
-    if (!stays) KeepBlobs();
+    if (!StaysAfterPass(found->second)) KeepBlobs();
     return blobs_[found->second];
   }
   LOG(WARNING) << "Unknown blob name " << blob_name;

@@ -99,6 +99,7 @@ template <typename Dtype>
 void Net<Dtype>::set_share_activations(bool share) {
   Require(!share || phase_ == TEST,
           "share_activations is for the TEST phase: the backward pass reads the blobs again");
+  if (!share) KeepBlobs();
   sharing_ = share ? Sharing::ALWAYS : Sharing::NEVER;
   if (share && !pool_) pool_ = std::make_shared<MemoryPool>();
 }
@@ -143,8 +144,7 @@ bool Net<Dtype>::MayRepeatLayers() const {
     for (const int id : top_id_vecs_[i]) {
       const bool in_place =
           std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0;
-      const bool stays = last_reader_[id] == static_cast<int>(layers_.size());
-      if (in_place && stays && !is_output(id)) return false;
+      if (in_place && StaysAfterPass(id) && !is_output(id)) return false;
     }
   }
   return true;
@@ -178,7 +178,7 @@ template <typename Dtype>
 void Net<Dtype>::PrepareTop(int blob_id) {
   Tensor& data = blobs_[blob_id]->data_tensor();
   data.Revive();
-  if (last_reader_[blob_id] < static_cast<int>(layers_.size())) data.set_allocator(pool_);
+  if (!StaysAfterPass(blob_id)) data.set_allocator(pool_);
 }
 
 // Several blobs may be one tensor (Split, Flatten): it goes with the last of them.

@@ -1,6 +1,6 @@
 #include "caffe/layers/unpooling_layer.hpp"
 
-#include "caffe/kernels/pooling.hpp"
+#include "layers/unpooling.hpp"
 
 namespace caffe {
 namespace {
@@ -64,10 +64,7 @@ template <typename Dtype>
 void UnPoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
   Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    kernels::UnpoolingForward(bottom[0]->count(0, 2), bottom[0]->count(2), top[0]->count(2),
-                              bottom[0]->template cpu_data_as<T>(), bottom[1]->cpu_data(),
-                              top[0]->template overwrite_cpu_data_as<T>());
+    Unpool<decltype(tag)>(*bottom[0], *bottom[1], top[0]);
   });
 }
 
@@ -80,10 +77,7 @@ void UnPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   }
   if (!propagate_down[0]) return;
   Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    kernels::UnpoolingBackward(bottom[0]->count(0, 2), bottom[0]->count(2), top[0]->count(2),
-                               top[0]->template cpu_diff_as<D>(), bottom[1]->cpu_data(),
-                               bottom[0]->template overwrite_cpu_diff_as<D>());
+    UnpoolGradient<decltype(tag)>(*top[0], *bottom[1], bottom[0]);
   });
 }
 

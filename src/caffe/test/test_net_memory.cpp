@@ -128,6 +128,14 @@ TEST(ShareActivations, ABlobAskedForLateIsComputedOnceMore) {
   EXPECT_EQ(a, net->blob_by_name("a")->cpu_data());
 }
 
+TEST(ShareActivations, SwitchingItOffLateRestoresWhatWasFreed) {
+  const auto net = MakeNet(Chain(3));
+  Fill(net->input_blobs()[0], std::vector<double>(kElements, 3));
+  net->Forward();
+  net->set_share_activations(false);
+  EXPECT_EQ(net->blob_by_name("x1")->cpu_data()[0], 3);
+}
+
 TEST(ShareActivations, PartsOfAPassFindWhatTheyRead) {
   const auto net = MakeNet(Chain(4));
   Fill(net->input_blobs()[0], std::vector<double>(kElements, 3));
