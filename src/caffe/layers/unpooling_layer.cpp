@@ -1,6 +1,6 @@
 #include "caffe/layers/unpooling_layer.hpp"
 
-#include "layers/unpooling.hpp"
+#include "unpooling.hpp"
 
 namespace caffe {
 namespace {
@@ -63,9 +63,8 @@ void UnPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void UnPoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                         const vector<Blob<Dtype>*>& top) {
-  Dispatch(this->forward_type(), [&](auto tag) {
-    Unpool<decltype(tag)>(*bottom[0], *bottom[1], top[0]);
-  });
+  Dispatch(this->forward_type(),
+           [&](auto tag) { Unpool<decltype(tag)>(*bottom[0], *bottom[1], top[0]); });
 }
 
 template <typename Dtype>
@@ -76,9 +75,8 @@ void UnPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     Require(!propagate_down[i], this->type(), " has no gradient for bottom ", i);
   }
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    UnpoolGradient<decltype(tag)>(*top[0], *bottom[1], bottom[0]);
-  });
+  Dispatch(this->backward_type(),
+           [&](auto tag) { UnpoolGradient<decltype(tag)>(*top[0], *bottom[1], bottom[0]); });
 }
 
 namespace {

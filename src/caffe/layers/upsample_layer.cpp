@@ -1,6 +1,6 @@
 #include "caffe/layers/upsample_layer.hpp"
 
-#include "layers/unpooling.hpp"
+#include "unpooling.hpp"
 
 namespace caffe {
 namespace {
@@ -88,9 +88,8 @@ template <typename Dtype>
 void UpsampleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   if (bottom.size() == 1) return ResizeLayer<Dtype>::Forward_cpu(bottom, top);
-  Dispatch(this->forward_type(), [&](auto tag) {
-    Unpool<decltype(tag)>(*bottom[0], *bottom[1], top[0]);
-  });
+  Dispatch(this->forward_type(),
+           [&](auto tag) { Unpool<decltype(tag)>(*bottom[0], *bottom[1], top[0]); });
 }
 
 template <typename Dtype>
@@ -99,9 +98,8 @@ void UpsampleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                         const vector<Blob<Dtype>*>& bottom) {
   if (bottom.size() == 1) return ResizeLayer<Dtype>::Backward_cpu(top, propagate_down, bottom);
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    UnpoolGradient<decltype(tag)>(*top[0], *bottom[1], bottom[0]);
-  });
+  Dispatch(this->backward_type(),
+           [&](auto tag) { UnpoolGradient<decltype(tag)>(*top[0], *bottom[1], bottom[0]); });
 }
 
 INSTANTIATE_CLASS(UpsampleLayer);
