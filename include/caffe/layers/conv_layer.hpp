@@ -8,6 +8,10 @@
 
 namespace caffe {
 
+namespace onednn {
+class LinearMap;
+}
+
 /// y[n, o, p] = bias[o] + sum over c, k of w[o, c, k] x[n, c, stride p - pad + dilation k], in
 /// `group` independent parts of channels and outputs; any number of spatial axes.
 ///
@@ -35,6 +39,7 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
  private:
   struct OneDnn;
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  onednn::LinearMap* BackwardMap(int* images);
   bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom);
   struct Primitive;

@@ -5,6 +5,7 @@
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "float_pieces.hpp"
 
 namespace caffe {
 
@@ -70,6 +71,7 @@ template <typename Dtype>
 struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
   Primitive alone, fused;
+  Primitive backward;  // for FLOAT16
   AbsorbedLayers<Dtype> absorbed;
 };
 
@@ -236,33 +238,68 @@ void ConvolutionLayer<Dtype>::ForwardWidened(const vector<Blob<Dtype>*>& bottom,
   }
 }
 
+// That of the forward pass where all is float, else one for a few images at a time. Null where our
+// own kernels go backward.
+template <typename Dtype>
+onednn::LinearMap* ConvolutionLayer<Dtype>::BackwardMap(int* images) {
+  const auto fits = [](ElementType type) {
+    return type == ElementType::FLOAT || type == ElementType::FLOAT16;
+  };
+  if (!onednn::Enabled() || !std::is_same<Dtype, float>::value || this->reference_engine() ||
+      this->phase_ != TRAIN || !fits(this->forward_type()) || !fits(this->backward_type())) {
+    return nullptr;
+  }
+  const bool wide =
+      this->forward_type() == ElementType::FLOAT && this->backward_type() == ElementType::FLOAT;
+  *images = wide ? this->num_ : ImagesAtATime();
+  Primitive& own = wide ? onednn_->alone : onednn_->backward;
+  const bool made = own.num == *images && SameShape(own.shape, this->shape_);
+  if (!made && !wide) {
+    onednn::Convolution::Options options;
+    options.bias = this->bias_term_;
+    options.training = true;
+    own.convolution = onednn::Convolution::Make(this->shape_, *images, options);
+    own.shape = this->shape_;
+    own.num = *images;
+  }
+  return made || !wide ? own.convolution.get() : nullptr;
+}
+
 template <typename Dtype>
 bool ConvolutionLayer<Dtype>::BackwardOneDnn(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
-  onednn::LinearMap* convolution = onednn_->alone.convolution.get();
-  if (!convolution || !this->UsesOneDnn() || this->backward_type() != ElementType::FLOAT ||
-      onednn_->alone.num != this->num_ || !SameShape(onednn_->alone.shape, this->shape_) ||
-      this->phase_ != TRAIN) {
-    return false;
-  }
   const bool weights_wanted = this->param_propagate_down_[0];
   const bool bias_wanted = this->bias_term_ && this->param_propagate_down_[1];
   if (bias_wanted && !weights_wanted) return false;
+  int images = 0;
+  onednn::LinearMap* convolution = BackwardMap(&images);
+  if (!convolution || images == 0) return false;
+  const int pieces = this->num_ / images;
+  const FloatValues<Dtype> weights(*this->blobs_[0], this->forward_type());
   for (size_t i = 0; i < top.size(); ++i) {
     Tensor& dy = top[i]->diff_tensor();
     if (weights_wanted) {
-      convolution->BackwardWeights(
-          ReadAs<float>(bottom[i]->data_tensor(), convolution->weights_source()),
-          ReadAs<float>(dy, convolution->weights_target()),
-          this->blobs_[0]->template mutable_cpu_diff_as<float>(),
-          bias_wanted ? this->blobs_[1]->template mutable_cpu_diff_as<float>() : nullptr);
+      FloatReader x(bottom[i]->data_tensor(), this->forward_type(), convolution->weights_source(),
+                    pieces);
+      FloatReader gradient(dy, this->backward_type(), convolution->weights_target(), pieces);
+      float* weights_diff = this->blobs_[0]->template mutable_cpu_diff_as<float>();
+      float* bias_diff =
+          bias_wanted ? this->blobs_[1]->template mutable_cpu_diff_as<float>() : nullptr;
+      for (int piece = 0; piece < pieces; ++piece) {
+        convolution->BackwardWeights(x.Piece(piece), gradient.Piece(piece), weights_diff,
+                                     bias_diff);
+      }
     }
     if (propagate_down[i]) {
-      convolution->BackwardData(
-          ReadAs<float>(dy, convolution->data_target()),
-          this->blobs_[0]->template cpu_data_as<float>(),
-          OverwriteAs<float>(bottom[i]->diff_tensor(), convolution->data_source()));
+      FloatReader gradient(dy, this->backward_type(), convolution->data_target(), pieces);
+      FloatWriter dx(bottom[i]->diff_tensor(), this->backward_type(), convolution->data_source(),
+                     pieces);
+      for (int piece = 0; piece < pieces; ++piece) {
+        dx.Write(piece, [&](float* to) {
+          convolution->BackwardData(gradient.Piece(piece), weights.data(), to);
+        });
+      }
     }
   }
   return true;
