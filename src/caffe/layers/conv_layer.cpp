@@ -6,6 +6,7 @@
 #include "caffe/context.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "float_pieces.hpp"
+#include "packed_convolution_runner.hpp"
 
 namespace caffe {
 
@@ -36,20 +37,11 @@ const bool registered = OperationTable::Add(Operation("Convolution")
                                                 .Native()
                                                 .Quantizable());
 
-bool SameShape(const kernels::ConvolutionShape& a, const kernels::ConvolutionShape& b) {
-  return a.channels == b.channels && a.outputs == b.outputs && a.group == b.group &&
-         a.input == b.input && a.output == b.output && a.kernel == b.kernel &&
-         a.stride == b.stride && a.pad == b.pad && a.dilation == b.dilation;
-}
-
-/// Weights and bias with `pointwise`'s scale and shift in them.
-void Fold(const Pointwise& pointwise, int outputs, vector<float>* weights, vector<float>* bias) {
-  if (pointwise.scale.empty()) return;
+/// The weights with `pointwise`'s scale in them.
+void Fold(const Pointwise& pointwise, int outputs, vector<float>* weights) {
   const size_t row = weights->size() / outputs;
-  bias->resize(outputs, 0.f);
   for (int o = 0; o < outputs; ++o) {
     for (size_t i = 0; i < row; ++i) (*weights)[o * row + i] *= pointwise.scale[o];
-    (*bias)[o] = (*bias)[o] * pointwise.scale[o] + pointwise.shift[o];
   }
 }
 
@@ -72,6 +64,7 @@ struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
   Primitive alone, fused;
   Primitive backward;  // for FLOAT16
+  PackedConvolutionRunner<Dtype> packed_alone, packed_fused;
   AbsorbedLayers<Dtype> absorbed;
 };
 
@@ -84,8 +77,28 @@ ConvolutionLayer<Dtype>::~ConvolutionLayer() = default;
 
 template <typename Dtype>
 int ConvolutionLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
-  if (!this->UsesOneDnn() || this->phase_ != TEST) return 0;
+  if (!(this->UsesOneDnn() || UsesPackedKernels()) || this->phase_ != TEST) return 0;
   return onednn_->absorbed.Take(followers, this->forward_type(), this->num_output_);
+}
+
+template <typename Dtype>
+bool ConvolutionLayer<Dtype>::UsesPackedKernels() const {
+  return this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST &&
+         this->engine_ == Engine::DEFAULT;
+}
+
+template <typename Dtype>
+bool ConvolutionLayer<Dtype>::ForwardPacked(const vector<Blob<Dtype>*>& bottom,
+                                            const vector<Blob<Dtype>*>& top) {
+  if (!UsesPackedKernels()) return false;
+  PackedConvolutionRunner<Dtype>& own =
+      this->fused_ ? onednn_->packed_fused : onednn_->packed_alone;
+  if (!own.Prepare(this->shape_, *bottom[0])) return false;
+  const bool folds = this->fused_;
+  own.SetWeights(this->blobs_, folds ? onednn_->absorbed.Stamp() : 1,
+                 folds ? onednn_->absorbed.Describe(this->num_output_) : Pointwise());
+  for (size_t i = 0; i < bottom.size(); ++i) own.Forward(this->num_, *bottom[i], top[i]);
+  return true;
 }
 
 // oneDNN computes in float. FLOAT16 images are widened a few at a time, so that what is wide stays
@@ -137,7 +150,8 @@ void ConvolutionLayer<Dtype>::PackWeights(const Pointwise& pointwise, Primitive*
   vector<float> folded;
   if (!pointwise.scale.empty()) {
     folded.assign(weights, weights + blob.count());
-    Fold(pointwise, this->num_output_, &folded, &own->bias);
+    Fold(pointwise, this->num_output_, &folded);
+    FoldBias(pointwise, &own->bias);
     weights = folded.data();
   }
   const onednn::LinearMap& convolution = *own->convolution;
@@ -313,7 +327,7 @@ void ConvolutionLayer<Dtype>::compute_output_shape() {
 template <typename Dtype>
 void ConvolutionLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  if (ForwardOneDnn(bottom, top)) return;
+  if (ForwardPacked(bottom, top) || ForwardOneDnn(bottom, top)) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* weights = this->blobs_[0]->template cpu_data_as<T>();
