@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "caffe/error.hpp"
@@ -139,7 +139,7 @@ Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared
 }
 
 Plan MakePlan(const Setting& s, bool transformed, size_t max_scratch) {
-  return PlanFor(s, transformed, max_scratch, true, s.tiles);
+  return PlanFor(s, transformed, max_scratch, true, 96);
 }
 
 /// The scratch memory of a plan, in parts.
@@ -179,15 +179,19 @@ WinogradStrip StripOf(const Call& call, size_t strip) {
   return {begin, end - begin, call.s.TilePanels(end - begin)};
 }
 
-WinogradWriting::Activation KindOf(const PointwiseActivation& activation) {
-  switch (activation.kind) {
-    case PointwiseActivation::RELU:
-      return activation.alpha == 0 ? WinogradWriting::RELU : WinogradWriting::LEAKY_RELU;
-    case PointwiseActivation::CLIP:
-      return WinogradWriting::CLIP;
-    default:
-      return WinogradWriting::NONE;
+WinogradWriting Writing(const Call& call, const float* bias) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const PointwiseActivation& activation = call.activation;
+  WinogradWriting writing = {bias, call.residual, 1, -kInfinity, kInfinity};
+  if (activation.kind == PointwiseActivation::CLIP) {
+    writing.least = activation.alpha;
+    writing.most = activation.beta;
+  } else if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
+    writing.least = 0;
+  } else if (activation.kind == PointwiseActivation::RELU) {
+    writing.slope = activation.alpha;
   }
+  return writing;
 }
 
 /// The outputs of one output panel for some tile panels of a strip.
@@ -216,11 +220,9 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
   float bias[32] = {};
   const size_t o = output_panel * s.pair;
   if (call.bias) std::copy_n(call.bias + o, std::min(s.pair, s.g.outputs - o), bias);
-  const WinogradWriting writing = {bias, call.residual, KindOf(call.activation),
-                                   call.activation.alpha, call.activation.beta};
   return s.loops.output[call.output_type](s.g, strip, strip.begin(panel_begin),
                                           strip.begin(panel_end), m, m_stride, output_panel,
-                                          writing, call.y);
+                                          Writing(call, bias), call.y);
 }
 
 /// Each thread takes strips of its own.
@@ -252,17 +254,14 @@ bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
   std::atomic<bool> finite{true};
   for (size_t i = 0; i < call.plan.strips; ++i) {
     const WinogradStrip strip = StripOf(call, i);
-    // By panels; by channels too where there are few.
-    const size_t cuts = strip.panels >= 8 * call.plan.threads
-                            ? 1
-                            : std::min(s.g.depth / s.kernels.lanes, 4 * call.plan.threads);
-    const size_t vectors = s.g.depth / s.kernels.lanes;
-    ParallelFor(strip.panels * cuts, 1, [&](size_t begin, size_t end) {
-      for (size_t part = begin; part < end; ++part) {
-        const size_t panel = part / cuts, cut = part % cuts;
-        s.loops.input[call.input_type](s.g, strip, call.x, panel, panel + 1,
-                                       vectors * cut / cuts * s.kernels.lanes,
-                                       vectors * (cut + 1) / cuts * s.kernels.lanes, v, v_stride);
+    const size_t lanes = s.kernels.lanes, vectors = s.g.depth / lanes;
+    const bool by_channels = vectors >= 2 * call.plan.threads;
+    ParallelFor(by_channels ? vectors : strip.panels, 1, [&](size_t begin, size_t end) {
+      if (by_channels) {
+        s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, begin * lanes,
+                                       end * lanes, v, v_stride);
+      } else {
+        s.loops.input[call.input_type](s.g, strip, call.x, begin, end, 0, s.g.depth, v, v_stride);
       }
     });
     // Where there are fewer output panels than threads, several share one.

@@ -31,12 +31,11 @@ struct WinogradStrip {
   size_t begin(size_t panel) const { return tiles * panel / panels; }
 };
 
+/// y = the sum with bias and residual, times `slope` if negative, then brought into [least, most].
 struct WinogradWriting {
-  enum Activation { NONE, RELU, LEAKY_RELU, CLIP };
   const float* bias;     ///< of the output panel, one a lane
   const void* residual;  ///< as y, or null
-  Activation activation;
-  float alpha, beta;
+  float slope, least, most;
 };
 
 /// The loops of one tile size m. Storage types are given by index: 0 float, 1 float16.
