@@ -120,26 +120,32 @@ struct Plan {
   size_t floats() const { return (shared ? input : threads * input) + threads * (weights + sums); }
 };
 
-Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared, size_t tiles) {
+// What a strip costs beside its products: weights are transformed for each strip anew, which takes
+// as long as the products of so many tiles; and strips that a thread has for itself have room for
+// fewer tiles. But sharing a strip, threads wait for each other twice.
+constexpr size_t kLargeStrip = 96, kFairStrip = 44, kFairStripTransformed = 24;
+
+Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared) {
   Plan plan;
   plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
   plan.shared = shared;
   plan.weights = transformed ? 0 : s.slice_weights();
-  const auto cut = [&](size_t strips) {
-    plan.strips = strips;
-    plan.strip_tiles = (s.tiles + strips - 1) / strips;
+  plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
+  for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
+    plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
     plan.input = s.points * s.input_stride(plan.strip_tiles);
     plan.sums = s.points * s.sums_stride(plan.strip_tiles);
-  };
-  cut(std::max<size_t>(1, (s.tiles + tiles - 1) / tiles));
-  while (plan.floats() * sizeof(float) > max_scratch && plan.strip_tiles > s.kernels.panel) {
-    cut(plan.strips + std::max<size_t>(1, plan.strips / 8));
+    if (plan.floats() * sizeof(float) <= max_scratch) return plan;
+    if (plan.strip_tiles <= s.kernels.panel) return plan;
   }
-  return plan;
 }
 
 Plan MakePlan(const Setting& s, bool transformed, size_t max_scratch) {
-  return PlanFor(s, transformed, max_scratch, true, 96);
+  const Plan own = PlanFor(s, transformed, max_scratch, false);
+  const size_t fair = transformed ? kFairStripTransformed : kFairStrip;
+  const bool many = own.strips >= 4 * own.threads && own.strip_tiles >= fair;
+  if (own.threads == 1 || many) return own;
+  return PlanFor(s, transformed, max_scratch, true);
 }
 
 /// The scratch memory of a plan, in parts.
@@ -225,13 +231,14 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
                                           Writing(call, bias), call.y);
 }
 
-/// Each thread takes strips of its own.
+/// Each thread takes strips of its own, the next one when it is ready.
 bool ForwardByStrips(const Call& call, const Scratch& scratch) {
   const Setting& s = call.s;
   std::atomic<bool> finite{true};
-  ParallelParts(call.plan.strips, 1, [&](size_t thread, size_t begin, size_t end) {
+  std::atomic<size_t> next{0};
+  ParallelFor(std::min(call.plan.strips, call.plan.threads), 1, [&](size_t thread, size_t) {
     float* v = scratch.input(thread);
-    for (size_t i = begin; i < end; ++i) {
+    for (size_t i = next++; i < call.plan.strips; i = next++) {
       const WinogradStrip strip = StripOf(call, i);
       s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, 0, s.g.depth, v,
                                      s.input_stride(call.plan.strip_tiles));
