@@ -137,8 +137,7 @@ void ProposalTargetLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 
   size_t objects = 0;
   const vector<int> chosen = Choose(regions, &objects);
-  const vector<Shape> shapes =
-      ShapesFor(this->layer_param_.proposal_target_param(), static_cast<int>(chosen.size()));
+  const vector<Shape> shapes = ShapesFor(settings_.num_classes, static_cast<int>(chosen.size()));
   for (size_t i = 0; i < top.size(); ++i) {
     top[i]->Reshape(shapes[i]);
     caffe_set(top[i]->count(), Dtype(0), top[i]->mutable_cpu_data());
