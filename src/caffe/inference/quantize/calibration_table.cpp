@@ -37,6 +37,8 @@ void CalibrationTable::SetExactly(const std::string& blob, const BlobCalibration
               calibration.minimum <= calibration.maximum,
           "blob '", blob, "': there is no range from ", calibration.minimum, " to ",
           calibration.maximum);
+  Require(calibration.method.find_first_of(" \t\r\n#") == std::string::npos, "blob '", blob,
+          "': the method '", calibration.method, "' is not one word");
   if (blobs_.count(blob) == 0) names_.push_back(blob);
   blobs_[blob] = calibration;
 }
