@@ -43,14 +43,16 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   bool UsesPackedKernels() const;
   bool ForwardPacked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
-  onednn::LinearMap* BackwardMap(int* images);
+  onednn::LinearMap* TrainingMap(int* images);
   bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom);
   struct Primitive;
   int ImagesAtATime() const;
   void PackWeights(const Pointwise& pointwise, Primitive* own);
   void ForwardWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
-                      const Primitive& own);
+                      int images, const float* weights, const float* bias,
+                      onednn::LinearMap* convolution);
+  bool TrainWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
 
