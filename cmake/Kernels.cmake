@@ -8,11 +8,13 @@ set(avx512_flags "${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mpre
 
 # Vectors wider than the machine's have no ABI, but are no argument of any function call.
 set(generic_flags "-Wno-psabi")
-foreach(loops vector packed_tiles winograd)
+set(int8_tiles_flags "-ffp-contract=off")  # the same bits on every instruction set
+foreach(loops vector packed_tiles winograd int8_tiles)
   foreach(set generic avx2 avx512)
     set(file ${kernel_dir}/${loops}_${set}.cpp)
     if(set STREQUAL "generic" OR CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-      set_source_files_properties(${file} PROPERTIES COMPILE_FLAGS "${vector_flags} ${${set}_flags}")
+      set_source_files_properties(${file} PROPERTIES COMPILE_FLAGS
+        "${vector_flags} ${${set}_flags} ${${loops}_flags}")
     else()
       set_source_files_properties(${file} PROPERTIES HEADER_FILE_ONLY ON)
     endif()
