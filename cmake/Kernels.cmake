@@ -7,10 +7,12 @@ set(avx512_flags "${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mpre
 -Wno-maybe-uninitialized")
 
 # Vectors wider than the machine's have no ABI, but are no argument of any function call.
-set_source_files_properties(${kernel_dir}/vector_generic.cpp ${kernel_dir}/packed_tiles_generic.cpp
-  PROPERTIES COMPILE_FLAGS "${vector_flags} -Wno-psabi")
-set(avx2_files ${kernel_dir}/vector_avx2.cpp ${kernel_dir}/packed_tiles_avx2.cpp)
-set(avx512_files ${kernel_dir}/vector_avx512.cpp ${kernel_dir}/packed_tiles_avx512.cpp)
+foreach(name vector packed_tiles winograd)
+  set_source_files_properties(${kernel_dir}/${name}_generic.cpp PROPERTIES
+    COMPILE_FLAGS "${vector_flags} -Wno-psabi")
+  list(APPEND avx2_files ${kernel_dir}/${name}_avx2.cpp)
+  list(APPEND avx512_files ${kernel_dir}/${name}_avx512.cpp)
+endforeach()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set_source_files_properties(${avx2_files} PROPERTIES
     COMPILE_FLAGS "${vector_flags} ${avx2_flags}")
