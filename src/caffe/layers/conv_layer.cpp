@@ -95,11 +95,12 @@ bool ConvolutionLayer<Dtype>::ForwardPacked(const vector<Blob<Dtype>*>& bottom,
   if (!UsesPackedKernels()) return false;
   PackedConvolutionRunner<Dtype>& own =
       this->fused_ ? onednn_->packed_fused : onednn_->packed_alone;
-  if (!own.Prepare(this->shape_, *bottom[0])) return false;
+  const bool rounds = this->forward_math() == ElementType::FLOAT16;
+  if (!own.Prepare(this->shape_, this->num_, rounds, *bottom[0])) return false;
   const bool folds = this->fused_;
   own.SetWeights(this->blobs_, folds ? onednn_->absorbed.Stamp() : 1,
                  folds ? onednn_->absorbed.Describe(this->num_output_) : Pointwise());
-  for (size_t i = 0; i < bottom.size(); ++i) own.Forward(this->num_, *bottom[i], top[i]);
+  for (size_t i = 0; i < bottom.size(); ++i) own.Forward(*bottom[i], top[i]);
   return true;
 }
 

@@ -1,11 +1,13 @@
 #ifndef CAFFE_LAYERS_PACKED_CONVOLUTION_RUNNER_HPP_
 #define CAFFE_LAYERS_PACKED_CONVOLUTION_RUNNER_HPP_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "caffe/blob.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
+#include "caffe/kernels/winograd.hpp"
 #include "caffe/pointwise.hpp"
 
 namespace caffe {
@@ -16,8 +18,10 @@ class PackedConvolutionRunner {
  public:
   using Blobs = vector<shared_ptr<Blob<Dtype>>>;
 
-  /// For a bottom as it lies now; false where there is no such kernel.
-  bool Prepare(const kernels::ConvolutionShape& shape, const Blob<Dtype>& bottom);
+  /// For a bottom of `num` images as it lies now; false where there is no such kernel. With
+  /// `rounds` sums need not be more exact than halves: Winograd's algorithm may be taken.
+  bool Prepare(const kernels::ConvolutionShape& shape, int num, bool rounds,
+               const Blob<Dtype>& bottom);
 
   /// Takes weights and bias from blobs 0 and 1 (if there is one), followed by `pointwise`. Does
   /// nothing if neither they nor `stamp` changed since the last call. Where nothing is folded into
@@ -25,11 +29,22 @@ class PackedConvolutionRunner {
   void SetWeights(const Blobs& blobs, uint64_t stamp, const Pointwise& pointwise);
 
   /// After both.
-  void Forward(int num, const Blob<Dtype>& bottom, Blob<Dtype>* top) const;
+  void Forward(const Blob<Dtype>& bottom, Blob<Dtype>* top) const;
 
  private:
+  /// Fills packed_size() halves; with `scale` of each output if it is not null.
+  void Pack(const float16* weights, const float* scale, float16* packed) const;
+  size_t packed_size() const;
+  bool ForwardWinograd(const float16* x, float16* y) const;
+  void ForwardDirect(const float16* x, const float16* weights, float16* y) const;
+  /// What restores the weights from packed ones.
+  std::function<void(const float16*, float16*)> Unpacker() const;
+
   std::shared_ptr<const kernels::PackedConvolution> convolution_;
   kernels::ConvolutionShape shape_;
+  int num_ = 0;
+  bool by_winograd_ = false;
+  kernels::WinogradShape winograd_;
   uint64_t stamp_ = 0;  // of the weights below; 0 if there are none
   std::shared_ptr<SyncedMemory> weights_;
   vector<float> bias_;

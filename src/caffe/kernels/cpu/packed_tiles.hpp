@@ -46,6 +46,12 @@ struct PackedTiles {
   Function* depthwise[kMostDepthwisePixels];
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
   void (*widen_blocks)(size_t blocks, size_t step, const uint16_t* x, float* y);
+  /// y = the maximum of `count` rows of windows, or their sum divided by `size`: (columns, lanes)
+  /// halves each, `pitch` elements apart; `lanes` a multiple of 8. A NaN is no maximum.
+  void (*max_window)(int count, int columns, size_t pitch, int lanes, const uint16_t* x,
+                     uint16_t* y);
+  void (*average_window)(int count, int columns, size_t pitch, int lanes, float size,
+                         const uint16_t* x, uint16_t* y);
   void (*copy_blocks)(size_t blocks, size_t step, const float* x, float* y);
 };
 
