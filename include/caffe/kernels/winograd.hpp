@@ -51,10 +51,10 @@ constexpr size_t kWinogradScratch = size_t(3) << 20;
 /// k of the error bound above.
 constexpr float WinogradErrorBound(int tile) { return tile == 4 ? 32.f : 8.f; }
 
-/// True where a measurement said that Winograd's algorithm takes less time than a direct
-/// convolution: many channels on both sides, and tiles enough to make up for the weights'
-/// transformation.
-bool WinogradPays(const WinogradShape& shape);
+/// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
+/// measurements: not with few channels on one side, nor with so few tiles that transforming the
+/// weights costs more than it saves. `transformed`: for WinogradForwardTransformed.
+bool WinogradPays(const WinogradShape& shape, bool transformed = false);
 
 /// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
 size_t WinogradPackedSize(const WinogradShape& shape);
