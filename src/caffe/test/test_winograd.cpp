@@ -181,7 +181,7 @@ struct Extras {
 /// Runs the kernel on packed values; what it wrote, in blocks.
 template <typename X, typename W, typename Y>
 std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const std::vector<float>& w,
-                   const WinogradEpilogue<Y>& epilogue, const Extras& extras, bool* finite) {
+                       const WinogradEpilogue<Y>& epilogue, const Extras& extras, bool* finite) {
   std::vector<W> packed(WinogradPackedSize(s));
   WinogradPackWeights(s, w.data(), packed.data());
   const size_t spatial = size_t(s.output_height()) * s.output_width();
@@ -523,9 +523,11 @@ TEST(Winograd, ScratchIsWhatWasAllowed) {
   s.channels = s.outputs = 512;
   s.height = s.width = 28;
   s.pad_h = s.pad_w = 1;
-  const Threads threads(2);
-  for (const size_t most : {size_t(2) << 20, size_t(3) << 20, size_t(8) << 20}) {
-    EXPECT_LE(WinogradScratchSize(s, most), most);
+  for (const int count : {1, 2, 16}) {
+    const Threads threads(count);
+    for (const size_t most : {size_t(1) << 20, kWinogradScratch, size_t(4) << 20}) {
+      EXPECT_LE(WinogradScratchSize(s, most), count * most) << count << " threads";
+    }
   }
 }
 

@@ -135,7 +135,7 @@ Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared
     plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
     plan.input = s.points * s.input_stride(plan.strip_tiles);
     plan.sums = s.points * s.sums_stride(plan.strip_tiles);
-    if (plan.floats() * sizeof(float) <= max_scratch) return plan;
+    if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
     if (plan.strip_tiles <= s.kernels.panel) return plan;
   }
 }
@@ -294,10 +294,10 @@ bool Forward(const Call& call, void* scratch) {
 
 }  // namespace
 
-// Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors of
-// products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to transform
-// the weights (9 to fetch them transformed), a tile of a channel 25. Both ways gain the same from
-// wider vectors and more threads.
+// Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
+// of products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to
+// transform the weights (9 to fetch them transformed), a tile of a channel 25. Both ways gain the
+// same from wider vectors and more threads.
 bool WinogradPays(const WinogradShape& shape, bool transformed) {
   const Setting s(shape);
   constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
