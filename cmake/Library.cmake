@@ -15,6 +15,7 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS 
 file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/quantize/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp

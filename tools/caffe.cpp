@@ -18,6 +18,7 @@
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/signal_handler.h"
+#include "calibrate.hpp"
 #include "check_fp16.hpp"
 #include "command_line.hpp"
 #include "type_flags.hpp"
@@ -66,6 +67,7 @@ commands:
   device_query    show what computes here           [-gpu 0]
   layers          list the layer types there are, as a table for docs/layers.md
   check_fp16      which numbers FP16 does not hold, and a cure; `caffe check_fp16 --help`
+  calibrate       the ranges that INT8 needs to know; `caffe calibrate --help`
 
 flags:
   -solver FILE          the solver definition
@@ -350,18 +352,30 @@ int Layers() {
   return 0;
 }
 
+// The net of -model with the state that the command line gives, in the TEST phase.
+caffe::NetParameter InspectedNet(const char* command) {
+  Require(!FLAGS_model.empty(), command, " needs a net definition: -model FILE");
+  caffe::NetParameter param;
+  caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
+  param.mutable_state()->set_phase(caffe::TEST);
+  param.mutable_state()->set_level(FLAGS_level);
+  for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
+  return param;
+}
+
 // With what is left of the command line behind the command.
 int CheckFp16(const vector<string>& rest) {
   Require(!FLAGS_model.empty(), "check_fp16 needs a net definition: -model FILE");
   Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   ChooseDevice();
-  caffe::NetParameter param;
-  caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
-  param.mutable_state()->set_phase(caffe::TEST);
-  param.mutable_state()->set_level(FLAGS_level);
-  for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
-  return caffe::CheckFp16(param, FLAGS_model, SplitAtCommas(FLAGS_weights), FLAGS_iterations, rest);
+  return caffe::CheckFp16(InspectedNet("check_fp16"), FLAGS_model, SplitAtCommas(FLAGS_weights),
+                          FLAGS_iterations, rest);
+}
+
+int Calibrate() {
+  ChooseDevice();
+  return caffe::CalibrateNet(InspectedNet("calibrate"), FLAGS_model, SplitAtCommas(FLAGS_weights));
 }
 
 int DeviceQuery() {
@@ -385,6 +399,7 @@ int Run(int argc, char** argv) {
                                                            {"time", Time},
                                                            {"layers", Layers},
                                                            {"device_query", DeviceQuery},
+                                                           {"calibrate", Calibrate},
                                                            {"check_fp16", check_fp16}};
   vector<string> names;
   for (const auto& command : commands) names.push_back(command.first);
@@ -394,7 +409,8 @@ int Run(int argc, char** argv) {
   const auto command = commands.find(argv[1]);
   Require(command != commands.end(), "unknown command '", argv[1], "'",
           caffe::DidYouMean(argv[1], names),
-          " Valid are train, test, test_detection, time, device_query, layers and check_fp16");
+          " Valid are train, test, test_detection, time, device_query, layers, check_fp16 and "
+          "calibrate");
   caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
   return command->second();
 }
@@ -402,6 +418,9 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool check_fp16 = argc > 1 && string(argv[1]) == "check_fp16";
-  return caffe::RunTool(argc, argv, check_fp16 ? caffe::kCheckFp16Usage : kUsage, Run);
+  const string command = argc > 1 ? argv[1] : "";
+  const char* usage = command == "check_fp16"  ? caffe::kCheckFp16Usage
+                      : command == "calibrate" ? caffe::kCalibrateUsage
+                                               : kUsage;
+  return caffe::RunTool(argc, argv, usage, Run);
 }
