@@ -298,8 +298,8 @@ bool Forward(const Call& call, void* scratch) {
 
 // Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
 // of products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to
-// transform the weights (9 to fetch them transformed), a tile of a channel 25. Both ways gain the
-// same from wider vectors and more threads.
+// transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both ways
+// gain the same from wider vectors and more threads.
 bool WinogradPays(const WinogradShape& shape) {
   const Setting s(shape);
   constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
