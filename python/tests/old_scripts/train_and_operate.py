@@ -24,7 +24,7 @@ def net(batch_size):
     n.relu1 = L.ReLU(n.ip1, in_place=True)
     n.ip2 = L.InnerProduct(n.relu1, num_output=2, weight_filler=dict(type='xavier'))
     n.accuracy = L.Accuracy(n.ip2, n.label)
-    n.loss = L.SoftmaxWithLoss(n.ip2, n.label, normalization=P.Loss.VALID)
+    n.loss = L.SoftmaxWithLoss(n.ip2, n.label, loss_param=dict(normalization=P.Loss.VALID))
     return n.to_proto()
 
 

@@ -144,6 +144,12 @@ TEST_F(AnchorTargetValues, OutsideWeightsAreShared) {
   EXPECT_FLOAT_EQ(heavy[1], .1f);
 }
 
+TEST_F(AnchorTargetValues, TargetsAreTakenAsGiven) {
+  Example example = Make(3, {0, 0, 15, 15, 1});
+  example.Forward();
+  EXPECT_EQ(example.Backward({1, 1, 1}), Floats(6, 0));
+}
+
 // Ten anchors, all of them objects with these thresholds, or all of them background.
 class AnchorTargetChoice : public AnchorTargetValues {
  protected:

@@ -148,6 +148,12 @@ TEST_F(ProposalTargetValues, WhichOnesStayIsRandomAndRepeatable) {
   EXPECT_TRUE(differs);
 }
 
+TEST_F(ProposalTargetValues, RegionsAreTakenAsGiven) {
+  Example example = Make(proposals_, truth_);
+  example.Forward();
+  EXPECT_EQ(example.Backward(Floats(4 * 5, 1)), Floats(15, 0));
+}
+
 TEST_F(ProposalTargetValues, AClassThatThereIsNot) {
   for (const float label : {3.f, 0.f, -1.f}) {
     Example example = Make({}, {0, 0, 15, 15, label});
