@@ -58,7 +58,8 @@ enum Top { kLabels, kTargets, kInside, kOutside };
 class AnchorTargetValues : public ::testing::Test {
  protected:
   Example Make(int cells, const Floats& truths, const std::string& more = "", float width = 1000) {
-    Example example("type: 'AnchorTarget' anchor_target_param { ratio: 1 scale: 1 " + more + " }",
+    Example example("type: 'AnchorTarget' python_param { param_str: \"'ratios': 1, 'scales': 1, " +
+                        more + "\" }",
                     4);
     example.Bottom({1, 2, 1, cells}, Floats(2 * cells, 0))
         .Bottom({int(truths.size()) / 5, 5}, truths)

@@ -54,8 +54,8 @@ enum Top { kRois, kLabels, kTargets, kInside, kOutside };
 class ProposalTargetValues : public ::testing::Test {
  protected:
   Example Make(const Floats& proposals, const Floats& truths, const std::string& more = "") {
-    Example example("type: 'ProposalTarget' proposal_target_param { num_classes: 3 " + more + " }",
-                    5);
+    Example example(
+        "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 3, " + more + "\" }", 5);
     example.Bottom({int(proposals.size()) / 5, 5}, proposals)
         .Bottom({int(truths.size()) / 5, 5}, truths);
     return std::move(example.SetUp());
