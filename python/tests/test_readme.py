@@ -28,5 +28,5 @@ def test_the_example_knows_a_dog(tmp_path):
                             capture_output=True, timeout=300)
     assert result.returncode == 0, result.stderr
     dog = 5
-    labels = [int(label) for label in re.findall(r"\((?:np\.int64\()?(\d+)", result.stdout)]
+    labels = [int(label) for label in re.findall(r"^(\d+) \S+$", result.stdout, re.MULTILINE)]
     assert len(labels) == 5 and labels[0] == dog, result.stdout

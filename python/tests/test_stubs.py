@@ -93,7 +93,7 @@ def functions():
             yield "", name, thing
 
 
-@pytest.mark.parametrize("owner, name, function", functions(),
+@pytest.mark.parametrize("owner, name, function", list(functions()),
                          ids=lambda value: value if isinstance(value, str) else "")
 def test_of_functions_name_their_arguments(owner, name, function):
     documented = arguments_of(function, bool(owner))
