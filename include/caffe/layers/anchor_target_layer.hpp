@@ -36,7 +36,7 @@ struct AnchorTargetSettings {
 /// rpn_negative_overlap, else -1, also where an anchor sticks out of the picture and where chance
 /// leaves it out; what the boxes are to be (1, 4 A, H, W), as codes relative to the anchors; inside
 /// weights, which are 0 but for objects; outside weights, whose sum over the anchors that count is
-/// 1. No gradients.
+/// 1. Gradients are 0.
 ///
 /// Of the objects at most rpn_fg_fraction * rpn_batchsize count, of the background the rest of
 /// rpn_batchsize; the calling thread's random generator chooses.

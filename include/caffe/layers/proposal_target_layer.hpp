@@ -29,7 +29,7 @@ struct ProposalTargetSettings {
 /// corners and class. The true boxes are proposals themselves.
 /// Tops: regions (R, 5); their classes (R), 0 for background; what their boxes are to be
 /// (R, 4 * num_classes), four numbers at the class's place; inside weights and outside weights of
-/// that shape, 0 elsewhere. No gradients.
+/// that shape, 0 elsewhere. Gradients are 0.
 ///
 /// A region that overlaps a true box by fg_thresh or more has its class; one that overlaps none by
 /// bg_thresh_hi, but one by bg_thresh_lo or more, is background; others are left out. At most

@@ -17,14 +17,14 @@ os.chdir(sys.argv[1])
 
 def net(batch_size):
     n = caffe.NetSpec()
-    n.data, n.label = L.MemoryData(memory_data_param=dict(batch_size=batch_size, channels=1, height=1,
-                                                          width=2), ntop=2)
+    n.data, n.label = L.MemoryData(ntop=2, memory_data_param=dict(
+        batch_size=batch_size, channels=1, height=1, width=2))
     n.ip1 = L.InnerProduct(n.data, num_output=16, weight_filler=dict(type='xavier'),
                            param=[dict(lr_mult=1), dict(lr_mult=2)])
     n.relu1 = L.ReLU(n.ip1, in_place=True)
     n.ip2 = L.InnerProduct(n.relu1, num_output=2, weight_filler=dict(type='xavier'))
     n.accuracy = L.Accuracy(n.ip2, n.label)
-    n.loss = L.SoftmaxWithLoss(n.ip2, n.label, normalization=P.Loss.VALID)
+    n.loss = L.SoftmaxWithLoss(n.ip2, n.label, loss_param=dict(normalization=P.Loss.VALID))
     return n.to_proto()
 
 
@@ -70,7 +70,8 @@ open('wide.prototxt', 'w').write(text)
 old = caffe.Net('train.prototxt', 'xor.caffemodel', caffe.TEST)
 new = caffe.Net('wide.prototxt', caffe.TEST)
 for pr in ['ip1', 'ip2']:
-    print(pr, 'weights are', old.params[pr][0].data.shape, 'and biases', old.params[pr][1].data.shape)
+    weights, biases = old.params[pr][0].data, old.params[pr][1].data
+    print(pr, 'weights are', weights.shape, 'and biases', biases.shape)
 new.params['ip1_wide'][0].data[...] = 0
 new.params['ip1_wide'][0].data[:16] = old.params['ip1'][0].data
 new.params['ip1_wide'][1].data[:16] = old.params['ip1'][1].data

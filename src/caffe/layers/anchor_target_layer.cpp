@@ -197,8 +197,8 @@ void AnchorTargetLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void AnchorTargetLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
                                             const vector<bool>& propagate_down,
-                                            const vector<Blob<Dtype>*>&) {
-  for (const bool wanted : propagate_down) Require(!wanted, "AnchorTarget has no gradient");
+                                            const vector<Blob<Dtype>*>& bottom) {
+  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(AnchorTargetLayer);

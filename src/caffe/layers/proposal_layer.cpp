@@ -134,8 +134,8 @@ void ProposalLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void ProposalLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
                                         const vector<bool>& propagate_down,
-                                        const vector<Blob<Dtype>*>&) {
-  for (const bool propagate : propagate_down) Require(!propagate, "Proposal has no gradient");
+                                        const vector<Blob<Dtype>*>& bottom) {
+  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(ProposalLayer);

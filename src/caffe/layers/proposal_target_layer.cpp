@@ -158,8 +158,8 @@ void ProposalTargetLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void ProposalTargetLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
                                               const vector<bool>& propagate_down,
-                                              const vector<Blob<Dtype>*>&) {
-  for (const bool wanted : propagate_down) Require(!wanted, "ProposalTarget has no gradient");
+                                              const vector<Blob<Dtype>*>& bottom) {
+  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(ProposalTargetLayer);

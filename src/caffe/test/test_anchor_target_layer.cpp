@@ -58,7 +58,8 @@ enum Top { kLabels, kTargets, kInside, kOutside };
 class AnchorTargetValues : public ::testing::Test {
  protected:
   Example Make(int cells, const Floats& truths, const std::string& more = "", float width = 1000) {
-    Example example("type: 'AnchorTarget' anchor_target_param { ratio: 1 scale: 1 " + more + " }",
+    Example example("type: 'AnchorTarget' python_param { param_str: \"'ratios': 1, 'scales': 1, " +
+                        more + "\" }",
                     4);
     example.Bottom({1, 2, 1, cells}, Floats(2 * cells, 0))
         .Bottom({int(truths.size()) / 5, 5}, truths)
@@ -142,6 +143,12 @@ TEST_F(AnchorTargetValues, OutsideWeightsAreShared) {
   const Floats heavy = Make(4, truth, "'rpn_positive_weight': 0.7").Forward(kOutside);
   EXPECT_FLOAT_EQ(heavy[0], .7f);
   EXPECT_FLOAT_EQ(heavy[1], .1f);
+}
+
+TEST_F(AnchorTargetValues, TargetsAreTakenAsGiven) {
+  Example example = Make(3, {0, 0, 15, 15, 1});
+  example.Forward();
+  EXPECT_EQ(example.Backward({1, 1, 1}), Floats(6, 0));
 }
 
 // Ten anchors, all of them objects with these thresholds, or all of them background.

@@ -54,8 +54,8 @@ enum Top { kRois, kLabels, kTargets, kInside, kOutside };
 class ProposalTargetValues : public ::testing::Test {
  protected:
   Example Make(const Floats& proposals, const Floats& truths, const std::string& more = "") {
-    Example example("type: 'ProposalTarget' proposal_target_param { num_classes: 3 " + more + " }",
-                    5);
+    Example example(
+        "type: 'ProposalTarget' python_param { param_str: \"'num_classes': 3, " + more + "\" }", 5);
     example.Bottom({int(proposals.size()) / 5, 5}, proposals)
         .Bottom({int(truths.size()) / 5, 5}, truths);
     return std::move(example.SetUp());
@@ -146,6 +146,12 @@ TEST_F(ProposalTargetValues, WhichOnesStayIsRandomAndRepeatable) {
   bool differs = false;
   for (unsigned i = 1; i < 20; ++i) differs |= rois(seed + i) != rois(seed);
   EXPECT_TRUE(differs);
+}
+
+TEST_F(ProposalTargetValues, RegionsAreTakenAsGiven) {
+  Example example = Make(proposals_, truth_);
+  example.Forward();
+  EXPECT_EQ(example.Backward(Floats(4 * 5, 1)), Floats(15, 0));
 }
 
 TEST_F(ProposalTargetValues, AClassThatThereIsNot) {
