@@ -15,6 +15,10 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS 
 file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/graph/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/passes/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/reference/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
