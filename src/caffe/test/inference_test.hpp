@@ -65,9 +65,8 @@ inline NamedValues RunGraph(const Graph& graph, const NamedValues& inputs, int b
   return outputs;
 }
 
-/// To `relative` of the largest magnitude of each output. 0: exactly. Returns the largest share.
-inline double ExpectSame(const NamedValues& expected, const NamedValues& actual, double relative) {
-  double worst = 0;
+/// To `relative` of the largest magnitude of each output. 0: exactly.
+inline void ExpectSame(const NamedValues& expected, const NamedValues& actual, double relative) {
   EXPECT_EQ(expected.size(), actual.size());
   for (const auto& output : expected) {
     SCOPED_TRACE("output " + output.first);
@@ -83,9 +82,7 @@ inline double ExpectSame(const NamedValues& expected, const NamedValues& actual,
       if (!(d <= difference)) difference = std::isnan(d) ? INFINITY : d;
     }
     EXPECT_LE(difference, relative * largest);
-    if (largest > 0) worst = std::max(worst, difference / largest);
   }
-  return worst;
 }
 
 }  // namespace inference

@@ -74,7 +74,7 @@ class RandomNet {
   // Recent ones more often, so that chains form.
   Picture Recent() { return Number(0, 2) > 0 ? pictures_.back() : Any(); }
 
-  std::string NewName(const std::string& type) { return type + std::to_string(++layers_); }
+  std::string NewName(const std::string& type) { return type + "_" + std::to_string(++layers_); }
 
   std::string Layer(const std::string& type, const std::vector<std::string>& bottoms,
                     const std::vector<std::string>& tops, const std::string& parameters = "") {
@@ -192,7 +192,7 @@ class RandomNet {
       names.push_back(branch.name);
       to.channels += branch.channels;
     }
-    if (names.empty()) return;
+    if (names.size() < 2) return;
     Layer("Concat", names, {to.name});
     pictures_.push_back(to);
   }

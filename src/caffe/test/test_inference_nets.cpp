@@ -73,12 +73,20 @@ TEST(RandomNets, ComputeTheSameInASmallerBatch) {
     const std::unique_ptr<Net<float>> net = random.Make();
     net->Forward();
     const Graph built = Optimize(WithBatch(GraphOf(*net), 5));
-    NamedValues first;
     const int batch = net->input_blobs()[0]->shape(0);
-    for (const auto& output : OutputsOf(*net)) first[output.first] = output.second;
-    ExpectSame(first, RunGraph(built, InputsOf(*net), batch), kRounding);
+    ExpectSame(OutputsOf(*net), RunGraph(built, InputsOf(*net), batch), kRounding);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+/// Large nets are run after the last pass only.
+bool IsLarge(const Graph& graph) {
+  size_t elements = 0;
+  for (const Node& node : graph.nodes) {
+    for (const Constant& parameter : node.parameters) elements += parameter.count();
+  }
+  for (const Value& value : graph.values) elements += CountOf(value.shape);
+  return elements > 10'000'000;
 }
 
 class CorpusGraphs : public ::testing::TestWithParam<string> {};
@@ -89,14 +97,14 @@ TEST_P(CorpusGraphs, ComputeTheSameAfterEveryPass) {
   Graph graph = GraphOf(*net);  // before Forward: while parameters lie as in Caffe
   net->Forward();
   const NamedValues inputs = InputsOf(*net), expected = OutputsOf(*net);
+  const bool large = IsLarge(graph);
   std::string last;
   const auto check = [&](const std::string& pass, const Graph& changed) {
     const std::string text = ToText(changed);
-    if (text == last) return;
+    if (text == last || (large && pass != Passes().back().name)) return;
     last = text;
     SCOPED_TRACE("after pass '" + pass + "'");
-    const double worst = ExpectSame(expected, RunGraph(changed, inputs), kRounding);
-    RecordProperty(pass.empty() ? "parsed" : pass, std::to_string(worst));
+    ExpectSame(expected, RunGraph(changed, inputs), kRounding);
   };
   graph = Optimize(std::move(graph), {}, check);
   ExpectGoodPlan(graph);

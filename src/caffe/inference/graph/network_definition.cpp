@@ -13,6 +13,25 @@ std::string UnusedName(const Graph& graph, const std::string& wanted) {
   return name;
 }
 
+/// The parameters that the layer makes when it is given none.
+std::vector<Constant> FreshParameters(const LayerParameter& layer,
+                                      const std::vector<Shape>& bottoms, size_t tops) {
+  LayerParameter without = layer;
+  without.clear_blobs();
+  NodeLayer fresh(without, {}, bottoms.size(), tops);
+  fresh.Reshape(bottoms);
+  return fresh.Parameters();
+}
+
+void CheckShapes(const std::vector<Constant>& given, const std::vector<Constant>& wanted) {
+  Require(given.size() == wanted.size(), "the layer has ", wanted.size(), " parameters, ",
+          given.size(), " are given");
+  for (size_t i = 0; i < given.size(); ++i) {
+    Require(given[i].shape == wanted[i].shape, "parameter ", i, " has shape ",
+            ShapeString(given[i].shape), " where the layer has ", ShapeString(wanted[i].shape));
+  }
+}
+
 }  // namespace
 
 void NetworkDefinition::AddInput(const std::string& name, const Shape& shape) {
@@ -45,6 +64,8 @@ void NetworkDefinition::AddLayer(const LayerParameter& layer,
       made = NodeLayer(node.layer, stored, layer.bottom_size(), layer.top_size());
     }
     const std::vector<Shape> tops = made.Reshape(shapes);
+    if (!parameters.empty())
+      CheckShapes(parameters, FreshParameters(node.layer, shapes, tops.size()));
     node.parameters = parameters.empty() ? made.Parameters() : parameters;
     node.layer.clear_blobs();
     for (int i = 0; i < layer.top_size(); ++i) {

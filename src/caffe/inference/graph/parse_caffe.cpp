@@ -86,6 +86,9 @@ class NetToGraph {
     node.layer.clear_blobs();
     node.layer.clear_bottom();
     node.layer.clear_top();
+    for (int i = 2; graph_.FindNode(node.name()) >= 0; ++i) {
+      node.layer.set_name(Join(made.layer_param().name(), "_", i));
+    }
     node.inputs = layer.bottoms;
     node.outputs = layer.tops;
     for (const auto& blob : net_.layers()[layer.net_index]->blobs()) {

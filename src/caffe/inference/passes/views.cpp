@@ -30,9 +30,7 @@ class ViewMaker {
         PlaceAll(node.outputs, node.inputs[0],
                  param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis());
       } else if (node.type() == "Flatten" || node.type() == "Reshape") {
-        if (!Place(node.inputs[0], node.outputs[0], 0, 0)) {
-          Place(node.outputs[0], node.inputs[0], 0, 0);
-        }
+        PlaceReshaped(node.inputs[0], node.outputs[0]);
       }
     }
     return std::move(graph_);
@@ -49,6 +47,13 @@ class ViewMaker {
       Place(part, whole, axis, offset);
       offset += graph_.values[part].shape[axis];
     }
+  }
+
+  // A top that has its place draws the bottom there; else the top stays where the bottom is, so
+  // that the bottom's maker may still choose.
+  void PlaceReshaped(int bottom, int top) {
+    const bool has_place = graph_.values[top].view.base >= 0;
+    if (has_place || !Place(top, bottom, 0, 0)) Place(bottom, top, 0, 0);
   }
 
   bool Place(int value, int base, int axis, int offset) {
