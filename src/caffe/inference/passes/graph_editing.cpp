@@ -1,6 +1,7 @@
 #include "graph_editing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "caffe/error.hpp"
 
@@ -32,6 +33,10 @@ bool Merge(int original, int copy, Graph* graph) {
   };
   if (!graph->IsOutput(copy)) {
     redirect(copy, original);
+    // In place: the blob's name is that of its newest value.
+    std::string& name = graph->values[original].name;
+    std::string& newest = graph->values[copy].name;
+    if (name.rfind(newest + "_before_", 0) == 0) std::swap(name, newest);
     return true;
   }
   const int producer = Producers(*graph)[original];
