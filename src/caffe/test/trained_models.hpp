@@ -124,19 +124,8 @@ class CifarPictures : public LabelledPictures {
       archives.push_back(entry.path());
     }
     std::sort(archives.begin(), archives.end());
-    const string unpacked = fs::path(NewFileName()).parent_path();
     for (size_t label = 0; label < archives.size(); ++label) {
-      const string own = unpacked + "/" + std::to_string(label);
-      const string command =
-          "mkdir '" + own + "' && tar xzf '" + archives[label] + "' -C '" + own + "'";
-      Require(std::system(command.c_str()) == 0, command, ": failed");
-      vector<string> files;
-      for (const auto& entry : fs::recursive_directory_iterator(own)) {
-        if (entry.is_regular_file()) files.push_back(entry.path());
-      }
-      std::sort(files.begin(), files.end());
-      Require(files.size() >= size_t(per_class), archives[label], ": ", files.size(), " pictures");
-      for (int i = 0; i < per_class; ++i) pictures_.emplace_back(files[i], int(label));
+      ReadClass(archives[label], int(label), per_class);
     }
     BlobProto mean;
     ReadProtoFromBinaryFileOrDie(SharedData("models/cifar10_quick_current/mean.binaryproto"),
@@ -146,7 +135,7 @@ class CifarPictures : public LabelledPictures {
 
   int count() const override { return static_cast<int>(pictures_.size()); }
   int Read(int i, float* input) const override {
-    const cv::Mat picture = cv::imread(pictures_[i].first);
+    const cv::Mat& picture = pictures_[i].first;
     for (int k = 0; k < 3 * 1024; ++k) {
       const int channel = 2 - k / 1024;  // R, G, B
       const int pixel = k % 1024;
@@ -156,7 +145,24 @@ class CifarPictures : public LabelledPictures {
   }
 
  private:
-  vector<std::pair<string, int>> pictures_;
+  void ReadClass(const string& archive, int label, int count) {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::path(NewFileName()).parent_path();
+    const string command = "tar tzf '" + archive + "' | grep -v '/$' | sort | head -" +
+                           std::to_string(count) + " > '" + (folder / "names").string() +
+                           "' && tar xzf '" + archive + "' -C '" + folder.string() + "' -T '" +
+                           (folder / "names").string() + "'";
+    Require(std::system(command.c_str()) == 0, command, ": failed");
+    std::ifstream names(folder / "names");
+    int read = 0;
+    for (string name; std::getline(names, name); ++read) {
+      pictures_.emplace_back(cv::imread((folder / name).string()), label);
+      Require(!pictures_.back().first.empty(), name, ": no picture");
+    }
+    Require(read == count, archive, ": ", read, " pictures");
+  }
+
+  vector<std::pair<cv::Mat, int>> pictures_;
   Blob<float> mean_;
 };
 #endif
