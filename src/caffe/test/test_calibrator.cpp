@@ -48,9 +48,9 @@ CalibrationTable CalibrateOn(const std::string& layers, std::vector<std::vector<
   return Calibrate(net.get(), &calibrator, options);
 }
 
-std::string Power(const std::string& name, const std::string& bottom, double scale) {
-  return Join("layer { name: '", name, "' type: 'Power' bottom: '", bottom, "' top: '", name,
-              "' power_param { scale: ", scale, " } } ");
+std::string Scale(const std::string& name, const std::string& bottom, double scale) {
+  return Join("layer { name: '", name, "' type: 'Scale' bottom: '", bottom, "' top: '", name,
+              "' scale_param { filler { value: ", scale, " } } } ");
 }
 
 constexpr char kInnerProduct[] =
@@ -60,7 +60,7 @@ constexpr char kInnerProduct[] =
 // ------------------------------------------------------------------ what is counted
 
 TEST(Calibrate, TakesEachBlobOverAllBatches) {
-  const CalibrationTable table = CalibrateOn(Power("a", "data", -2), {{1, 2, 3, 4}, {5, 6, 0, 1}});
+  const CalibrationTable table = CalibrateOn(Scale("a", "data", -2), {{1, 2, 3, 4}, {5, 6, 0, 1}});
   EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "a"}));
   EXPECT_EQ(table.At("data").threshold, 6);
   EXPECT_TRUE(table.At("data").is_unsigned);
@@ -73,7 +73,7 @@ TEST(Calibrate, TakesEachBlobOverAllBatches) {
 
 TEST(Calibrate, OfABlobChangedInPlaceTakesTheLastValues) {
   const CalibrationTable table = CalibrateOn(
-      Power("a", "data", 10) + "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }",
+      Scale("a", "data", 10) + "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }",
       {{-7, 1, 2, 3}});
   EXPECT_EQ(table.At("a").threshold, 30);
   EXPECT_TRUE(table.At("a").is_unsigned);
@@ -82,7 +82,7 @@ TEST(Calibrate, OfABlobChangedInPlaceTakesTheLastValues) {
 
 TEST(Calibrate, SeesThroughTheNetsSplits) {
   const CalibrationTable table =
-      CalibrateOn(Power("a", "data", 1) + Power("b", "a", 1) + Power("c", "a", 1), {{1, 2, 3, 4}});
+      CalibrateOn(Scale("a", "data", 1) + Scale("b", "a", 1) + Scale("c", "a", 1), {{1, 2, 3, 4}});
   EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "a", "b", "c"}));
 }
 
@@ -104,6 +104,20 @@ TEST(Calibrate, LeavesOutWhatStaysFloat) {
   EXPECT_EQ(table.images(), 6);
 }
 
+TEST(Calibrate, TakesWhatLayersWithAnInt8FormWriteOrRead) {
+  // Softmax and Exp compute in float; the inner product reads what Exp wrote, by way of Flatten.
+  const CalibrationTable table =
+      CalibrateOn(Scale("scale", "data", 2) +
+                      "layer { name: 'exp' type: 'Exp' bottom: 'scale' top: 'exp' }"
+                      "layer { name: 'flat' type: 'Flatten' bottom: 'exp' top: 'flat' }"
+                      "layer { name: 'ip' type: 'InnerProduct' bottom: 'flat' top: 'ip' "
+                      "inner_product_param { num_output: 2 weight_filler { value: 1 } } }"
+                      "layer { name: 'prob' type: 'Softmax' bottom: 'ip' top: 'prob' }"
+                      "layer { name: 'moved' type: 'Flatten' bottom: 'prob' top: 'moved' }",
+                  {{1, 2, 3, 4}});
+  EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "exp", "flat", "ip"}));
+}
+
 TEST(Calibrate, AddsTheScalesOfTheWeights) {
   const CalibrationTable table = CalibrateOn(kInnerProduct, {{1, 2, 3, 4}});
   EXPECT_EQ(table.weight_scales().at("ip"), (std::vector<float>{0.5f / 127, 0.5f / 127}));
@@ -116,7 +130,7 @@ TEST(Calibrate, TellsHowFarItIs) {
   CalibrationOptions options = AnyNumberOfImages();
   std::vector<std::pair<int64_t, int64_t>> seen;
   options.progress = [&](int64_t batches, int64_t images) { seen.emplace_back(batches, images); };
-  CalibrateOn(Power("a", "data", 2), {{1, 2, 3, 4}, {5, 6, 7, 8}}, options);
+  CalibrateOn(Scale("a", "data", 2), {{1, 2, 3, 4}, {5, 6, 7, 8}}, options);
   EXPECT_EQ(seen, (std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {2, 4}}));
 }
 
@@ -141,8 +155,8 @@ TEST(Calibrators, ChooseByTheirNames) {
 TEST(Calibrators, EndAfterTheGivenNumberOfBatches) {
   const auto net = MakeNet(
       "layer { name: 'd' type: 'DummyData' top: 'd' dummy_data_param { shape "
-      "{ dim: 3 } data_filler { type: 'uniform' } } }" +
-      Power("a", "d", 2));
+      "{ dim: 3 dim: 1 } data_filler { type: 'uniform' } } }" +
+      Scale("a", "d", 2));
   EntropyCalibrator calibrator(InputBatches::Own(100), 7);
   EXPECT_EQ(calibrator.Batches(*net), 7);
   const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
@@ -165,7 +179,7 @@ class HalfCalibrator : public GivenBatches<Calibrator> {
 };
 
 TEST(Calibrators, MayBeTheUsersOwn) {
-  const auto net = MakeNet(kInput + Power("a", "data", 2));
+  const auto net = MakeNet(kInput + Scale("a", "data", 2));
   HalfCalibrator calibrator({{1, 2, 3, 4}});
   const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
   EXPECT_EQ(table.At("data").threshold, 2);
@@ -206,7 +220,7 @@ TEST(CalibrationCache, OfOtherWeightsIsNotTaken) {
 }
 
 TEST(CalibrationCache, ThatLacksABlobIsRefusedWithItsName) {
-  const auto net = MakeNet(kInput + Power("a", "data", 2));
+  const auto net = MakeNet(kInput + Scale("a", "data", 2));
   HalfCalibrator calibrator({{1, 2, 3, 4}});
   CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
   table.Remove("a");
@@ -223,8 +237,8 @@ TEST(CalibrationCache, MayBeAFile) {
   const std::string file = NewFileName();
   const auto net = MakeNet(
       "layer { name: 'd' type: 'DummyData' top: 'd' dummy_data_param { shape "
-      "{ dim: 3 } data_filler { type: 'uniform' } } }" +
-      Power("a", "d", 2));
+      "{ dim: 3 dim: 1 } data_filler { type: 'uniform' } } }" +
+      Scale("a", "d", 2));
   MinMaxCalibrator calibrator(InputBatches::Own(5), 0, file);
   const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
   EXPECT_EQ(ReadFile(file), table.Text());
@@ -290,8 +304,9 @@ TEST(Calibrate, NeedsSomethingToQuantize) {
 
 TEST(Calibrate, NamesABlobOfZerosAConstantOneAndAllOfThem) {
   const std::string error = ErrorOf([] {
-    CalibrateOn(Power("zero", "data", 0) +
-                    "layer { name: 'one' type: 'Exp' bottom: 'zero' top: 'constant' }",
+    CalibrateOn(Scale("zero", "data", 0) +
+                    "layer { name: 'one' type: 'Scale' bottom: 'zero' top: 'constant' "
+                    "scale_param { bias_term: true bias_filler { value: 1 } } }",
                 {{1, 2, 3, 4}});
   });
   ExpectContains(error, "blob 'zero' of layer 'zero' is zero on all images");
@@ -301,12 +316,12 @@ TEST(Calibrate, NamesABlobOfZerosAConstantOneAndAllOfThem) {
 
 TEST(Calibrate, NamesTheFirstBlobThatIsNotFinite) {
   const std::string error = ErrorOf([] {
-    CalibrateOn(Power("a", "data", 2) + Power("b", "a", 1), {{1, 2, 3, 4}, {1, NAN, 2, 3}});
+    CalibrateOn(Scale("a", "data", 2) + Scale("b", "a", 1), {{1, 2, 3, 4}, {1, NAN, 2, 3}});
   });
   ExpectContains(error, "blob 'data' of layer 'data' has 1 NaN and 0 infinite of 8 values");
   EXPECT_EQ(error.find("'a'"), std::string::npos);
   ExpectContains(ErrorOf([] {
-                   CalibrateOn(Power("a", "data", 1e30) + Power("b", "a", 1e30), {{1, -2, 3, 4}});
+                   CalibrateOn(Scale("a", "data", 1e30) + Scale("b", "a", 1e30), {{1, -2, 3, 4}});
                  }),
                  "blob 'b' of layer 'b' has 0 NaN and 4 infinite of 4 values");
 }
@@ -315,7 +330,7 @@ TEST(Calibrate, LeavesOutOnlyBlobsThatThereAre) {
   CalibrationOptions options = AnyNumberOfImages();
   options.leave_out = {"feature"};
   const std::string error = ErrorOf([&] {
-    CalibrateOn(Power("features", "data", 2), {{1, 2, 3, 4}}, options);
+    CalibrateOn(Scale("features", "data", 2), {{1, 2, 3, 4}}, options);
   });
   ExpectContains(error, "no blob 'feature'");
   ExpectContains(error, "'features'");
@@ -336,7 +351,7 @@ TEST(Calibrate, NamesTheLayerWhoseWeightsAreDamaged) {
 // ------------------------------------------------------------------ reports
 
 TEST(CalibrationReport, IsATableThatLinesUp) {
-  const auto net = MakeNet(kInput + Power("a", "data", -2));
+  const auto net = MakeNet(kInput + Scale("a", "data", -2));
   HalfCalibrator calibrator({{0, 1, 1.5, 4}});
   const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
   const CalibrationTable table = MakeCalibrationTable(data, calibrator);
@@ -352,7 +367,7 @@ TEST(CalibrationReport, IsATableThatLinesUp) {
 }
 
 TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
-  const auto net = MakeNet(kInput + Power("a<b", "data", -2));
+  const auto net = MakeNet(kInput + Scale("a<b", "data", -2));
   HalfCalibrator calibrator({{0, 1, 1.5, 4}});
   const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
   const std::string svg =
