@@ -19,9 +19,9 @@ struct BlobStatistics {
 
 /// Runs a float net and counts the values of its blobs.
 ///
-/// Of a blob that layers work on in place the last of them counts: what is before it lies inside a
-/// joined layer. Left out are blobs that stay float whatever the engine: labels, indices, boxes,
-/// losses (by the operation table), and those that only layers read which want them in float.
+/// Counted is what a layer with an INT8 form (by the operation table) writes or reads. All else
+/// stays float: labels, indices, boxes, losses, probabilities that leave the net. Of a blob that
+/// layers work on in place the last of them counts: what is before it lies inside a joined layer.
 class ActivationStatistics {
  public:
   /// The net must be in the TEST phase, without set_share_activations; it must outlive this.

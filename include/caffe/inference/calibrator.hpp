@@ -120,8 +120,9 @@ struct CalibrationOptions {
 ///
 /// Throws Error: fewer images than options.minimum_images; a blob with NaN or infinities, a blob of
 /// zeros, a blob whose values are all the same (each named, with its layer); NaN among weights; a
-/// blob in leave_out that the net lacks; a cache for this net that lacks blobs. A cache that was
-/// made for another net or other weights is not taken; the log says so.
+/// blob in leave_out that the net lacks; a net without blobs that may be quantized; a cache for
+/// this net that lacks blobs. A cache that was made for another net or other weights is not taken;
+/// the log says so.
 CalibrationTable Calibrate(Net<float>* net, Calibrator* calibrator,
                            const CalibrationOptions& options = CalibrationOptions());
 

@@ -11,31 +11,40 @@ const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int
   return OperationTable::Find(net.layers()[graph.layers[layer].net_index]->layer_param().type());
 }
 
-// Who reads it as a number, not as a label, an index or a coordinate.
-bool IsReadAsNumber(const Net<float>& net, const ValueGraph& graph,
-                    const ValueGraph::Value& value) {
-  return std::any_of(value.readers.begin(), value.readers.end(), [&](const auto& reader) {
-    const Operation* operation = OperationOf(net, graph, reader.first);
-    return !operation || !operation->IsFloatBottom(reader.second);
-  });
+bool IsQuantizable(const Operation* operation) { return operation && operation->quantizable; }
+
+bool OnlyMovesValues(const Operation* operation) {
+  return operation && (operation->type_agnostic || operation->test_identity);
 }
 
-bool MayBeQuantized(const Net<float>& net, const ValueGraph& graph,
-                    const ValueGraph::Value& value) {
-  if (value.overwriter >= 0 || value.blob.empty()) return false;
-  const Operation* producer = OperationOf(net, graph, value.producer);
-  const bool source = producer && producer->source;
-  if (producer && !source && producer->IsFloatTop(value.top)) return false;
-  // Data layers declare all tops float. What a net gives out may be read as a number by anybody.
-  return IsReadAsNumber(net, graph, value) || (value.readers.empty() && !source);
+/// Per value: a layer with an INT8 form reads it as numbers (not as labels, indices, coordinates),
+/// by way of layers that only move values or not.
+std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (size_t v = graph.values.size(); v-- > 0;) {
+    for (const auto& reader : graph.values[v].readers) {
+      const Operation* operation = OperationOf(net, graph, reader.first);
+      if (operation && operation->IsFloatBottom(reader.second)) continue;
+      const std::vector<int>& tops = graph.layers[reader.first].tops;
+      const bool moved = OnlyMovesValues(operation) &&
+                         std::any_of(tops.begin(), tops.end(), [&](int top) { return read[top]; });
+      if (IsQuantizable(operation) || moved) read[v] = true;
+    }
+  }
+  return read;
 }
 
 }  // namespace
 
 std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& graph) {
+  const std::vector<bool> read = ReadInIntegers(net, graph);
   std::vector<int> values;
   for (size_t v = 0; v < graph.values.size(); ++v) {
-    if (MayBeQuantized(net, graph, graph.values[v])) values.push_back(static_cast<int>(v));
+    const ValueGraph::Value& value = graph.values[v];
+    if (value.overwriter >= 0 || value.blob.empty()) continue;
+    if (read[v] || IsQuantizable(OperationOf(net, graph, value.producer))) {
+      values.push_back(static_cast<int>(v));
+    }
   }
   return values;
 }

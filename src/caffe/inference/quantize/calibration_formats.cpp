@@ -51,6 +51,10 @@ std::string MethodOf(const std::string& header) {
   return header.find("Entropy") != std::string::npos ? "entropy" : "";
 }
 
+[[noreturn]] void FailForLayer(const std::string& layer, const std::vector<std::string>& layers) {
+  Fail("the net has no layer '", layer, "'", DidYouMean(layer, layers));
+}
+
 }  // namespace
 
 CalibrationTable ParseTensorRtCache(const std::string& text, const std::string& name) {
@@ -133,14 +137,13 @@ CalibrationTable ParseNcnnTable(const std::string& text, const std::string& name
     const auto layer = bottoms.find(key);
     if (layer == bottoms.end() && stem > 0 && key.compare(stem, suffix.size(), suffix) == 0) {
       const std::string owner = key.substr(0, stem);
-      Require(bottoms.count(owner) > 0, "the net has no layer '", owner, "'",
-              DidYouMean(owner, layers));
+      if (bottoms.count(owner) == 0) FailForLayer(owner, layers);
       std::vector<float> scales;
       for (double factor : factors) scales.push_back(static_cast<float>(1 / factor));
       table.SetWeightScales(owner, std::move(scales));
       return;
     }
-    Require(layer != bottoms.end(), "the net has no layer '", key, "'", DidYouMean(key, layers));
+    if (layer == bottoms.end()) FailForLayer(key, layers);
     Require(factors.size() == 1, "layer '", key, "': one scale is expected for its bottom, not ",
             factors.size());
     BlobCalibration calibration;

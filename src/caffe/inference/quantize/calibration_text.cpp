@@ -80,7 +80,9 @@ class Words {
     ++next_;
     return name;
   }
-  void End() { Require(!More(), "'", line_.substr(next_), "' is too much"); }
+  void End() {
+    if (More()) Fail("'", line_.substr(next_), "' is too much");
+  }
 
  private:
   // At a backslash; leaves the last character that belongs to it.
@@ -132,8 +134,8 @@ class Parser {
  private:
   static std::string Trimmed(const std::string& line) {
     const std::string text = line.substr(0, line.find('#'));
-    const size_t end = text.find_last_not_of(" \t\r");
-    return end == std::string::npos ? "" : text.substr(0, end + 1);
+    const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
+    return end == std::string::npos ? "" : text.substr(begin, end + 1 - begin);
   }
 
   void ParseFact(Words* words) {

@@ -41,6 +41,8 @@ std::string FaultOf(const BlobStatistics& blob) {
 }
 
 void RequireUseful(const ActivationStatistics& statistics, const CalibrationOptions& options) {
+  Require(!statistics.blobs().empty(), "net '", statistics.net().name(),
+          "' computes nothing that can be quantized");
   const std::vector<std::string> names = NamesOf(statistics);
   for (const std::string& name : options.leave_out) {
     Require(std::count(names.begin(), names.end(), name) > 0, "-leave_out: the net has no blob '",

@@ -32,7 +32,7 @@ class Panel {
         << "<text x=\"" << x_ << "\" y=\"" << y_ + 27 << "\" font-size=\"10\">"
         << (calibration_.is_unsigned ? "u8" : "s8") << ", threshold "
         << ThreeDigits(calibration_.threshold) << " of " << ThreeDigits(histogram_.largest())
-        << ", " << PercentText(SaturatedShare(histogram_, calibration_.threshold))
+        << ", " << SvgEscaped(PercentText(SaturatedShare(histogram_, calibration_.threshold)))
         << " saturated</text>\n";
     DrawBars(out);
     DrawAxis(out);

@@ -62,7 +62,9 @@ void ClearTraining(google::protobuf::Message* message) {
         (nested && field->message_type()->name() == "FillerParameter")) {
       reflection.ClearField(message, field);
     } else if (nested && !field->is_repeated()) {
-      ClearTraining(reflection.MutableMessage(message, field));
+      google::protobuf::Message* inner = reflection.MutableMessage(message, field);
+      ClearTraining(inner);
+      if (inner->ByteSizeLong() == 0) reflection.ClearField(message, field);  // as if never set
     }
   }
 }
