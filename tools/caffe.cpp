@@ -384,12 +384,11 @@ int Inspect() {
 
 // With what is left of the command line behind the command.
 int CheckFp16(const vector<string>& rest) {
-  Require(!FLAGS_model.empty(), "check_fp16 needs a net definition: -model FILE");
+  const caffe::NetParameter net = TestPhaseNet("check_fp16");
   Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   ChooseDevice();
-  return caffe::CheckFp16(TestPhaseNet("check_fp16"), FLAGS_model, SplitAtCommas(FLAGS_weights),
-                          FLAGS_iterations, rest);
+  return caffe::CheckFp16(net, FLAGS_model, SplitAtCommas(FLAGS_weights), FLAGS_iterations, rest);
 }
 
 int Calibrate() {
