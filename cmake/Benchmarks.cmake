@@ -9,6 +9,7 @@ endfunction()
 
 caffe_benchmark(net_benchmark nets/net_benchmark.cpp)
 caffe_benchmark(engine_benchmark engines/engine_benchmark.cpp)
+caffe_benchmark(winograd_benchmark engines/winograd_benchmark.cpp)
 caffe_benchmark(forward_in_cpp python/forward_in_cpp.cpp)
 if(HAVE_OPENCV AND HAVE_LMDB)
   caffe_benchmark(data_benchmark data/data_benchmark.cpp)

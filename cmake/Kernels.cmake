@@ -1,4 +1,4 @@
-# One file of loops, compiled once per instruction set; which one runs is decided at run time.
+# Files of loops, compiled once per instruction set; which one runs is decided at run time.
 set(kernel_dir ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu)
 set(vector_flags "-O3 -fno-math-errno -fno-trapping-math")
 set(avx2_flags "-mavx2 -mfma -mf16c")
@@ -6,14 +6,17 @@ set(avx2_flags "-mavx2 -mfma -mf16c")
 set(avx512_flags "${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 \
 -Wno-maybe-uninitialized")
 
-set_source_files_properties(${kernel_dir}/vector_generic.cpp PROPERTIES
-  COMPILE_FLAGS "${vector_flags}")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${kernel_dir}/vector_avx2.cpp PROPERTIES
-    COMPILE_FLAGS "${vector_flags} ${avx2_flags}")
-  set_source_files_properties(${kernel_dir}/vector_avx512.cpp PROPERTIES
-    COMPILE_FLAGS "${vector_flags} ${avx512_flags}")
-else()
-  set_source_files_properties(${kernel_dir}/vector_avx2.cpp ${kernel_dir}/vector_avx512.cpp
-    PROPERTIES HEADER_FILE_ONLY ON)
-endif()
+# Vectors wider than the machine's have no ABI, but are no argument of any function call.
+set(generic_flags "-Wno-psabi")
+set(int8_tiles_flags "-ffp-contract=off")  # the same bits on every instruction set
+foreach(loops vector packed_tiles winograd int8_tiles)
+  foreach(set generic avx2 avx512)
+    set(file ${kernel_dir}/${loops}_${set}.cpp)
+    if(set STREQUAL "generic" OR CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+      set_source_files_properties(${file} PROPERTIES COMPILE_FLAGS
+        "${vector_flags} ${${set}_flags} ${${loops}_flags}")
+    else()
+      set_source_files_properties(${file} PROPERTIES HEADER_FILE_ONLY ON)
+    endif()
+  endforeach()
+endforeach()

@@ -67,6 +67,10 @@ void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const floa
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y);
 void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
                                    float* dx);
+// Halves; sums are float.
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y);
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
+                                  float16* y);
 
 /// The inverse of pooling with positions: y = x at the positions h * width + w in `positions` (of
 /// the larger plane), the last of those that meet; else 0. Throws Error for positions outside.

@@ -8,15 +8,21 @@
 
 namespace caffe {
 
+namespace onednn {
+class LinearMap;
+}
+
 /// y[n, o, p] = bias[o] + sum over c, k of w[o, c, k] x[n, c, stride p - pad + dilation k], in
 /// `group` independent parts of channels and outputs; any number of spatial axes.
 ///
 /// Bottom (N, C, spatial...), top (N, num_output, (in + 2 pad - dilation (kernel - 1) - 1) / stride
 /// + 1, ...). Parameters: weights (num_output, C / group, kernel...), bias (num_output).
 ///
-/// Engines: ONEDNN computes FLOAT in up to three spatial axes, is the default where it can, and
-/// takes on batch normalization, scales and activations that follow in place in the TEST phase;
-/// the library's own kernels compute the rest; REFERENCE is the definition in plain loops.
+/// Engines: FLOAT16 in the TEST phase runs by default on kernels that read and write halves
+/// (packed_convolution.hpp), FLOAT in up to three spatial axes on ONEDNN; both take on batch
+/// normalization, scales and activations that follow in place in the TEST phase. ONEDNN widens
+/// FLOAT16. Other kernels of the library's compute the rest; REFERENCE is the definition in plain
+/// loops.
 template <typename Dtype>
 class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
  public:
@@ -34,14 +40,19 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
 
  private:
   struct OneDnn;
+  bool UsesPackedKernels() const;
+  bool ForwardPacked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  onednn::LinearMap* TrainingMap(int* images);
   bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom);
   struct Primitive;
   int ImagesAtATime() const;
   void PackWeights(const Pointwise& pointwise, Primitive* own);
   void ForwardWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
-                      const Primitive& own);
+                      int images, const float* weights, const float* bias,
+                      onednn::LinearMap* convolution);
+  bool TrainWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
 

@@ -180,16 +180,26 @@ kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) co
 template <typename Dtype>
 bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
-  const Layout source = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  const bool halves = this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST;
+  const Layout source = halves ? LayoutFor<float16>(bottom.data_tensor(), bottom.shape())
+                               : LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   pooled_layout_ = Layout();
   if (source.kind != Layout::CHANNELS_BLOCKED || (source.block != 8 && source.block != 16) ||
-      this->types() != LayerTypes::All(ElementType::FLOAT) || top.size() > 1 ||
+      !(halves || this->types() == LayerTypes::All(ElementType::FLOAT)) || top.size() > 1 ||
       method() == PoolingParameter_PoolMethod_STOCHASTIC) {
     return false;
   }
   const Layout target =
       Layout::ChannelsBlocked(source.block, source.num, source.channels, shape_.output_plane());
   const kernels::PoolingShape shape = BlockedShape(source);
+  if (halves) {
+    const float16* x = ReadAs<float16>(bottom.data_tensor(), source);
+    float16* y = OverwriteAs<float16>(top[0]->data_tensor(), target);
+    const bool means = method() == PoolingParameter_PoolMethod_AVE;
+    means ? kernels::BlockedAveragePoolingForward(shape, source.block, x, y)
+          : kernels::BlockedMaxPoolingForward(shape, source.block, x, y);
+    return true;
+  }
   const float* x = ReadAs<float>(bottom.data_tensor(), source);
   float* y = OverwriteAs<float>(top[0]->data_tensor(), target);
   pooled_layout_ = target;

@@ -93,32 +93,62 @@ int Band(int extent, int length) {
 /// it: what InnerProduct does with a small batch.
 constexpr int kFewRows = 16;
 
+/// Up to as many rows weights of halves are widened anew for each two rows: that takes less time
+/// than memory does.
+constexpr int kFewestRows = 2;
+constexpr size_t kLongChunk = 4 * kChunk;
+
+/// Dot products of `length` elements of four rows of weights with m rows, in pairs, of x: sums[i /
+/// 2][2 r + i % 2] is that of row r and of x's row i.
+template <typename F, typename B>
+class DotTiles {
+ public:
+  explicit DotTiles(int m)
+      : in_registers_(std::is_same<B, float16>::value && m <= kFewestRows), m_(m) {}
+  size_t chunk() const { return in_registers_ ? kLongChunk : kChunk; }
+
+  void Add(size_t length, const B* const (&rows)[4], const F* x, size_t stride, double (*sums)[8]) {
+    const F* wide[4];
+    for (int r = 0; r < 4 && !in_registers_; ++r) wide[r] = widened_[r].Load(rows[r], length);
+    for (int i = 0; i < m_; i += 2) {
+      const F* pair[2] = {x + i * stride, x + std::min(i + 1, m_ - 1) * stride};
+      if constexpr (std::is_same<B, float16>::value && std::is_same<F, float>::value) {
+        if (in_registers_) {
+          const uint16_t* halves[4];
+          for (int r = 0; r < 4; ++r) halves[r] = reinterpret_cast<const uint16_t*>(rows[r]);
+          ChosenKernels().half_dot_tile(length, halves, pair, sums[i / 2]);
+          continue;
+        }
+      }
+      Loops<F>().dot_tile(length, wide, pair, sums[i / 2]);
+    }
+  }
+
+ private:
+  const bool in_registers_;
+  const int m_;
+  InputChunk<F, B> widened_[4];
+};
+
 template <typename A, typename B, typename C>
 void FewRowsGemm(int m, int n, int k, AccumulatorType<C> alpha, const A* a, int lda, const B* b,
                  int ldb, AccumulatorType<C> beta, C* c, int ldc) {
   using F = AccumulatorType<C>;
   constexpr int kTile = 4;
   const Panel<F, A> left(a, lda, m, k);
-  const auto dot_tile = Loops<F>().dot_tile;
   const size_t tiles = (size_t(n) + kTile - 1) / kTile;
   const size_t grain = std::max<size_t>(1, kLoopGrain / (size_t(kTile) * m * k + 1));
   ParallelFor(tiles, grain, [&](size_t begin, size_t end) {
-    InputChunk<F, B> widened[kTile];
+    DotTiles<F, B> dots(m);
     for (size_t tile = begin; tile < end; ++tile) {
       const int first = static_cast<int>(tile * kTile);
       double sums[kFewRows / 2][2 * kTile] = {};
-      for (int start = 0; start < k; start += static_cast<int>(kChunk)) {
-        const size_t length = std::min<size_t>(kChunk, k - start);
-        const F* w[kTile];
+      for (size_t start = 0; start < size_t(k); start += dots.chunk()) {
+        const B* rows[kTile];
         for (int r = 0; r < kTile; ++r) {
-          const int row = std::min(first + r, n - 1);
-          w[r] = widened[r].Load(b + size_t(row) * ldb + start, length);
+          rows[r] = b + size_t(std::min(first + r, n - 1)) * ldb + start;
         }
-        for (int i = 0; i < m; i += 2) {
-          const F* x[2] = {left.data() + size_t(i) * left.stride() + start,
-                           left.data() + size_t(std::min(i + 1, m - 1)) * left.stride() + start};
-          dot_tile(length, w, x, sums[i / 2]);
-        }
+        dots.Add(std::min(dots.chunk(), k - start), rows, left.data() + start, left.stride(), sums);
       }
       for (int i = 0; i < m; ++i) {
         for (int r = 0; r < kTile && first + r < n; ++r) {

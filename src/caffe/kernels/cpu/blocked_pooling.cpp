@@ -5,6 +5,7 @@
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pooling.hpp"
+#include "packed_tiles.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -154,6 +155,43 @@ void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const fl
 void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
                                    float* dx) {
   block == 8 ? AverageBackward<8>(shape, dy, dx) : AverageBackward<16>(shape, dy, dx);
+}
+
+namespace {
+
+/// Calls pool(rows, columns, elements between rows, window size, x, y) for each window of halves.
+template <typename Function>
+void PoolHalves(const PoolingShape& s, int block, const float16* x, float16* y, Function&& pool) {
+  const auto pool_all = [&](auto lanes) {
+    constexpr int kLanes = decltype(lanes)::value;
+    ForEachOutputRow<kLanes>(s, [&](const Window& w, size_t input, size_t output) {
+      const size_t first = input + (size_t(w.top) * s.width + w.left) * kLanes;
+      pool(std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), size_t(s.width) * kLanes,
+           w.size, reinterpret_cast<const uint16_t*>(x + first),
+           reinterpret_cast<uint16_t*>(y + output));
+    });
+  };
+  block == 8 ? pool_all(std::integral_constant<int, 8>())
+             : pool_all(std::integral_constant<int, 16>());
+}
+
+}  // namespace
+
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y) {
+  PoolHalves(shape, block, x, y,
+             [&, pool = ChosenPackedTiles().max_window](int rows, int columns, size_t pitch, int,
+                                                        const uint16_t* from, uint16_t* to) {
+               pool(rows, columns, pitch, block, from, to);
+             });
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
+                                  float16* y) {
+  PoolHalves(
+      shape, block, x, y,
+      [&, pool = ChosenPackedTiles().average_window](int rows, int columns, size_t pitch, int size,
+                                                     const uint16_t* from, uint16_t* to) {
+        pool(rows, columns, pitch, block, static_cast<float>(size), from, to);
+      });
 }
 
 #define CAFFE_BLOCKED_POOLING(I)                                                              \

@@ -1,23 +1,42 @@
 #include "caffe/kernels/instruction_set.hpp"
+#include "int8_tiles.hpp"
+#include "packed_tiles.hpp"
 #include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
 
-const VectorKernels& ChosenKernels() {
 #if defined(__x86_64__)
+namespace {
+
+template <typename Kernels>
+const Kernels& Choose(const Kernels& generic, const Kernels& avx2, const Kernels& avx512) {
   switch (CpuInstructionSet()) {
     case InstructionSet::AVX512:
-      return kAvx512Kernels;
+      return avx512;
     case InstructionSet::AVX2:
-      return kAvx2Kernels;
+      return avx2;
     default:
-      return kGenericKernels;
+      return generic;
   }
-#else
-  return kGenericKernels;
-#endif
 }
+
+}  // namespace
+
+const VectorKernels& ChosenKernels() {
+  return Choose(kGenericKernels, kAvx2Kernels, kAvx512Kernels);
+}
+const PackedTiles& ChosenPackedTiles() {
+  return Choose(kGenericPackedTiles, kAvx2PackedTiles, kAvx512PackedTiles);
+}
+const Int8Tiles& ChosenInt8Tiles() {
+  return Choose(kGenericInt8Tiles, kAvx2Int8Tiles, kAvx512Int8Tiles);
+}
+#else
+const VectorKernels& ChosenKernels() { return kGenericKernels; }
+const PackedTiles& ChosenPackedTiles() { return kGenericPackedTiles; }
+const Int8Tiles& ChosenInt8Tiles() { return kGenericInt8Tiles; }
+#endif
 
 }  // namespace kernels
 }  // namespace caffe

@@ -1,0 +1,197 @@
+// Times 3x3 convolutions by Winograd's algorithm beside oneDNN's direct float ones, in blocks of 8
+// or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer of VGG-16,
+// ResNet, GoogLeNet and SSD300. All ways take turns; a line has the medians in milliseconds, how
+// many times as long oneDNN takes, and what WinogradPays says.
+//
+//     winograd_benchmark [word [rounds]]     only the lines in which the word occurs
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../../src/caffe/onednn/onednn.hpp"
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/winograd.hpp"
+
+namespace {
+
+using caffe::float16;
+using caffe::PointwiseActivation;
+using caffe::kernels::WinogradEpilogue;
+using caffe::kernels::WinogradShape;
+
+/// A layer with as many inputs as outputs on a side, padded by one.
+struct Row {
+  const char* name;
+  int channels, outputs, extent;
+};
+
+const Row kRows[] = {{"VGG conv1_2", 64, 64, 224},       {"VGG conv2_1", 64, 128, 112},
+                     {"VGG conv2_2", 128, 128, 112},     {"VGG conv3_1", 128, 256, 56},
+                     {"VGG conv3_2", 256, 256, 56},      {"VGG conv4_1", 256, 512, 28},
+                     {"VGG conv4_2", 512, 512, 28},      {"VGG conv5_1", 512, 512, 14},
+                     {"ResNet conv2", 64, 64, 56},       {"ResNet conv3", 128, 128, 28},
+                     {"ResNet conv4", 256, 256, 14},     {"ResNet conv5", 512, 512, 7},
+                     {"GoogLeNet conv2", 64, 192, 56},   {"GoogLeNet 3a 3x3", 96, 128, 28},
+                     {"GoogLeNet 3b 3x3", 128, 192, 28}, {"GoogLeNet 4a 3x3", 96, 208, 14},
+                     {"GoogLeNet 4e 3x3", 160, 320, 14}, {"GoogLeNet 5b 3x3", 192, 384, 7},
+                     {"SSD conv1_2", 64, 64, 300},       {"SSD conv3_2", 256, 256, 75},
+                     {"SSD conv4_2", 512, 512, 38},      {"SSD conv5_1", 512, 512, 19},
+                     {"SSD conv4_3 boxes", 512, 16, 38}, {"SSD fc7 classes", 1024, 126, 19},
+                     {"SSD conv8_2 boxes", 256, 24, 5},  {"small 32", 32, 32, 28},
+                     {"small 16", 16, 32, 56},           {"first", 3, 64, 224}};
+
+// On one thread what counts is the processor's time, which other work on the machine disturbs
+// least.
+double Now() {
+  if (omp_get_max_threads() == 1) return 1e3 * std::clock() / CLOCKS_PER_SEC;
+  const std::chrono::duration<double, std::milli> now =
+      std::chrono::steady_clock::now().time_since_epoch();
+  return now.count();
+}
+
+double Milliseconds(const std::function<void()>& f) {
+  const double start = Now();
+  f();
+  return Now() - start;
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+template <typename T>
+std::vector<T> Narrow(const std::vector<float>& values) {
+  std::vector<T> result(values.size());
+  caffe::kernels::Convert(values.size(), values.data(), result.data());
+  return result;
+}
+
+std::vector<float> Random(size_t n) {
+  static std::mt19937 random(7);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  std::vector<float> values(n);
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+/// Memory aligned as the kernels want it.
+class Aligned {
+ public:
+  explicit Aligned(size_t bytes)
+      : data_(std::aligned_alloc(64, (bytes + 64) / 64 * 64), &std::free) {}
+  void* get() const { return data_.get(); }
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> data_;
+};
+
+void Compare(const Row& row, int num, int rounds) {
+  caffe::kernels::ConvolutionShape shape;
+  shape.channels = row.channels;
+  shape.outputs = row.outputs;
+  shape.input = shape.output = {row.extent, row.extent};
+  shape.kernel = {3, 3};
+  shape.stride = shape.pad = shape.dilation = {1, 1};
+  caffe::onednn::LinearMap::Options options;
+  options.bias = true;
+  options.activation.kind = PointwiseActivation::RELU;
+  const auto onednn = caffe::onednn::Convolution::Make(shape, num, options);
+  WinogradShape s;
+  s.num = num;
+  s.channels = row.channels;
+  s.outputs = row.outputs;
+  s.height = s.width = row.extent;
+  s.pad_h = s.pad_w = 1;
+  s.block = std::max(8, onednn->target().block);
+
+  const size_t blocks = (s.channels + s.block - 1) / s.block;
+  const size_t spatial = size_t(row.extent) * row.extent;
+  std::vector<float> x = Random(num * blocks * s.block * spatial);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (i / (s.block * spatial) % blocks * s.block + i % s.block >= size_t(s.channels)) x[i] = 0;
+  }
+  const std::vector<float> w = Random(shape.weight_count()), bias = Random(s.outputs);
+  std::vector<float> onednn_weights(onednn->packed_size()), packed(WinogradPackedSize(s));
+  onednn->PackWeights(w.data(), onednn_weights.data());
+  caffe::kernels::WinogradPackWeights(s, w.data(), packed.data());
+  const auto half_x = Narrow<float16>(x), half_packed = Narrow<float16>(packed);
+  Aligned transformed(4 * caffe::kernels::WinogradTransformedSize(s));
+  caffe::kernels::WinogradTransformWeights(s, packed.data(),
+                                           static_cast<float*>(transformed.get()));
+  const size_t outputs = num * ((s.outputs + s.block - 1) / s.block * s.block) * spatial;
+  std::vector<float> onednn_y(outputs), y(outputs);
+  std::vector<float16> half_y(outputs);
+  const size_t scratch_size = caffe::kernels::WinogradScratchSize(s);
+  Aligned scratch(scratch_size);
+  WinogradEpilogue<float> epilogue;
+  epilogue.bias = bias.data();
+  epilogue.activation = options.activation;
+  WinogradEpilogue<float16> half_epilogue;
+  half_epilogue.bias = bias.data();
+  half_epilogue.activation = options.activation;
+
+  const std::vector<std::function<void()>> ways = {
+      [&] { onednn->ForwardPacked(onednn_weights.data(), x.data(), bias.data(), onednn_y.data()); },
+      [&] { WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get()); },
+      [&] {
+        WinogradForwardTransformed(s, x.data(), static_cast<const float*>(transformed.get()),
+                                   epilogue, y.data(), scratch.get());
+      },
+      [&] {
+        WinogradForward(s, half_x.data(), half_packed.data(), half_epilogue, half_y.data(),
+                        scratch.get());
+      }};
+  std::vector<std::vector<double>> times(ways.size());
+  std::vector<int> often;
+  for (const auto& way : ways) {
+    way();
+    often.push_back(std::clamp(static_cast<int>(5 / std::max(0.01, Milliseconds(way))), 1, 500));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < ways.size(); ++i) {
+      times[i].push_back(Milliseconds([&] {
+                           for (int k = 0; k < often[i]; ++k) ways[i]();
+                         }) /
+                         often[i]);
+    }
+  }
+  std::vector<double> ms;
+  for (const auto& values : times) ms.push_back(Median(values));
+  const double gflop = 2e-9 * num * shape.weight_count() * spatial;
+  std::printf(
+      "| %-17s | %d | %8.3f | %8.3f | %8.3f | %8.3f | %.2f | %.2f | %.2f | %s | %.1f | %.0f |\n",
+      row.name, num, ms[0], ms[1], ms[2], ms[3], ms[0] / ms[1], ms[0] / ms[2], ms[0] / ms[3],
+      WinogradPays(s) ? "yes" : "no", scratch_size / 1048576., gflop / ms[1] * 1e3);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string wanted = argc > 1 ? argv[1] : "";
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
+  if (!caffe::onednn::Enabled()) {
+    std::fprintf(stderr, "this build has no oneDNN, or CAFFE_ONEDNN=0\n");
+    return 1;
+  }
+  std::printf(
+      "| layer | batch | oneDNN float ms | float ms | transformed ms | half ms | float x "
+      "| transformed x | half x | pays | scratch MB | direct GFLOP/s |\n");
+  std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|\n");
+  for (int num : {1, 8}) {
+    for (const Row& row : kRows) {
+      if (std::string(row.name).find(wanted) != std::string::npos) Compare(row, num, rounds);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,79 @@
+#ifndef CAFFE_KERNELS_PACKED_CONVOLUTION_HPP_
+#define CAFFE_KERNELS_PACKED_CONVOLUTION_HPP_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/pointwise.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// Convolution of channels in blocks, straight from halves to halves: values are widened once into
+/// a buffer that stays in a core's cache, summed in float in registers, and rounded once, after
+/// bias and activation.
+///
+/// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
+/// with zeros, which the output's are too. A plain input is (num, channels, rows, columns): for the
+/// few channels of a picture. Each may hold halves or floats, and so may the weights.
+///
+/// Sums run over the channels and the kernel's positions, in float; the padding takes part as
+/// zeros.
+class PackedConvolution {
+ public:
+  /// For one or two spatial axes, and groups of whole blocks or of one channel with one output
+  /// each; null for other shapes. `plain_input` is for a single group.
+  static std::shared_ptr<const PackedConvolution> Make(const ConvolutionShape& shape,
+                                                       bool plain_input);
+  virtual ~PackedConvolution() = default;
+
+  virtual int block() const = 0;  ///< channels of a block: 8 or 16
+  virtual bool plain_input() const = 0;
+  /// Elements of the packed weights: those of the shape, and zeros for what fills up blocks.
+  virtual size_t packed_size() const = 0;
+  /// Floats that Forward needs as scratch.
+  virtual size_t scratch_size(int num) const = 0;
+
+  /// packed = the weights (outputs, channels / group, kernel...) in the order that Forward reads,
+  /// times scale[output] if that is given; and back. V and W: float or float16.
+  template <typename V, typename W>
+  void PackWeights(const V* weights, const float* scale, W* packed) const;
+  template <typename W>
+  void UnpackWeights(const W* packed, W* weights) const;
+
+  /// y = activation(conv(x) + bias); bias of one float an output, or null. X, W and Y: float or
+  /// float16 each. Work is spread over images, rows and outputs.
+  template <typename X, typename W, typename Y>
+  void Forward(int num, const X* x, const W* weights, const float* bias,
+               const PointwiseActivation& activation, float* scratch, Y* y) const {
+    Run(num, {x, IsHalf<X>()}, {weights, IsHalf<W>()}, bias, activation, scratch, y, IsHalf<Y>());
+  }
+
+ protected:
+  /// An array of halves or floats.
+  struct Array {
+    const void* data;
+    bool half;
+  };
+  template <typename T>
+  static constexpr bool IsHalf() {
+    static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value,
+                  "float or float16");
+    return std::is_same<T, float16>::value;
+  }
+  virtual void Run(int num, Array x, Array weights, const float* bias,
+                   const PointwiseActivation& activation, float* scratch, void* y,
+                   bool half) const = 0;
+  /// Calls f(index among the packed weights, index among the weights) for each weight; no other
+  /// packed elements are anything but zero.
+  virtual void ForEachWeight(const std::function<void(size_t, size_t)>& f) const = 0;
+  virtual size_t weights_of_an_output() const = 0;
+};
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_PACKED_CONVOLUTION_HPP_

@@ -1,0 +1,109 @@
+#ifndef CAFFE_KERNELS_WINOGRAD_HPP_
+#define CAFFE_KERNELS_WINOGRAD_HPP_
+
+#include <cstddef>
+
+#include "caffe/element_type.hpp"
+#include "caffe/pointwise.hpp"
+
+// Convolution with 3x3 kernels, stride 1, dilation 1, one group, by Winograd's algorithm (Lavin and
+// Gray, 2015): F(m x m, 3x3) takes (m + 2)^2 products for m x m outputs instead of 9 m^2, a quarter
+// for m = 4.
+//
+// Images are arrays (num, ceil(channels / block), height, width, block); what lies past the last
+// channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float or
+// float16, in any combination; arithmetic is float.
+//
+// Error. A tile is the m x m outputs and the (m + 2) x (m + 2) inputs that belong together. With
+// F = sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the nine
+// positions), before what Y rounds:
+//     |error| <= k * 2^-24 * F,  k = 64 for m = 4, k = 16 for m = 2 (WinogradErrorBound).
+// The tests show that for random data with a margin of two; the worst is one channel, from 64 on k
+// is 3 at most, and 4 for direct sums. No data at all exceeds k = 176 (channels + 25) for m = 4, 16
+// (channels + 25) for m = 2. Note that it is the tile that counts: beside a large input small
+// outputs lose digits.
+//
+// Infinities and NaNs. One in an input spreads NaN over all outputs of the tiles that it is in, one
+// in the weights over a whole channel, and finite inputs above 1e36 may overflow. The forward
+// functions return false if a value was not finite before bias and residual; a caller that wants
+// what a direct convolution gives computes it then. The test costs 1% at most.
+//
+// The bits of the result do not depend on the number of threads nor on `max_scratch`.
+namespace caffe {
+namespace kernels {
+
+struct WinogradShape {
+  int num = 0;       ///< images
+  int channels = 0;  ///< of the input
+  int outputs = 0;   ///< channels of the output
+  int height = 0;    ///< of the input
+  int width = 0;
+  int pad_h = 0;  ///< zeros above and below, at most 2
+  int pad_w = 0;  ///< zeros left and right, at most 2
+  int block = 8;  ///< channels in a block: 8 or 16
+  int tile = 4;   ///< m: 4, or 2 (more exact and slower)
+
+  int output_height() const { return height + 2 * pad_h - 2; }
+  int output_width() const { return width + 2 * pad_w - 2; }
+};
+
+/// Bytes of scratch memory that the forward functions may take, for each thread, where nobody says
+/// otherwise. Up to 128 channels need half of it; with half of it layers of 512 channels take a
+/// fifth longer, because their weights are transformed more often.
+constexpr size_t kWinogradScratch = size_t(2) << 20;
+
+/// k of the error bound above.
+constexpr float WinogradErrorBound(int tile) { return tile == 4 ? 64.f : 16.f; }
+
+/// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
+/// measurements: not with few channels on one side, nor with so few tiles that transforming the
+/// weights costs more than it saves.
+bool WinogradPays(const WinogradShape& shape);
+
+/// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
+size_t WinogradPackedSize(const WinogradShape& shape);
+
+/// From (outputs, channels, 3, 3) to (ceil(outputs / block), channels, 9, block) and back.
+template <typename From, typename To>
+void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* packed);
+template <typename From, typename To>
+void WinogradUnpackWeights(const WinogradShape& shape, const From* packed, To* weights);
+
+/// What is done to a sum before it is written: y = activation(sum + bias[o] + residual).
+template <typename Y>
+struct WinogradEpilogue {
+  const float* bias = nullptr;  ///< `outputs` values, or null
+  const Y* residual = nullptr;  ///< as y, may be y; or null
+  PointwiseActivation activation;
+};
+
+/// Bytes of scratch memory for WinogradForward and WinogradForwardTransformed on as many threads as
+/// OpenMP would use now: at most `max_scratch` a thread where that is possible at all.
+size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
+
+/// y = epilogue(conv(x, packed)); false as said above. `scratch`: WinogradScratchSize(shape,
+/// max_scratch) bytes, aligned to 64. Weights are transformed a few output channels at a time.
+/// x, y and scratch must not overlap. Throws Error for shapes that are not for this algorithm.
+template <typename X, typename W, typename Y>
+bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
+                     const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
+                     size_t max_scratch = kWinogradScratch);
+
+/// Floats of the transformed weights: 4 times (m = 4) the packed size or a little more.
+size_t WinogradTransformedSize(const WinogradShape& shape);
+
+/// Weights for WinogradForwardTransformed, in an order of the instruction set's own.
+template <typename W>
+void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed);
+
+/// WinogradForward with weights transformed beforehand (on the same instruction set). `transformed`
+/// is aligned to 64. The same bits as WinogradForward.
+template <typename X, typename Y>
+bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
+                                const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
+                                size_t max_scratch = kWinogradScratch);
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_WINOGRAD_HPP_

@@ -1,0 +1,421 @@
+#include "caffe/kernels/packed_convolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "convolution_bands.hpp"
+#include "packed_tiles.hpp"
+#include "vector_kernels.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+// What a thread works on at a time, so that it stays in a core's first and second cache: pixels of
+// a band, floats of its input, of the weights of a group of outputs, and of unfinished sums.
+constexpr int kPixels = 128;
+constexpr size_t kInputFloats = 16 << 10;
+constexpr size_t kWeightFloats = 5 << 10;
+constexpr size_t kPartialFloats = 16 << 10;
+constexpr size_t kDepthwiseFloats = 6 << 10;
+constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
+
+size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
+
+// Scratch is handed out in pieces that begin on lines of the cache.
+size_t Aligned(size_t floats) { return Divide(floats, 16) * 16; }
+
+template <typename T>
+T* Take(float** scratch, size_t count) {
+  T* piece = reinterpret_cast<T*>(*scratch);
+  *scratch += Aligned(Divide(count * sizeof(T), sizeof(float)));
+  return piece;
+}
+/// Floats that hold the offsets of so many pixels: their windows' and their targets'.
+size_t PixelFloats(size_t pixels) {
+  return Aligned(pixels) + Aligned(pixels * sizeof(size_t) / sizeof(float));
+}
+
+size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
+
+/// The bias padded with zeros.
+std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
+  std::vector<float> result(padded, 0.f);
+  if (bias) std::copy(bias, bias + outputs, result.begin());
+  return result;
+}
+
+/// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
+void RunTiles(PackedTiles::Function* const* functions, int most, int pixels,
+              const PackedTiles::Work& work) {
+  const int tiles = static_cast<int>(Divide(pixels, most));
+  const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
+  if (larger_tiles > 0) functions[smaller](work, 0, larger_tiles);
+  functions[smaller - 1](work, larger_tiles * (smaller + 1), tiles - larger_tiles);
+}
+
+/// What both kinds have in common.
+class Packed : public PackedConvolution {
+ public:
+  Packed(const ConvolutionShape& shape, bool plain_input)
+      : tiles_(ChosenPackedTiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
+  int block() const override { return tiles_.block; }
+  bool plain_input() const override { return plain_; }
+
+ protected:
+  size_t weights_of_an_output() const override { return shape_.column_rows(); }
+  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+
+  /// Zeros what fills up the last block of each image: a NaN of the input went there too.
+  void ClearPadding(int num, void* y, bool half) const {
+    const size_t used = shape_.outputs % tiles_.block;
+    if (used == 0) return;
+    const size_t size = half ? sizeof(float16) : sizeof(float), plane = bands_.output_plane();
+    const size_t blocks = Blocks(shape_.outputs);
+    for (int n = 0; n < num; ++n) {
+      char* last = static_cast<char*>(y) + (n + 1) * blocks * plane * tiles_.block * size -
+                   plane * tiles_.block * size;
+      for (size_t i = 0; i < plane; ++i) {
+        std::memset(last + (i * tiles_.block + used) * size, 0, (tiles_.block - used) * size);
+      }
+    }
+  }
+
+  const PackedTiles& tiles_;
+  const bool plain_;
+  const ConvolutionShape shape_;
+  const Bands bands_;
+};
+
+/// A channel (of a plain input) or block of channels is a unit. Weights are packed as (group,
+/// blocks of outputs that are summed together, unit, position of the kernel, channel, output).
+class DensePacked : public Packed {
+ public:
+  DensePacked(const ConvolutionShape& shape, bool plain_input)
+      : Packed(shape, plain_input),
+        lanes_(plain_input ? 1 : tiles_.block),
+        units_(Divide(shape.channels / shape.group, lanes_)),
+        group_blocks_(Blocks(shape.outputs / shape.group)) {
+    const size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
+                                             : Divide(group_blocks_, tiles_.vectors);
+    for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
+  }
+
+  size_t packed_size() const override {
+    return shape_.group * group_blocks_ * tiles_.block * column();
+  }
+  size_t scratch_size(int num) const override {
+    const Plan plan = PlanFor(num);
+    return std::min(Threads(), plan.items) * plan.scratch;
+  }
+
+ protected:
+  void Run(int num, Array x, Array weights, const float* bias,
+           const PointwiseActivation& activation, float* scratch, void* y,
+           bool half) const override;
+  void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
+
+ private:
+  /// How the work is cut.
+  struct Plan {
+    Band largest;
+    size_t bands, slices, items;  // slices of each group's outputs
+    size_t units;                 // in a part of the channels
+    size_t unit_size;             // floats of a unit's buffer
+    size_t scratch;               // floats a thread
+    size_t partial;               // of these for unfinished sums
+  };
+  /// What all items of a call share.
+  struct Call {
+    Plan plan;
+    int num;
+    Halves x, weights;
+    const std::vector<float>& bias;
+    const PointwiseActivation& activation;
+    void* y;
+    bool half;
+  };
+
+  /// Rows of weights: channels of whole units at all positions.
+  size_t column() const { return units_ * bands_.taps() * lanes_; }
+  size_t parts() const { return starts_.size() - 1; }
+  int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
+
+  Plan PlanFor(int num) const;
+  void RunItem(const Call& call, size_t item, float* scratch) const;
+
+  const int lanes_;
+  const size_t units_;          // of a group
+  const size_t group_blocks_;   // of outputs
+  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks
+};
+
+DensePacked::Plan DensePacked::PlanFor(int num) const {
+  Plan plan;
+  const size_t taps = bands_.taps();
+  plan.largest = bands_.Largest(std::max(1, num), kPixels, kInputFloats / lanes_);
+  const size_t pixels = plan.largest.pixels();
+  plan.unit_size = Aligned(bands_.BufferSize(plan.largest) * lanes_);
+  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  if (plan.unit_size % 256 == 0) plan.unit_size += 16;
+
+  size_t most = 0;
+  for (size_t part = 0; part < parts(); ++part) most = std::max<size_t>(most, vectors(part));
+  const size_t unit_weights = taps * lanes_ * most * tiles_.block;
+  const size_t fitting =
+      std::max<size_t>(1, std::min(kWeightFloats / unit_weights, kInputFloats / plan.unit_size));
+  const size_t pieces = Divide(units_, fitting);
+  plan.units = Divide(units_, pieces);
+
+  plan.bands = bands_.Count(num, plan.largest);
+  const size_t sums = group_blocks_ * tiles_.block * pixels;
+  plan.slices = pieces > 1 ? std::min(parts(), Divide(sums, kPartialFloats)) : 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
+  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
+  plan.items = items();
+
+  const size_t slice_blocks = Divide(parts(), plan.slices) * most;
+  plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
+  plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.units * unit_weights) +
+                 Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels);
+  return plan;
+}
+
+void DensePacked::RunItem(const Call& call, size_t item, float* scratch) const {
+  const Plan& plan = call.plan;
+  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
+  const size_t first_part = parts() * slice / plan.slices;
+  const size_t last_part = parts() * (slice + 1) / plan.slices;
+  const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
+  const size_t plane = bands_.output_plane() * block;
+  const size_t input_image = bands_.input_plane() * lanes_ * units_ * shape_.group;
+
+  const size_t most = Divide(group_blocks_, parts());
+  float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
+  float* wide = Take<float>(&scratch, plan.units * taps * lanes_ * most * block);
+  float* partial = Take<float>(&scratch, plan.partial);
+  int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
+  int32_t* windows = Take<int32_t>(&scratch, pixels);
+  size_t* targets = Take<size_t>(&scratch, pixels);
+  bands_.FindTaps(plan.largest, lanes_, steps);
+  for (size_t i = taps; i < plan.units * taps; ++i) {
+    steps[i] = steps[i - taps] + static_cast<int32_t>(plan.unit_size);
+  }
+  bands_.FindPixels(band, plan.largest, lanes_, block, shape_.group * group_blocks_ * plane,
+                    windows, targets);
+
+  for (size_t first = 0; first < units_; first += plan.units) {
+    const size_t units = std::min(plan.units, units_ - first);
+    for (size_t u = 0; u < units; ++u) {
+      bands_.Widen(band, plan.largest, lanes_, call.x, group * units_ + first + u, input_image,
+                   buffer + u * plan.unit_size);
+    }
+    float* sums = partial;
+    for (size_t part = first_part; part < last_part; ++part) {
+      const int v = vectors(part);
+      const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
+      const size_t count = units * taps * lanes_ * v * block;
+      const void* packed = call.weights.at((start * column() + first * taps * lanes_ * v) * block);
+      if (call.weights.half) {
+        ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(packed), wide);
+      }
+      PackedTiles::Work work;
+      work.x = buffer;
+      work.steps = steps;
+      work.steps_count = static_cast<int>(units) * taps;
+      work.windows = windows;
+      work.weights = call.weights.half ? wide : static_cast<const float*>(packed);
+      work.bias = call.bias.data() + start * block;
+      work.partial = sums;
+      work.first = first == 0;
+      work.last = first + units == units_;
+      work.activation = &call.activation;
+      work.y = static_cast<char*>(call.y) + start * plane * (call.half ? 2 : 4);
+      work.half = call.half;
+      work.targets = targets;
+      work.plane = plane;
+      RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
+      if (plan.partial) sums += size_t(pixels) * v * block;
+    }
+  }
+}
+
+void DensePacked::Run(int num, Array x, Array weights, const float* bias,
+                      const PointwiseActivation& activation, float* scratch, void* y,
+                      bool half) const {
+  if (num == 0) return;
+  const std::vector<float> padded =
+      PaddedBias(bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
+  const Call call{
+      PlanFor(num), num, {x.data, x.half}, {weights.data, weights.half}, padded, activation, y,
+      half};
+  const size_t products = shape_.weight_count() * bands_.output_plane() * num;
+  const size_t grain =
+      std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
+  ParallelParts(call.plan.items, grain, [&](size_t part, size_t begin, size_t end) {
+    for (size_t item = begin; item < end; ++item) {
+      RunItem(call, item, scratch + part * call.plan.scratch);
+    }
+  });
+  ClearPadding(num, y, half);
+}
+
+void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
+  size_t packed = 0;
+  const size_t taps = bands_.taps();
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  for (size_t group = 0; group < shape_.group; ++group) {
+    for (size_t part = 0; part < parts(); ++part) {
+      for (size_t unit = 0; unit < units_; ++unit) {
+        for (size_t tap = 0; tap < taps; ++tap) {
+          for (int k = 0; k < lanes_; ++k) {
+            const size_t c = unit * lanes_ + k;
+            for (size_t o = starts_[part] * tiles_.block; o < starts_[part + 1] * tiles_.block;
+                 ++o, ++packed) {
+              if (c >= channels || o >= outputs) continue;
+              f(packed, ((group * outputs + o) * channels + c) * taps + tap);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A group for each channel, with one output. Weights are packed as (block, position of the kernel,
+/// channel).
+class DepthwisePacked : public Packed {
+ public:
+  explicit DepthwisePacked(const ConvolutionShape& shape)
+      : Packed(shape, false),
+        blocks_(Blocks(shape.channels)),
+        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)) {}
+
+  size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
+  size_t scratch_size(int num) const override {
+    return std::min(Threads(), items(num)) * scratch();
+  }
+
+ protected:
+  void Run(int num, Array x, Array weights, const float* bias,
+           const PointwiseActivation& activation, float* scratch, void* y,
+           bool half) const override;
+  void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
+
+ private:
+  size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
+  size_t buffer() const { return Aligned(bands_.BufferSize(largest_) * tiles_.block); }
+  size_t scratch() const {
+    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps()) +
+           PixelFloats(largest_.pixels());
+  }
+
+  const size_t blocks_;
+  const Band largest_;
+};
+
+void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
+                          const PointwiseActivation& activation, float* scratch, void* y,
+                          bool half) const {
+  const int block = tiles_.block, taps = bands_.taps();
+  const std::vector<float> padded = PaddedBias(bias, shape_.outputs, blocks_ * block);
+  const Halves input{x.data, x.half}, packed{weights.data, weights.half};
+  const size_t input_image = bands_.input_plane() * blocks_ * block;
+  const size_t plane = bands_.output_plane() * block;
+  const size_t work = size_t(largest_.pixels()) * taps * block;
+  const auto run_item = [&](size_t item, float* own) {
+    const size_t b = item % blocks_;
+    const Band band = bands_.At(num, largest_, item / blocks_);
+    float* wide_x = Take<float>(&own, buffer());
+    float* wide = Take<float>(&own, taps * block);
+    int32_t* steps = Take<int32_t>(&own, taps);
+    int32_t* windows = Take<int32_t>(&own, band.pixels());
+    size_t* targets = Take<size_t>(&own, band.pixels());
+    bands_.FindTaps(largest_, block, steps);
+    bands_.FindPixels(band, largest_, block, block, blocks_ * plane, windows, targets);
+    bands_.Widen(band, largest_, block, input, b, input_image, wide_x);
+    const void* w = packed.at(b * taps * block);
+    if (packed.half) {
+      ChosenKernels().half_to_float(taps * block, static_cast<const uint16_t*>(w), wide);
+    }
+    PackedTiles::Work work;
+    work.x = wide_x;
+    work.steps = steps;
+    work.steps_count = taps;
+    work.windows = windows;
+    work.weights = packed.half ? wide : static_cast<const float*>(w);
+    work.bias = padded.data() + b * block;
+    work.partial = nullptr;
+    work.first = work.last = true;
+    work.activation = &activation;
+    work.y = static_cast<char*>(y) + b * plane * (half ? 2 : 4);
+    work.half = half;
+    work.targets = targets;
+    work.plane = 0;
+    RunTiles(tiles_.depthwise, kMostDepthwisePixels, band.pixels(), work);
+  };
+  ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),
+                [&](size_t part, size_t begin, size_t end) {
+                  for (size_t item = begin; item < end; ++item) {
+                    run_item(item, scratch + part * this->scratch());
+                  }
+                });
+  ClearPadding(num, y, half);
+}
+
+void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
+  const size_t taps = bands_.taps(), block = tiles_.block;
+  for (size_t c = 0; c < size_t(shape_.channels); ++c) {
+    for (size_t tap = 0; tap < taps; ++tap) {
+      f((c / block * taps + tap) * block + c % block, c * taps + tap);
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const ConvolutionShape& shape,
+                                                                 bool plain_input) {
+  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0) {
+    return nullptr;
+  }
+  if (shape.group > 1 && plain_input) return nullptr;
+  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+    return std::make_shared<DepthwisePacked>(shape);
+  }
+  const int block = ChosenPackedTiles().block;
+  const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
+                                                 shape.outputs / shape.group % block == 0);
+  if (!whole_blocks) return nullptr;
+  return std::make_shared<DensePacked>(shape, plain_input);
+}
+
+template <typename V, typename W>
+void PackedConvolution::PackWeights(const V* weights, const float* scale, W* packed) const {
+  std::fill_n(packed, packed_size(), W(0.f));
+  const size_t row = weights_of_an_output();
+  ForEachWeight([&](size_t to, size_t from) {
+    const float weight = static_cast<float>(weights[from]);
+    packed[to] = static_cast<W>(scale ? weight * scale[from / row] : weight);
+  });
+}
+
+template <typename W>
+void PackedConvolution::UnpackWeights(const W* packed, W* weights) const {
+  ForEachWeight([&](size_t to, size_t from) { weights[from] = packed[to]; });
+}
+
+template void PackedConvolution::PackWeights(const float*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const float*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, float16*) const;
+template void PackedConvolution::UnpackWeights(const float*, float*) const;
+template void PackedConvolution::UnpackWeights(const float16*, float16*) const;
+
+}  // namespace kernels
+}  // namespace caffe

@@ -1,0 +1,70 @@
+#ifndef CAFFE_KERNELS_CPU_PACKED_TILES_HPP_
+#define CAFFE_KERNELS_CPU_PACKED_TILES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "caffe/pointwise.hpp"
+
+namespace caffe {
+namespace kernels {
+
+constexpr int kMostVectors = 4;
+constexpr int kMostPixels = 6;
+constexpr int kMostDepthwisePixels = 8;
+
+/// What is compiled once per instruction set (packed_tiles.inc).
+struct PackedTiles {
+  /// Sums over steps s and channels k, of pixels p and of V vectors v of `block` lanes each:
+  /// sum[p][v] = start[p][v] + the sum of weights[s][k][v] x[windows[p] + steps[s] + k].
+  struct Work {
+    const float* x;
+    const int32_t* steps;  ///< where each step begins in a window
+    int steps_count;
+    const int32_t* windows;  ///< where each pixel's window begins in x
+    const float* weights;    ///< (steps, channels of a step, V, block)
+    const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
+    float* partial;          ///< (pixels, V, block): of the channels, from the part before
+    bool first, last;        ///< the last part writes to y, others to partial
+    const PointwiseActivation* activation;
+    void* y;                ///< of the first block of outputs, halves or floats
+    bool half;              ///< which
+    const size_t* targets;  ///< where in y each pixel lies
+    size_t plane;           ///< elements of y from one block of outputs to the next
+  };
+  /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
+  /// registers.
+  using Function = void(const Work&, int first, int tiles);
+
+  int block;                 ///< lanes of a vector: channels of a block
+  int vectors;               ///< how many fit the registers
+  int pixels[kMostVectors];  ///< how many fit beside V vectors, at [V - 1]
+  // For tiles of P pixels and V vectors, at [V - 1][P - 1].
+  Function* blocked[kMostVectors][kMostPixels];  ///< steps of `block` channels
+  Function* plain[kMostVectors][kMostPixels];    ///< steps of one channel
+  /// One vector, each lane of which has its own input: x is (.., block), weights (steps, block).
+  Function* depthwise[kMostDepthwisePixels];
+  /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
+  void (*widen_blocks)(size_t blocks, size_t step, const uint16_t* x, float* y);
+  /// y = the maximum of `count` rows of windows, or their sum divided by `size`: (columns, lanes)
+  /// halves each, `pitch` elements apart; `lanes` a multiple of 8. A NaN is no maximum.
+  void (*max_window)(int count, int columns, size_t pitch, int lanes, const uint16_t* x,
+                     uint16_t* y);
+  void (*average_window)(int count, int columns, size_t pitch, int lanes, float size,
+                         const uint16_t* x, uint16_t* y);
+  void (*copy_blocks)(size_t blocks, size_t step, const float* x, float* y);
+};
+
+extern const PackedTiles kGenericPackedTiles;
+#if defined(__x86_64__)
+extern const PackedTiles kAvx2PackedTiles;
+extern const PackedTiles kAvx512PackedTiles;
+#endif
+
+/// Those of the instruction set in use.
+const PackedTiles& ChosenPackedTiles();
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CPU_PACKED_TILES_HPP_

@@ -1,0 +1,2 @@
+#define CAFFE_PACKED_TILES kAvx512PackedTiles
+#include "packed_tiles.inc"

@@ -1,0 +1,2 @@
+#define CAFFE_PACKED_TILES kGenericPackedTiles
+#include "packed_tiles.inc"

@@ -1,0 +1,439 @@
+#include "caffe/kernels/winograd.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <type_traits>
+
+#include "caffe/error.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "winograd_loops.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+// Floats of a line of the cache, of a page, and what neighbouring points are moved apart: as whole
+// pages lie at the same place of the first cache, 36 of them would drive each other out.
+constexpr size_t kMaxSlice = 128;  // channels
+constexpr size_t kLine = 16, kPage = 1024, kShift = 3 * kLine;
+
+size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+size_t PointStride(size_t n) { return RoundUp(n, kPage) + kShift; }
+
+template <typename T>
+constexpr int StorageIndex() {
+  static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value,
+                "float or float16");
+  return std::is_same<T, float>::value ? 0 : 1;
+}
+
+size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
+
+const WinogradKernels& ChosenWinograd(int block) {
+#if defined(__x86_64__)
+  switch (CpuInstructionSet()) {
+    case InstructionSet::AVX512:
+      // Vectors of 16 channels need them side by side.
+      return block % 16 == 0 ? kAvx512Winograd : kAvx2Winograd;
+    case InstructionSet::AVX2:
+      return kAvx2Winograd;
+    default:
+      return kGenericWinograd;
+  }
+#else
+  (void)block;
+  return kGenericWinograd;
+#endif
+}
+
+/// What follows from a shape alone.
+struct Setting {
+  explicit Setting(const WinogradShape& s)
+      : kernels(ChosenWinograd(s.block)), loops(s.tile == 4 ? kernels.tile4 : kernels.tile2) {
+    Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
+    Require(s.tile == 2 || s.tile == 4, "Winograd: tiles of ", s.tile, "; 2 or 4");
+    Require(s.num >= 0 && s.channels > 0 && s.outputs > 0, "Winograd: ", s.num, " images, ",
+            s.channels, " channels, ", s.outputs, " outputs");
+    Require(s.pad_h >= 0 && s.pad_h <= 2 && s.pad_w >= 0 && s.pad_w <= 2, "Winograd: pad ", s.pad_h,
+            " x ", s.pad_w, "; 0 to 2");
+    Require(s.height > 0 && s.width > 0 && s.output_height() > 0 && s.output_width() > 0,
+            "Winograd: an input of ", s.height, " x ", s.width, " is smaller than the kernel");
+    g.channels = s.channels;
+    g.outputs = s.outputs;
+    g.block = s.block;
+    g.height = s.height;
+    g.width = s.width;
+    g.output_height = s.output_height();
+    g.output_width = s.output_width();
+    g.pad_h = s.pad_h;
+    g.pad_w = s.pad_w;
+    g.tiles_y = (g.output_height + s.tile - 1) / s.tile;
+    g.tiles_x = (g.output_width + s.tile - 1) / s.tile;
+    g.depth = RoundUp(g.channels, kernels.lanes);
+    slices = (g.depth + kMaxSlice - 1) / kMaxSlice;
+    g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
+    tiles = s.num * g.tiles_y * g.tiles_x;
+    points = (s.tile + 2) * (s.tile + 2);
+    pair = 2 * kernels.lanes;
+    padded_outputs = Blocks(s.outputs, s.block) * s.block;
+    output_panels = RoundUp(padded_outputs, pair) / pair;
+    weights_stride = PointStride(g.slice * pair);
+  }
+
+  /// 1 if the second vector of the panel has no outputs.
+  size_t vectors(size_t output_panel) const {
+    return output_panel * pair + kernels.lanes < padded_outputs ? 2 : 1;
+  }
+  /// Floats of a slice of the transformed weights of an output panel.
+  size_t slice_weights() const { return points * weights_stride; }
+
+  // Floats of the transformed input and of the sums of so many tiles.
+  size_t input_stride(size_t strip_tiles) const {
+    return PointStride(TilePanels(strip_tiles) * kernels.panel * g.depth);
+  }
+  size_t sums_stride(size_t strip_tiles) const { return PointStride(strip_tiles * pair); }
+
+  size_t TilePanels(size_t strip_tiles) const {
+    return (strip_tiles + kernels.panel - 1) / kernels.panel;
+  }
+
+  WinogradGeometry g;
+  const WinogradKernels& kernels;
+  const WinogradLoops& loops;
+  size_t tiles, points, slices;
+  size_t pair;                           // outputs of a panel
+  size_t padded_outputs, output_panels;  // whole blocks of outputs, and their panels
+  size_t weights_stride;                 // between the points of slice_weights()
+};
+
+/// How the work is cut.
+struct Plan {
+  size_t threads;
+  bool shared;         // the threads share a strip and take output panels; else a strip each
+  size_t strips;       // of all tiles, equal
+  size_t strip_tiles;  // of the largest strip
+  size_t input, weights, sums;  // floats of scratch: transformed input, and of each thread
+
+  size_t floats() const { return (shared ? input : threads * input) + threads * (weights + sums); }
+};
+
+// What a strip costs beside its products: weights are transformed for each strip anew, which takes
+// as long as the products of so many tiles; and strips that a thread has for itself have room for
+// fewer tiles. But sharing a strip, threads wait for each other twice.
+constexpr size_t kLargeStrip = 96, kFairStrip = 44, kFairStripTransformed = 24;
+
+Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared) {
+  Plan plan;
+  plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
+  plan.shared = shared;
+  plan.weights = transformed ? 0 : s.slice_weights();
+  plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
+  for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
+    plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
+    plan.input = s.points * s.input_stride(plan.strip_tiles);
+    plan.sums = s.points * s.sums_stride(plan.strip_tiles);
+    if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
+    if (plan.strip_tiles <= s.kernels.panel) return plan;
+  }
+}
+
+Plan MakePlan(const Setting& s, bool transformed, size_t max_scratch) {
+  const Plan own = PlanFor(s, transformed, max_scratch, false);
+  const size_t fair = transformed ? kFairStripTransformed : kFairStrip;
+  const bool many = own.strips >= 4 * own.threads && own.strip_tiles >= fair;
+  if (own.threads == 1 || many) return own;
+  return PlanFor(s, transformed, max_scratch, true);
+}
+
+/// The scratch memory of a plan, in parts.
+class Scratch {
+ public:
+  Scratch(const Plan& plan, void* memory)
+      : plan_(plan),
+        inputs_(static_cast<float*>(memory)),
+        own_(inputs_ + (plan.shared ? 1 : plan.threads) * plan.input) {}
+  float* input(size_t thread) const { return inputs_ + (plan_.shared ? 0 : thread) * plan_.input; }
+  float* weights(size_t thread) const { return own_ + thread * (plan_.weights + plan_.sums); }
+  float* sums(size_t thread) const { return weights(thread) + plan_.weights; }
+
+ private:
+  const Plan& plan_;
+  float* inputs_;
+  float* own_;
+};
+
+/// One call of a forward function; storage types by index.
+struct Call {
+  const Setting& s;
+  const Plan& plan;
+  const void* x;
+  const void* packed;        // or
+  const float* transformed;  // one of both
+  const float* bias;
+  const void* residual;
+  PointwiseActivation activation;
+  void* y;
+  int input_type, weights_type, output_type;
+};
+
+WinogradStrip StripOf(const Call& call, size_t strip) {
+  const size_t begin = call.s.tiles * strip / call.plan.strips;
+  const size_t end = call.s.tiles * (strip + 1) / call.plan.strips;
+  return {begin, end - begin, call.s.TilePanels(end - begin)};
+}
+
+WinogradWriting Writing(const Call& call, const float* bias) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const PointwiseActivation& activation = call.activation;
+  WinogradWriting writing = {bias, call.residual, 1, -kInfinity, kInfinity};
+  if (activation.kind == PointwiseActivation::CLIP) {
+    writing.least = activation.alpha;
+    writing.most = activation.beta;
+  } else if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
+    writing.least = 0;
+  } else if (activation.kind == PointwiseActivation::RELU) {
+    writing.slope = activation.alpha;
+  }
+  return writing;
+}
+
+/// The outputs of one output panel for some tile panels of a strip.
+bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_panel,
+                  size_t panel_begin, size_t panel_end, const float* v, float* u, float* m) {
+  const Setting& s = call.s;
+  const size_t v_stride = s.input_stride(call.plan.strip_tiles);
+  const size_t m_stride = s.sums_stride(call.plan.strip_tiles);
+  for (size_t slice = 0; slice < s.slices; ++slice) {
+    const size_t begin = slice * s.g.slice;
+    const size_t end = std::min(s.g.depth, begin + s.g.slice);
+    const float* weights = u;
+    if (call.transformed) {
+      weights = call.transformed + (output_panel * s.slices + slice) * s.slice_weights();
+    } else {
+      s.loops.weights[call.weights_type](s.g, call.packed, output_panel, begin, end, u,
+                                         s.weights_stride);
+    }
+    for (size_t point = 0; point < s.points; ++point) {
+      s.kernels.multiply(strip, panel_begin, panel_end, end - begin,
+                         v + point * v_stride + begin * strip.panels * s.kernels.panel,
+                         weights + point * s.weights_stride, s.vectors(output_panel), slice > 0,
+                         m + point * m_stride);
+    }
+  }
+  float bias[32] = {};
+  const size_t o = output_panel * s.pair;
+  if (call.bias) std::copy_n(call.bias + o, std::min(s.pair, s.g.outputs - o), bias);
+  return s.loops.output[call.output_type](s.g, strip, strip.begin(panel_begin),
+                                          strip.begin(panel_end), m, m_stride, output_panel,
+                                          Writing(call, bias), call.y);
+}
+
+/// Each thread takes strips of its own, the next one when it is ready.
+bool ForwardByStrips(const Call& call, const Scratch& scratch) {
+  const Setting& s = call.s;
+  std::atomic<bool> finite{true};
+  std::atomic<size_t> next{0};
+  ParallelFor(std::min(call.plan.strips, call.plan.threads), 1, [&](size_t thread, size_t) {
+    float* v = scratch.input(thread);
+    for (size_t i = next++; i < call.plan.strips; i = next++) {
+      const WinogradStrip strip = StripOf(call, i);
+      s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, 0, s.g.depth, v,
+                                     s.input_stride(call.plan.strip_tiles));
+      for (size_t panel = 0; panel < s.output_panels; ++panel) {
+        if (!ComputePanel(call, strip, panel, 0, strip.panels, v, scratch.weights(thread),
+                          scratch.sums(thread))) {
+          finite = false;
+        }
+      }
+    }
+  });
+  return finite;
+}
+
+/// The threads transform a strip together and share its outputs.
+bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
+  const Setting& s = call.s;
+  const size_t v_stride = s.input_stride(call.plan.strip_tiles);
+  float* v = scratch.input(0);
+  std::atomic<bool> finite{true};
+  for (size_t i = 0; i < call.plan.strips; ++i) {
+    const WinogradStrip strip = StripOf(call, i);
+    const size_t lanes = s.kernels.lanes, vectors = s.g.depth / lanes;
+    const bool by_channels = vectors >= 2 * call.plan.threads;
+    ParallelFor(by_channels ? vectors : strip.panels, 1, [&](size_t begin, size_t end) {
+      if (by_channels) {
+        s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, begin * lanes,
+                                       end * lanes, v, v_stride);
+      } else {
+        s.loops.input[call.input_type](s.g, strip, call.x, begin, end, 0, s.g.depth, v, v_stride);
+      }
+    });
+    // Where there are fewer output panels than threads, several share one.
+    const size_t shares = std::clamp<size_t>(call.plan.threads / s.output_panels, 1, strip.panels);
+    ParallelParts(s.output_panels * shares, 1, [&](size_t thread, size_t begin, size_t end) {
+      for (size_t part = begin; part < end; ++part) {
+        const size_t share = part % shares;
+        if (!ComputePanel(call, strip, part / shares, strip.panels * share / shares,
+                          strip.panels * (share + 1) / shares, v, scratch.weights(thread),
+                          scratch.sums(thread))) {
+          finite = false;
+        }
+      }
+    });
+  }
+  return finite;
+}
+
+bool Forward(const Call& call, void* scratch) {
+  const Scratch parts(call.plan, scratch);
+  return call.plan.shared ? ForwardByOutputs(call, parts) : ForwardByStrips(call, parts);
+}
+
+}  // namespace
+
+// Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
+// of products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to
+// transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both ways
+// gain the same from wider vectors and more threads.
+bool WinogradPays(const WinogradShape& shape) {
+  const Setting s(shape);
+  constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
+  const double outputs = s.padded_outputs, tiles = s.tiles;
+  const double channels = Blocks(shape.channels, shape.block) * shape.block;
+  // Direct convolutions have their own ways with pictures of three colours.
+  const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
+  const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
+  const double direct = 9 * kProduct * positions * direct_channels * outputs;
+  const double winograd = (s.points * kProduct * tiles + 14) * channels * outputs +
+                          25 * tiles * (channels + outputs) + kStart;
+  return kMargin * winograd < direct;
+}
+
+size_t WinogradPackedSize(const WinogradShape& s) {
+  return Blocks(s.outputs, s.block) * s.block * s.channels * 9;
+}
+
+template <typename From, typename To>
+void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
+  const size_t block = s.block, row = size_t(s.channels) * 9;
+  ParallelFor(Blocks(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
+    for (size_t b = begin; b < end; ++b) {
+      for (size_t i = 0; i < row; ++i) {
+        for (size_t lane = 0; lane < block; ++lane) {
+          const size_t o = b * block + lane;
+          packed[(b * row + i) * block + lane] =
+              o < size_t(s.outputs) ? static_cast<To>(weights[o * row + i]) : To(0.f);
+        }
+      }
+    }
+  });
+}
+
+template <typename From, typename To>
+void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weights) {
+  const size_t block = s.block, row = size_t(s.channels) * 9;
+  ParallelFor(s.outputs, 1, [&](size_t begin, size_t end) {
+    for (size_t o = begin; o < end; ++o) {
+      const From* from = packed + o / block * row * block + o % block;
+      for (size_t i = 0; i < row; ++i) weights[o * row + i] = static_cast<To>(from[i * block]);
+    }
+  });
+}
+
+size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
+  const Setting s(shape);
+  return sizeof(float) * std::max(MakePlan(s, false, max_scratch).floats(),
+                                  MakePlan(s, true, max_scratch).floats());
+}
+
+template <typename X, typename W, typename Y>
+bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
+                     const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch, size_t max_scratch) {
+  const Setting s(shape);
+  const Plan plan = MakePlan(s, false, max_scratch);
+  const Call call = {s,
+                     plan,
+                     x,
+                     packed,
+                     nullptr,
+                     epilogue.bias,
+                     epilogue.residual,
+                     epilogue.activation,
+                     y,
+                     StorageIndex<X>(),
+                     StorageIndex<W>(),
+                     StorageIndex<Y>()};
+  return Forward(call, scratch);
+}
+
+size_t WinogradTransformedSize(const WinogradShape& shape) {
+  const Setting s(shape);
+  return s.output_panels * s.slices * s.slice_weights();
+}
+
+template <typename W>
+void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed) {
+  const Setting s(shape);
+  ParallelFor(s.output_panels * s.slices, 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t channel = i % s.slices * s.g.slice;
+      s.loops.weights[StorageIndex<W>()](s.g, packed, i / s.slices, channel,
+                                         std::min(s.g.depth, channel + s.g.slice),
+                                         transformed + i * s.slice_weights(), s.weights_stride);
+    }
+  });
+}
+
+template <typename X, typename Y>
+bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
+                                const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
+                                size_t max_scratch) {
+  const Setting s(shape);
+  const Plan plan = MakePlan(s, true, max_scratch);
+  const Call call = {s,
+                     plan,
+                     x,
+                     nullptr,
+                     transformed,
+                     epilogue.bias,
+                     epilogue.residual,
+                     epilogue.activation,
+                     y,
+                     StorageIndex<X>(),
+                     0,
+                     StorageIndex<Y>()};
+  return Forward(call, scratch);
+}
+
+#define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                                  \
+  template void WinogradPackWeights(const WinogradShape&, const A*, B*);                 \
+  template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);               \
+  template bool WinogradForwardTransformed(const WinogradShape&, const A*, const float*, \
+                                           const WinogradEpilogue<B>&, B*, void*, size_t);
+#define CAFFE_INSTANTIATE_FORWARD(X, W, Y)                                \
+  template bool WinogradForward(const WinogradShape&, const X*, const W*, \
+                                const WinogradEpilogue<Y>&, Y*, void*, size_t);
+CAFFE_INSTANTIATE_WEIGHTS(float, float)
+CAFFE_INSTANTIATE_WEIGHTS(float, float16)
+CAFFE_INSTANTIATE_WEIGHTS(float16, float)
+CAFFE_INSTANTIATE_WEIGHTS(float16, float16)
+CAFFE_INSTANTIATE_FORWARD(float, float, float)
+CAFFE_INSTANTIATE_FORWARD(float, float, float16)
+CAFFE_INSTANTIATE_FORWARD(float, float16, float)
+CAFFE_INSTANTIATE_FORWARD(float, float16, float16)
+CAFFE_INSTANTIATE_FORWARD(float16, float, float)
+CAFFE_INSTANTIATE_FORWARD(float16, float, float16)
+CAFFE_INSTANTIATE_FORWARD(float16, float16, float)
+CAFFE_INSTANTIATE_FORWARD(float16, float16, float16)
+#undef CAFFE_INSTANTIATE_WEIGHTS
+#undef CAFFE_INSTANTIATE_FORWARD
+template void WinogradTransformWeights(const WinogradShape&, const float*, float*);
+template void WinogradTransformWeights(const WinogradShape&, const float16*, float*);
+
+}  // namespace kernels
+}  // namespace caffe

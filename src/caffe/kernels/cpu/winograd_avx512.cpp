@@ -1,0 +1,2 @@
+#define CAFFE_WINOGRAD_KERNELS kAvx512Winograd
+#include "winograd_loops.inc"

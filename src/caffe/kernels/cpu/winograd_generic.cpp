@@ -1,0 +1,2 @@
+#define CAFFE_WINOGRAD_KERNELS kGenericWinograd
+#include "winograd_loops.inc"

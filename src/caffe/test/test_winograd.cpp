@@ -1,0 +1,604 @@
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/winograd.hpp"
+#include "caffe/test/layer_harness.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+/// Every instruction set in turn.
+template <typename Function>
+void OnEveryInstructionSet(Function&& f) {
+  const InstructionSet chosen = CpuInstructionSet();
+  for (const InstructionSet set : SupportedInstructionSets()) {
+    SetCpuInstructionSet(set);
+    SCOPED_TRACE(Name(set));
+    f();
+  }
+  SetCpuInstructionSet(chosen);
+}
+
+/// While it lives, OpenMP uses so many threads.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~Threads() { omp_set_num_threads(before_); }
+
+ private:
+  const int before_;
+};
+
+/// Memory for vectors, filled with NaN: whoever reads what he has not written is found out.
+class Memory {
+ public:
+  explicit Memory(size_t bytes)
+      : data_(std::aligned_alloc(64, bytes / 64 * 64 + 64), &std::free), bytes_(bytes) {
+    std::memset(data_.get(), 0xff, bytes / 64 * 64 + 64);
+  }
+  void* get() const { return data_.get(); }
+  /// What lies behind the end is as it was.
+  bool intact() const {
+    const unsigned char* data = static_cast<const unsigned char*>(data_.get());
+    for (size_t i = bytes_; i < bytes_ / 64 * 64 + 64; ++i) {
+      if (data[i] != 0xff) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> data_;
+  const size_t bytes_;
+};
+
+size_t Blocks(int channels, int block) { return (channels + block - 1) / block; }
+
+/// Where element (n, c, position) lies in blocks.
+size_t At(int channels, int block, size_t spatial, size_t n, size_t c, size_t position) {
+  return ((n * Blocks(channels, block) + c / block) * spatial + position) * block + c % block;
+}
+
+/// Values as T stores them, in the order (num, channels, spatial).
+struct Images {
+  int num, channels;
+  size_t spatial;
+  std::vector<float> values;
+
+  float at(size_t n, size_t c, size_t position) const {
+    return values[(n * channels + c) * spatial + position];
+  }
+
+  /// In blocks, zeros behind the last channel.
+  template <typename T>
+  std::vector<T> InBlocks(int block) const {
+    std::vector<T> blocks(num * Blocks(channels, block) * block * spatial, T(0.f));
+    for (int n = 0; n < num; ++n) {
+      for (int c = 0; c < channels; ++c) {
+        for (size_t i = 0; i < spatial; ++i) {
+          blocks[At(channels, block, spatial, n, c, i)] = static_cast<T>(at(n, c, i));
+        }
+      }
+    }
+    return blocks;
+  }
+};
+
+template <typename T>
+Images RandomImages(int num, int channels, size_t spatial, float scale, std::mt19937* random) {
+  std::normal_distribution<float> distribution;
+  Images images{num, channels, spatial, std::vector<float>(num * channels * spatial)};
+  for (float& value : images.values) {
+    value = static_cast<float>(static_cast<T>(scale * distribution(*random)));
+  }
+  return images;
+}
+
+/// The convolution by its definition in double, and F of the error bound.
+struct Expected {
+  std::vector<double> sum, bound;  // (num, outputs, output position)
+};
+
+Expected Convolve(const WinogradShape& s, const Images& x, const std::vector<float>& w) {
+  const int height = s.output_height(), width = s.output_width();
+  Expected e;
+  const auto input = [&](int n, int c, int y, int i) {
+    const bool inside = y >= 0 && y < s.height && i >= 0 && i < s.width;
+    return inside ? double(x.at(n, c, size_t(y) * s.width + i)) : 0.;
+  };
+  // The largest input of each tile.
+  const int tiles_y = (height + s.tile - 1) / s.tile, tiles_x = (width + s.tile - 1) / s.tile;
+  std::vector<double> largest(size_t(s.num) * s.channels * tiles_y * tiles_x);
+  for (size_t t = 0; t < largest.size(); ++t) {
+    const int top = int(t / tiles_x % tiles_y) * s.tile - s.pad_h;
+    const int left = int(t % tiles_x) * s.tile - s.pad_w;
+    const int plane = int(t / tiles_x / tiles_y);
+    for (int i = 0; i < (s.tile + 2) * (s.tile + 2); ++i) {
+      const double value = input(plane / s.channels, plane % s.channels, top + i / (s.tile + 2),
+                                 left + i % (s.tile + 2));
+      largest[t] = std::max(largest[t], std::fabs(value));
+    }
+  }
+  for (int n = 0; n < s.num; ++n) {
+    for (int o = 0; o < s.outputs; ++o) {
+      for (int y = 0; y < height; ++y) {
+        for (int i = 0; i < width; ++i) {
+          double sum = 0, bound = 0;
+          for (int c = 0; c < s.channels; ++c) {
+            double weights = 0;
+            for (int k = 0; k < 9; ++k) {
+              const double weight = w[(size_t(o) * s.channels + c) * 9 + k];
+              sum += weight * input(n, c, y - s.pad_h + k / 3, i - s.pad_w + k % 3);
+              weights += std::fabs(weight);
+            }
+            const size_t plane = size_t(n) * s.channels + c;
+            bound += weights * largest[(plane * tiles_y + y / s.tile) * tiles_x + i / s.tile];
+          }
+          e.sum.push_back(sum);
+          e.bound.push_back(bound);
+        }
+      }
+    }
+  }
+  return e;
+}
+
+std::string Describe(const WinogradShape& s) {
+  const auto text = [](int value) { return std::to_string(value); };
+  return text(s.num) + " x " + text(s.channels) + " x " + text(s.height) + " x " + text(s.width) +
+         " to " + text(s.outputs) + ", pad " + text(s.pad_h) + " x " + text(s.pad_w) +
+         ", blocks of " + text(s.block) + ", tiles of " + text(s.tile);
+}
+
+double Activate(const PointwiseActivation& activation, double value) {
+  switch (activation.kind) {
+    case PointwiseActivation::RELU:
+      return value > 0 ? value : activation.alpha * value;
+    case PointwiseActivation::CLIP:
+      return std::min(std::max(value, double(activation.alpha)), double(activation.beta));
+    default:
+      return value;
+  }
+}
+
+/// What a test gives to the kernel beside the images.
+struct Extras {
+  bool bias = false, residual = false, transformed = false;
+  PointwiseActivation activation;
+  size_t max_scratch = kWinogradScratch;
+};
+
+/// Runs the kernel on packed values; what it wrote, in blocks.
+template <typename X, typename W, typename Y>
+std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const std::vector<float>& w,
+                       const WinogradEpilogue<Y>& epilogue, const Extras& extras, bool* finite) {
+  std::vector<W> packed(WinogradPackedSize(s));
+  WinogradPackWeights(s, w.data(), packed.data());
+  const size_t spatial = size_t(s.output_height()) * s.output_width();
+  std::vector<Y> y(s.num * Blocks(s.outputs, s.block) * s.block * spatial, Y(777.f));
+  const Memory scratch(WinogradScratchSize(s, extras.max_scratch));
+  if (extras.transformed) {
+    const Memory weights(sizeof(float) * WinogradTransformedSize(s));
+    float* transformed = static_cast<float*>(weights.get());
+    WinogradTransformWeights(s, packed.data(), transformed);
+    EXPECT_TRUE(weights.intact());
+    *finite = WinogradForwardTransformed(s, x.data(), transformed, epilogue, y.data(),
+                                         scratch.get(), extras.max_scratch);
+  } else {
+    *finite = WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get(),
+                              extras.max_scratch);
+  }
+  EXPECT_TRUE(scratch.intact());
+  return y;
+}
+
+/// Checks one random case; the largest error before rounding, as a multiple of 2^-24 F.
+template <typename X, typename W, typename Y>
+double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random) {
+  SCOPED_TRACE(Describe(s));
+  const size_t spatial = size_t(s.output_height()) * s.output_width();
+  const Images x = RandomImages<X>(s.num, s.channels, size_t(s.height) * s.width, 1, random);
+  const Images w = RandomImages<W>(1, s.outputs, size_t(s.channels) * 9, 0.25, random);
+  const Images bias = RandomImages<float>(1, s.outputs, 1, 1, random);
+  const Images residual = RandomImages<Y>(s.num, s.outputs, spatial, 1, random);
+  const std::vector<Y> residual_blocks = residual.InBlocks<Y>(s.block);
+  WinogradEpilogue<Y> epilogue;
+  if (extras.bias) epilogue.bias = bias.values.data();
+  if (extras.residual) epilogue.residual = residual_blocks.data();
+  epilogue.activation = extras.activation;
+  bool finite = false;
+  const std::vector<Y> y =
+      Compute<X, W, Y>(s, x.InBlocks<X>(s.block), w.values, epilogue, extras, &finite);
+  EXPECT_TRUE(finite);
+
+  const Expected expected = Convolve(s, x, w.values);
+  const double bound = WinogradErrorBound(s.tile) * std::pow(2., -24);
+  const double slope = std::max(1., std::fabs(double(extras.activation.alpha)));
+  double largest = 0;
+  for (size_t n = 0; n < s.num; ++n) {
+    for (size_t o = 0; o < Blocks(s.outputs, s.block) * s.block; ++o) {
+      for (size_t i = 0; i < spatial; ++i) {
+        const double actual = static_cast<float>(y[At(s.outputs, s.block, spatial, n, o, i)]);
+        if (o >= size_t(s.outputs)) {
+          EXPECT_EQ(0, actual) << "behind the last channel";
+          continue;
+        }
+        const size_t at = (n * s.outputs + o) * spatial + i;
+        double right = expected.sum[at];
+        if (extras.bias) right += bias.at(0, o, 0);
+        if (extras.residual) right += residual.at(n, o, i);
+        const double unit = std::is_same<Y, float>::value ? std::pow(2., -22) : std::pow(2., -11);
+        right = Activate(extras.activation, right);
+        const double rounding =
+            unit * (std::fabs(right) + 3 * (extras.bias + extras.residual)) + 1e-7;
+        const double error = std::fabs(actual - right);
+        EXPECT_LE(error, slope * bound * expected.bound[at] + rounding)
+            << "image " << n << " output " << o << " position " << i;
+        if (::testing::Test::HasFailure()) return 0;
+        largest = std::max(largest, error / expected.bound[at] * std::pow(2., 24));
+      }
+    }
+  }
+  return largest;
+}
+
+int Draw(int least, int most, std::mt19937* random) {
+  return std::uniform_int_distribution<int>(least, most)(*random);
+}
+
+WinogradShape RandomShape(std::mt19937* random) {
+  WinogradShape s;
+  s.num = Draw(1, 3, random);
+  s.channels = Draw(1, 40, random);
+  s.outputs = Draw(1, 40, random);
+  s.pad_h = Draw(0, 2, random);
+  s.pad_w = Draw(0, 2, random);
+  s.height = Draw(std::max(1, 3 - 2 * s.pad_h), 15, random);
+  s.width = Draw(std::max(1, 3 - 2 * s.pad_w), 15, random);
+  s.block = Draw(0, 1, random) ? 8 : 16;
+  s.tile = Draw(0, 2, random) ? 4 : 2;
+  return s;
+}
+
+Extras RandomExtras(std::mt19937* random) {
+  Extras extras;
+  extras.bias = Draw(0, 1, random);
+  extras.residual = Draw(0, 1, random);
+  extras.transformed = Draw(0, 1, random);
+  extras.max_scratch = Draw(0, 1, random) ? kWinogradScratch : 0;
+  switch (Draw(0, 3, random)) {
+    case 0:
+      extras.activation = {PointwiseActivation::RELU, 0.f, 0.f};
+      break;
+    case 1:
+      extras.activation = {PointwiseActivation::RELU, -0.5f, 0.f};
+      break;
+    case 2:
+      extras.activation = {PointwiseActivation::CLIP, 0.25f, 2.f};
+      break;
+    default:
+      break;
+  }
+  return extras;
+}
+
+template <typename X, typename W, typename Y>
+void CheckRandomShapes() {
+  std::mt19937 random(TestSeed());
+  for (int i = 0; i < 24 && !::testing::Test::HasFailure(); ++i) {
+    const Threads threads(1 + i % 2);
+    Check<X, W, Y>(RandomShape(&random), RandomExtras(&random), &random);
+  }
+}
+
+TEST(Winograd, IsTheConvolutionForAllStorageTypes) {
+  OnEveryInstructionSet([] {
+    CheckRandomShapes<float, float, float>();
+    CheckRandomShapes<float, float, float16>();
+    CheckRandomShapes<float, float16, float>();
+    CheckRandomShapes<float, float16, float16>();
+    CheckRandomShapes<float16, float, float>();
+    CheckRandomShapes<float16, float, float16>();
+    CheckRandomShapes<float16, float16, float>();
+    CheckRandomShapes<float16, float16, float16>();
+  });
+}
+
+// Several slices of channels, strips of tiles, and shares of an output panel.
+TEST(Winograd, IsTheConvolutionInManyPieces) {
+  std::mt19937 random(TestSeed());
+  OnEveryInstructionSet([&] {
+    for (const int threads_count : {1, 2, 5}) {
+      const Threads threads(threads_count);
+      for (const bool transformed : {false, true}) {
+        Extras extras;
+        extras.transformed = transformed;
+        extras.max_scratch = 0;
+        WinogradShape s;
+        s.num = 2;
+        s.channels = 300;
+        s.outputs = 24;
+        s.height = s.width = 14;
+        s.pad_h = s.pad_w = 1;
+        Check<float, float, float>(s, extras, &random);
+        extras.max_scratch = kWinogradScratch;
+        Check<float, float, float>(s, extras, &random);
+        s.channels = 40;
+        s.outputs = 16;
+        s.height = 61;
+        Check<float, float, float>(s, extras, &random);
+      }
+    }
+  });
+}
+
+TEST(Winograd, ErrorStaysBelowHalfOfItsBound) {
+  std::mt19937 random(TestSeed());
+  OnEveryInstructionSet([&] {
+    for (const int tile : {4, 2}) {
+      for (const int channels : {1, 8, 64, 512}) {
+        WinogradShape s;
+        s.num = 1;
+        s.channels = channels;
+        s.outputs = 16;
+        s.height = s.width = 24;
+        s.pad_h = s.pad_w = 1;
+        s.tile = tile;
+        const double k = Check<float, float, float>(s, Extras(), &random);
+        EXPECT_LE(k, WinogradErrorBound(tile) / 2) << channels;
+      }
+    }
+  });
+}
+
+// x = 1 ... 36 row by row, w = 1 ... 9: the first output is 1*1 + 2*2 + 3*3 + 7*4 + 8*5 + 9*6 +
+// 13*7 + 14*8 + 15*9 = 474, and each step to the right adds the sum of the weights, 45, each step
+// down six times that.
+TEST(Winograd, OneTileByHand) {
+  OnEveryInstructionSet([] {
+    for (const int tile : {4, 2}) {
+      WinogradShape s;
+      s.num = s.channels = s.outputs = 1;
+      s.height = s.width = 6;
+      s.tile = tile;
+      std::vector<float> x(36 * 8), w(9);
+      for (int i = 0; i < 36; ++i) x[i * 8] = float(i + 1);
+      for (int i = 0; i < 9; ++i) w[i] = float(i + 1);
+      bool finite = false;
+      const std::vector<float> y =
+          Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), Extras(), &finite);
+      EXPECT_TRUE(finite);
+      for (int i = 0; i < 16; ++i) {
+        EXPECT_NEAR(474 + 45 * (i % 4) + 270 * (i / 4), y[i * 8], 2e-3) << i;
+      }
+    }
+  });
+}
+
+TEST(Winograd, DoesTheEpilogueByHand) {
+  OnEveryInstructionSet([] {
+    WinogradShape s;
+    s.num = s.channels = s.height = s.width = 1;
+    s.outputs = 3;
+    s.pad_h = s.pad_w = 1;
+    std::vector<float> x = {2, 0, 0, 0, 0, 0, 0, 0}, w(27);
+    w[4] = 1, w[9 + 4] = -2, w[18 + 4] = 3;  // sums 2, -4, 6
+    const std::vector<float> bias = {10, 1, -20}, residual = {1, 1, 4, 0, 0, 0, 0, 0};
+    WinogradEpilogue<float> epilogue;
+    epilogue.bias = bias.data();
+    epilogue.residual = residual.data();
+    const auto expect = [&](const std::vector<float>& values) {
+      bool finite = false;
+      const auto y = Compute<float, float, float>(s, x, w, epilogue, Extras(), &finite);
+      for (int o = 0; o < 8; ++o) EXPECT_NEAR(o < 3 ? values[o] : 0, y[o], 1e-5) << o;
+    };
+    expect({13, -2, -10});
+    epilogue.activation = {PointwiseActivation::RELU, 0.f, 0.f};
+    expect({13, 0, 0});
+    epilogue.activation = {PointwiseActivation::RELU, 0.5f, 0.f};
+    expect({13, -1, -5});
+    epilogue.activation = {PointwiseActivation::CLIP, 1.f, 6.f};  // and zeros past the channels
+    expect({6, 1, 1});
+  });
+}
+
+TEST(Winograd, ResidualMayBeTheOutput) {
+  WinogradShape s;
+  s.num = s.channels = s.outputs = 1;
+  s.height = s.width = 9;
+  s.pad_h = s.pad_w = 1;
+  std::vector<float> x(81 * 8), packed(WinogradPackedSize(s)), y(81 * 8);
+  for (int i = 0; i < 81; ++i) x[i * 8] = 1, y[i * 8] = float(i);
+  packed[4 * 8] = 3;
+  const Memory scratch(WinogradScratchSize(s));
+  WinogradEpilogue<float> epilogue;
+  epilogue.residual = y.data();
+  EXPECT_TRUE(WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get()));
+  for (int i = 0; i < 81; ++i) EXPECT_NEAR(i + 3, y[i * 8], 1e-4) << i;
+}
+
+TEST(Winograd, SaysWhereSomethingIsNotFinite) {
+  std::mt19937 random(TestSeed());
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Threads threads(1);
+  OnEveryInstructionSet([&] {
+    for (const int tile : {4, 2}) {
+      WinogradShape s;
+      s.num = 2;
+      s.channels = 9;
+      s.outputs = 10;
+      s.height = s.width = 11;
+      s.pad_h = s.pad_w = 1;
+      s.tile = tile;
+      const size_t spatial = 121;
+      const Images images = RandomImages<float>(s.num, s.channels, spatial, 1, &random);
+      const Images weights = RandomImages<float>(1, s.outputs, s.channels * 9, 1, &random);
+      std::vector<float> x = images.InBlocks<float>(s.block), w = weights.values;
+      const auto finite = [&] {
+        bool result = false;
+        Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), Extras(), &result);
+        return result;
+      };
+      EXPECT_TRUE(finite());
+      for (size_t position = 0; position < spatial; ++position) {
+        const size_t at = At(s.channels, s.block, spatial, 1, 8, position);
+        const float before = x[at];
+        x[at] = position % 2 ? infinity : std::nanf("");
+        EXPECT_FALSE(finite()) << "input at " << position;
+        x[at] = before;
+      }
+      for (int k = 0; k < 9; ++k) {
+        const size_t at = (size_t(9) * s.channels + 8) * 9 + k;
+        const float before = w[at];
+        w[at] = k % 2 ? -infinity : std::nanf("");
+        EXPECT_FALSE(finite()) << "weight " << k;
+        w[at] = before;
+      }
+      x[0] = 3e38f, x[16] = -3e38f;  // finite, but not what is made of them
+      EXPECT_FALSE(finite());
+    }
+  });
+}
+
+// What is not finite in a half comes from its rounding alone.
+TEST(Winograd, OverflowOfAHalfIsAnInfinity) {
+  WinogradShape s;
+  s.num = s.channels = s.outputs = s.height = s.width = 1;
+  s.pad_h = s.pad_w = 1;
+  std::vector<float16> x(8, float16(0.f));
+  x[0] = float16(60000.f);
+  std::vector<float> w(9);
+  w[4] = -2;
+  bool finite = false;
+  const auto y =
+      Compute<float16, float16, float16>(s, x, w, WinogradEpilogue<float16>(), Extras(), &finite);
+  EXPECT_TRUE(finite);
+  EXPECT_EQ(-std::numeric_limits<float>::infinity(), static_cast<float>(y[0]));
+}
+
+TEST(Winograd, BitsDependNeitherOnThreadsNorOnScratch) {
+  std::mt19937 random(TestSeed());
+  OnEveryInstructionSet([&] {
+    WinogradShape s;
+    s.num = 2;
+    s.channels = 140;
+    s.outputs = 36;
+    s.height = 30;
+    s.width = 21;
+    s.pad_h = s.pad_w = 1;
+    const auto x = RandomImages<float>(s.num, s.channels, 630, 1, &random).InBlocks<float>(8);
+    const auto w = RandomImages<float>(1, s.outputs, s.channels * 9, 1, &random).values;
+    std::vector<float> first;
+    for (const int count : {1, 2, 7}) {
+      for (const size_t max_scratch : {size_t(0), kWinogradScratch, size_t(1) << 26}) {
+        for (const bool transformed : {false, true}) {
+          const Threads threads(count);
+          Extras extras;
+          extras.max_scratch = max_scratch;
+          extras.transformed = transformed;
+          bool finite;
+          const auto y =
+              Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), extras, &finite);
+          if (first.empty()) first = y;
+          EXPECT_EQ(first, y) << count << " threads, " << max_scratch << " bytes";
+        }
+      }
+    }
+  });
+}
+
+TEST(Winograd, ScratchIsWhatWasAllowed) {
+  WinogradShape s;
+  s.num = 8;
+  s.channels = s.outputs = 512;
+  s.height = s.width = 28;
+  s.pad_h = s.pad_w = 1;
+  for (const int count : {1, 2, 16}) {
+    const Threads threads(count);
+    for (const size_t most : {size_t(1) << 20, kWinogradScratch, size_t(4) << 20}) {
+      EXPECT_LE(WinogradScratchSize(s, most), count * most) << count << " threads";
+    }
+  }
+}
+
+TEST(Winograd, UnpacksWhatItPacked) {
+  std::mt19937 random(TestSeed());
+  WinogradShape s;
+  s.channels = 5;
+  s.outputs = 19;
+  const Images w = RandomImages<float16>(1, s.outputs, s.channels * 9, 1, &random);
+  std::vector<float16> packed(WinogradPackedSize(s));
+  EXPECT_EQ(24u * 5 * 9, packed.size());
+  WinogradPackWeights(s, w.values.data(), packed.data());
+  EXPECT_EQ(w.values[(17 * 5 + 3) * 9 + 7],
+            static_cast<float>(packed[((2 * 5 + 3) * 9 + 7) * 8 + 1]));
+  std::vector<float> back(w.values.size());
+  WinogradUnpackWeights(s, packed.data(), back.data());
+  EXPECT_EQ(w.values, back);
+}
+
+TEST(Winograd, RefusesOtherConvolutions) {
+  WinogradShape right;
+  right.num = right.channels = right.outputs = 1;
+  right.height = right.width = 8;
+  EXPECT_NO_THROW(WinogradScratchSize(right));
+  const auto expect_error = [&](int WinogradShape::*field, int value) {
+    WinogradShape wrong = right;
+    wrong.*field = value;
+    EXPECT_THROW(WinogradScratchSize(wrong), Error) << value;
+  };
+  expect_error(&WinogradShape::block, 4);
+  expect_error(&WinogradShape::tile, 6);
+  expect_error(&WinogradShape::pad_h, 3);
+  expect_error(&WinogradShape::pad_w, -1);
+  expect_error(&WinogradShape::height, 2);
+  expect_error(&WinogradShape::width, 0);
+  expect_error(&WinogradShape::channels, 0);
+  expect_error(&WinogradShape::outputs, 0);
+}
+
+TEST(Winograd, NothingToDoForNoImages) {
+  WinogradShape s;
+  s.num = 0;
+  s.channels = s.outputs = 8;
+  s.height = s.width = 8;
+  const std::vector<float> packed(WinogradPackedSize(s));
+  const Memory scratch(WinogradScratchSize(s));
+  EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
+                              WinogradEpilogue<float>(), static_cast<float*>(nullptr),
+                              scratch.get()));
+}
+
+// As measured (docs/performance.md).
+TEST(Winograd, PaysForManyChannelsAndTiles) {
+  const auto pays = [](int num, int channels, int outputs, int extent) {
+    WinogradShape s;
+    s.num = num;
+    s.channels = channels;
+    s.outputs = outputs;
+    s.height = s.width = extent;
+    s.pad_h = s.pad_w = 1;
+    return WinogradPays(s);
+  };
+  EXPECT_TRUE(pays(1, 64, 64, 224));
+  EXPECT_TRUE(pays(1, 512, 512, 7));
+  EXPECT_TRUE(pays(8, 512, 16, 38));
+  EXPECT_FALSE(pays(1, 3, 64, 224)) << "few channels";
+  EXPECT_FALSE(pays(1, 8, 256, 7)) << "few channels";
+  EXPECT_FALSE(pays(1, 256, 256, 5)) << "few tiles";
+  EXPECT_FALSE(pays(1, 8, 8, 4)) << "little to do";
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace caffe
