@@ -45,8 +45,8 @@ for python in "${pythons[@]}"; do
   "$work/venv/bin/pip" install -q "$root" pytest pillow
   for requirement in "${requirements[@]}"; do
     read -ra words <<< "$requirement"
-    "$work/venv/bin/pip" install -q "${words[@]}"
-    versions=$("$work/venv/bin/python" -c 'import platform, numpy, google.protobuf, caffe
+    "$work/venv/bin/pip" install -q --upgrade "${words[@]}"
+    versions=$(cd "$work" && "$work/venv/bin/python" -c 'import platform, numpy, google.protobuf, caffe
 print(f"python {platform.python_version()}, numpy {numpy.__version__}, protobuf "
       f"{google.protobuf.__version__}")')
     (cd "$work/tree" && OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive "$work/venv/bin/python" -m pytest \

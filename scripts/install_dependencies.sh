@@ -20,7 +20,7 @@ packages=(
 if [ "${1-}" = --tests ]; then
   packages+=(
     python3-pil python3-h5py python3-pydot graphviz python3-matplotlib python3-nbclient
-    python3-ipykernel python3-sklearn
+    python3-ipykernel python3-sklearn python3-skimage
   )
 fi
 
