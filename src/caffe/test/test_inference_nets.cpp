@@ -3,18 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
+#include "caffe/inference/builder.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
 #include "corpus_nets.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
+#include "test_files.hpp"
 
 namespace caffe {
 namespace inference {
 namespace {
 
 constexpr double kRounding = 1e-5;
+constexpr double kTrainedRounding = 1e-4;
 
 /// The arena of a planned graph is within a tenth of what no plan can do without.
 void ExpectGoodPlan(const Graph& graph) {
@@ -109,6 +113,48 @@ TEST_P(CorpusGraphs, ComputeTheSameAfterEveryPass) {
   graph = Optimize(std::move(graph), {}, check);
   ExpectGoodPlan(graph);
 }
+
+/// Folders of trained nets with a description and weights.
+std::vector<string> TrainedNets() {
+  std::vector<string> names;
+  if (!HasSharedData()) return {"none"};
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData("models"))) {
+    const auto has = [&](const char* file) { return std::filesystem::exists(entry.path() / file); };
+    if (has("deploy.prototxt") && has("weights.caffemodel")) {
+      names.push_back(entry.path().filename());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class TrainedGraphs : public ::testing::TestWithParam<string> {};
+
+// From the files to a plan and back: classifiers, detectors with priors and suppression, and
+// others.
+TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
+  if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
+  const string folder = SharedData("models/" + GetParam() + "/");
+  Net<float> net(folder + "deploy.prototxt", TEST);
+  net.CopyTrainedLayersFrom(folder + "weights.caffemodel");
+  std::mt19937 random(3);
+  for (Blob<float>* input : net.input_blobs()) {
+    for (int i = 0; i < input->count(); ++i) {
+      input->mutable_cpu_data()[i] = static_cast<float>(random() % 256) / 255 - 0.5f;
+    }
+  }
+  net.Forward();
+  const string plan = NewFileName();
+  Builder()
+      .Build(
+          NetworkDefinition::FromCaffe(folder + "deploy.prototxt", {folder + "weights.caffemodel"}))
+      ->Save(plan);
+  const auto engine = Engine::Load(plan);
+  ExpectGoodPlan(*engine->graph());
+  ExpectSame(OutputsOf(net), RunGraph(*engine->graph(), InputsOf(net)), kTrainedRounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, TrainedGraphs, ::testing::ValuesIn(TrainedNets()), corpus::TestName);
 
 INSTANTIATE_TEST_SUITE_P(Nets, CorpusGraphs, ::testing::ValuesIn(corpus::ExpectedNets()),
                          corpus::TestName);

@@ -4,6 +4,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "node_layer.hpp"
 
 namespace caffe {
 namespace inference {
@@ -85,8 +86,7 @@ std::vector<std::vector<int>> Readers(const Graph& graph) {
 std::vector<bool> HaveDataDependentShapes(const Graph& graph) {
   std::vector<bool> dependent(graph.values.size(), false);
   for (const Node& node : graph.nodes) {
-    const Operation* operation = OperationTable::Find(node.type());
-    bool unknown = !operation || !operation->top_shapes;
+    bool unknown = !ShapesAreKnown(node);
     for (const int input : node.inputs) unknown = unknown || dependent[input];
     for (const int output : node.outputs) dependent[output] = unknown;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -96,8 +97,15 @@ void NodeLayer::Run(const std::vector<const float*>& bottoms, const std::vector<
     for (size_t i = 0; i < tops.size(); ++i) Place(tops[i], tops_[i]);
   }
   for (size_t i = 0; i < bottoms.size(); ++i) Place(const_cast<float*>(bottoms[i]), bottoms_[i]);
+  std::vector<Shape> shapes;
+  for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
   try {
     layer_->Forward(bottoms_, tops_);
+    for (size_t i = 0; i < tops.size(); ++i) {
+      Require(!tops[i] || tops_[i]->shape() == shapes[i], "top ", i, " has shape ",
+              ShapeString(tops_[i]->shape()), " where Reshape had announced ",
+              ShapeString(shapes[i]));
+    }
   } catch (Error& error) {
     const LayerParameter& param = layer_->layer_param();
     error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
@@ -122,6 +130,13 @@ std::vector<Constant> NodeLayer::Parameters() const {
   std::vector<Constant> parameters;
   for (const auto& blob : layer_->blobs()) parameters.push_back(Share(blob));
   return parameters;
+}
+
+bool ShapesAreKnown(const Node& node) {
+  static const std::set<std::string> findings = {"DetectionOutput", "Proposal",
+                                                 "YoloDetectionOutput", "Yolov3DetectionOutput"};
+  const Operation* operation = OperationTable::Find(node.type());
+  return operation && operation->top_shapes && !findings.count(node.type());
 }
 
 NodeLayer MainLayer(const Node& node) {

@@ -49,6 +49,10 @@ class NodeLayer {
 NodeLayer MainLayer(const Node& node);
 std::vector<NodeLayer> EpilogueLayers(const Node& node);
 
+/// True if the shapes of the node's outputs follow from those of its inputs alone: known before it
+/// runs. Not for layers that the library does not know, and not where they are numbers of findings.
+bool ShapesAreKnown(const Node& node);
+
 /// A blob's elements as a constant that keeps the blob alive.
 Constant Share(const boost::shared_ptr<Blob<float>>& blob);
 

@@ -18,7 +18,7 @@ bool IsRepeatable(const Node& node) {
                        [](const FillerParameter& filler) { return filler.type() == "constant"; });
   }
   const Operation* operation = OperationTable::Find(node.type());
-  return operation && operation->top_shapes && !operation->stateful && !operation->source;
+  return ShapesAreKnown(node) && !operation->stateful && !operation->source;
 }
 
 /// PriorBox looks at its bottoms' shapes only, and not at the batch.

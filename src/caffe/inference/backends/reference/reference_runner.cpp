@@ -170,8 +170,7 @@ void ReferenceRunner::RunStep(const Node& node, Step* step) {
     copies_[i].assign(bottoms[i], bottoms[i] + CountOf(shapes_[node.inputs[i]]));
     bottoms[i] = copies_[i].data();
   }
-  const Operation* operation = OperationTable::Find(node.type());
-  const bool shapes_known = operation && operation->top_shapes;
+  const bool shapes_known = ShapesAreKnown(node);
   std::vector<float*> tops;
   for (size_t i = 0; i < outputs; ++i) {
     tops.push_back(shapes_known ? Where(node.outputs[i], &copies_[inputs + i]) : nullptr);
