@@ -1,6 +1,7 @@
 // Building a net from its description.
 #include <algorithm>
 
+#include "caffe/engine.hpp"
 #include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/insert_splits.hpp"
@@ -54,6 +55,7 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   phase_ = unfiltered.state().phase();
   NetParameter filtered, param;
   FilterNet(unfiltered, &filtered);
+  GiveNetEngine(&filtered);
   LOG_IF(INFO, Caffe::root_solver()) << "Initializing net from parameters: " << std::endl
                                      << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);

@@ -57,7 +57,7 @@ constexpr float WinogradErrorBound(int tile) { return tile == 4 ? 64.f : 16.f; }
 
 /// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
 /// measurements: not with few channels on one side, nor with so few tiles that transforming the
-/// weights costs more than it saves.
+/// weights costs more than it saves. Throws Error as the forward functions do.
 bool WinogradPays(const WinogradShape& shape);
 
 /// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
@@ -97,7 +97,8 @@ template <typename W>
 void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed);
 
 /// WinogradForward with weights transformed beforehand (on the same instruction set). `transformed`
-/// is aligned to 64. The same bits as WinogradForward.
+/// is aligned to 64. The same bits as WinogradForward, and hardly sooner: with few tiles it takes as
+/// long to fetch four times the weights, and longer from memory than from a cache.
 template <typename X, typename Y>
 bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
                                 const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,

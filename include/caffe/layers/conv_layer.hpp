@@ -29,6 +29,7 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   explicit ConvolutionLayer(const LayerParameter& param);
   ~ConvolutionLayer() override;
   const char* type() const override { return "Convolution"; }
+  const char* forward_engine() const override;
   int Absorb(const vector<Layer<Dtype>*>& followers) override;
 
  protected:

@@ -392,6 +392,15 @@ void ConvolutionLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   });
 }
 
+template <typename Dtype>
+const char* ConvolutionLayer<Dtype>::forward_engine() const {
+  const auto computes = [this](const Primitive& own) {
+    return own.convolution && SameShape(own.shape, this->shape_);
+  };
+  const bool made = computes(onednn_->alone) || computes(onednn_->fused);
+  return EngineName(made && this->UsesOneDnn(), this->reference_engine());
+}
+
 INSTANTIATE_CLASS(ConvolutionLayer);
 REGISTER_LAYER_CLASS(Convolution);
 

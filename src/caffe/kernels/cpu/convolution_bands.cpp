@@ -98,11 +98,11 @@ void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int out
   const int height = rows_.extent(largest.rows);
   for (int n = 0; n < band.images; ++n) {
     for (int r = 0; r < band.rows; ++r) {
-      const size_t row = size_t(band.row + r) * columns_.output + band.column;
+      const size_t row = size_t(r) * columns_.output;
       const int window = (n * height + r * rows_.pace()) * pitch;
       for (int c = 0; c < band.columns; ++c) {
         *windows++ = (window + c * columns_.pace()) * lanes;
-        *targets++ = (band.image + n) * image_size + (row + c) * output_lanes;
+        *targets++ = n * image_size + (row + c) * output_lanes;
       }
     }
   }

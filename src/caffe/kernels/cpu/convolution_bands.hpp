@@ -40,6 +40,9 @@ struct BandAxis {
 struct Band {
   int image = 0, images = 1, row = 0, rows = 1, column = 0, columns = 1;
   int pixels() const { return images * rows * columns; }
+  bool SameSize(const Band& other) const {
+    return images == other.images && rows == other.rows && columns == other.columns;
+  }
 };
 
 /// The geometry of an image, and of buffers for bands of up to some size.
@@ -65,10 +68,19 @@ class Bands {
   size_t BufferSize(const Band& largest) const;
   /// Where in the buffer the positions of the kernel lie, in elements of `lanes` a position.
   void FindTaps(const Band& largest, int lanes, int32_t* taps) const;
-  /// Where in the buffer each pixel's window begins, and where in the output, whose images are
-  /// `image_size` elements apart, the pixel lies.
+  /// Where in the buffer the windows of a band of that size begin, and where in
+  /// the output they lie, from the band's first pixel on; images are `image_size` elements apart.
   void FindPixels(const Band& band, const Band& largest, int lanes, int output_lanes,
                   size_t image_size, int32_t* windows, size_t* targets) const;
+  /// Where in the output the band's first pixel lies.
+  size_t FirstTarget(const Band& band, int output_lanes, size_t image_size) const {
+    return band.image * image_size +
+           (size_t(band.row) * columns_.output + band.column) * output_lanes;
+  }
+  /// Elements of the buffer from one row of windows to the next.
+  int WindowPitch(const Band& largest, int lanes) const {
+    return rows_.pace() * columns_.extent(largest.columns) * lanes;
+  }
   /// Widens the band's input of one plane of `lanes` lanes (1, or a block) a position into
   /// `buffer`, with zeros for the padding. Images are `image_size` elements apart.
   void Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,

@@ -19,7 +19,7 @@ constexpr int kPixels = 128;
 constexpr size_t kInputFloats = 16 << 10;
 constexpr size_t kWeightFloats = 5 << 10;
 constexpr size_t kPartialFloats = 16 << 10;
-constexpr size_t kDepthwiseFloats = 6 << 10;
+constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
 size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
@@ -144,7 +144,8 @@ class DensePacked : public Packed {
   int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
 
   Plan PlanFor(int num) const;
-  void RunItem(const Call& call, size_t item, float* scratch) const;
+  /// `found` is what band the pixels in `scratch` were found for.
+  void RunItem(const Call& call, size_t item, float* scratch, Band* found) const;
 
   const int lanes_;
   const size_t units_;          // of a group
@@ -184,7 +185,7 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   return plan;
 }
 
-void DensePacked::RunItem(const Call& call, size_t item, float* scratch) const {
+void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* found) const {
   const Plan& plan = call.plan;
   const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
   const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
@@ -199,14 +200,18 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch) const {
   float* wide = Take<float>(&scratch, plan.units * taps * lanes_ * most * block);
   float* partial = Take<float>(&scratch, plan.partial);
   int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
-  int32_t* windows = Take<int32_t>(&scratch, pixels);
-  size_t* targets = Take<size_t>(&scratch, pixels);
-  bands_.FindTaps(plan.largest, lanes_, steps);
-  for (size_t i = taps; i < plan.units * taps; ++i) {
-    steps[i] = steps[i - taps] + static_cast<int32_t>(plan.unit_size);
+  int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
+  size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
+  const size_t output_image = shape_.group * group_blocks_ * plane;
+  if (!found->SameSize(band)) {
+    bands_.FindTaps(plan.largest, lanes_, steps);
+    for (size_t i = taps; i < plan.units * taps; ++i) {
+      steps[i] = steps[i - taps] + static_cast<int32_t>(plan.unit_size);
+    }
+    bands_.FindPixels(band, plan.largest, lanes_, block, output_image, windows, targets);
+    *found = band;
   }
-  bands_.FindPixels(band, plan.largest, lanes_, block, shape_.group * group_blocks_ * plane,
-                    windows, targets);
+  const size_t origin = bands_.FirstTarget(band, block, output_image);
 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
@@ -234,7 +239,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch) const {
       work.first = first == 0;
       work.last = first + units == units_;
       work.activation = &call.activation;
-      work.y = static_cast<char*>(call.y) + start * plane * (call.half ? 2 : 4);
+      work.y = static_cast<char*>(call.y) + (start * plane + origin) * (call.half ? 2 : 4);
       work.half = call.half;
       work.targets = targets;
       work.plane = plane;
@@ -257,8 +262,10 @@ void DensePacked::Run(int num, Array x, Array weights, const float* bias,
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
   ParallelParts(call.plan.items, grain, [&](size_t part, size_t begin, size_t end) {
+    Band found;
+    found.images = 0;
     for (size_t item = begin; item < end; ++item) {
-      RunItem(call, item, scratch + part * call.plan.scratch);
+      RunItem(call, item, scratch + part * call.plan.scratch, &found);
     }
   });
   ClearPadding(num, y, half);
@@ -310,8 +317,7 @@ class DepthwisePacked : public Packed {
   size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
   size_t buffer() const { return Aligned(bands_.BufferSize(largest_) * tiles_.block); }
   size_t scratch() const {
-    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps()) +
-           PixelFloats(largest_.pixels());
+    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps());
   }
 
   const size_t blocks_;
@@ -333,10 +339,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
     float* wide_x = Take<float>(&own, buffer());
     float* wide = Take<float>(&own, taps * block);
     int32_t* steps = Take<int32_t>(&own, taps);
-    int32_t* windows = Take<int32_t>(&own, band.pixels());
-    size_t* targets = Take<size_t>(&own, band.pixels());
     bands_.FindTaps(largest_, block, steps);
-    bands_.FindPixels(band, largest_, block, block, blocks_ * plane, windows, targets);
     bands_.Widen(band, largest_, block, input, b, input_image, wide_x);
     const void* w = packed.at(b * taps * block);
     if (packed.half) {
@@ -346,7 +349,6 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
     work.x = wide_x;
     work.steps = steps;
     work.steps_count = taps;
-    work.windows = windows;
     work.weights = packed.half ? wide : static_cast<const float*>(w);
     work.bias = padded.data() + b * block;
     work.partial = nullptr;
@@ -354,9 +356,14 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
     work.activation = &activation;
     work.y = static_cast<char*>(y) + b * plane * (half ? 2 : 4);
     work.half = half;
-    work.targets = targets;
     work.plane = 0;
-    RunTiles(tiles_.depthwise, kMostDepthwisePixels, band.pixels(), work);
+    const int pace = bands_.columns().pace();
+    const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
+    const size_t first = bands_.FirstTarget(band, block, blocks_ * plane);
+    for (int r = 0; r < band.rows; ++r) {
+      row(work, r * bands_.WindowPitch(largest_, block),
+          first + size_t(r) * bands_.columns().output * block, band.columns, pace);
+    }
   };
   ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),
                 [&](size_t part, size_t begin, size_t end) {

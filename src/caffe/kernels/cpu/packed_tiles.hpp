@@ -11,7 +11,6 @@ namespace kernels {
 
 constexpr int kMostVectors = 4;
 constexpr int kMostPixels = 6;
-constexpr int kMostDepthwisePixels = 8;
 
 /// What is compiled once per instruction set (packed_tiles.inc).
 struct PackedTiles {
@@ -42,8 +41,10 @@ struct PackedTiles {
   // For tiles of P pixels and V vectors, at [V - 1][P - 1].
   Function* blocked[kMostVectors][kMostPixels];  ///< steps of `block` channels
   Function* plain[kMostVectors][kMostPixels];    ///< steps of one channel
-  /// One vector, each lane of which has its own input: x is (.., block), weights (steps, block).
-  Function* depthwise[kMostDepthwisePixels];
+  /// A row of pixels of one vector, each lane of which has its own input: windows in x are `pace`
+  /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
+  /// `target` in y. Functions for pace 1 and 2 are at [pace], one for all at [0].
+  void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
   void (*widen_blocks)(size_t blocks, size_t step, const uint16_t* x, float* y);
   /// y = the maximum of `count` rows of windows, or their sum divided by `size`: (columns, lanes)
