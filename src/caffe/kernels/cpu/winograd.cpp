@@ -122,10 +122,12 @@ struct Plan {
   size_t floats() const { return (shared ? input : threads * input) + threads * (weights + sums); }
 };
 
-// What a strip costs beside its products: weights are transformed for each strip anew, which takes
-// as long as the products of so many tiles; and strips that a thread has for itself have room for
-// fewer tiles. But sharing a strip, threads wait for each other twice.
-constexpr size_t kLargeStrip = 96, kFairStrip = 44, kFairStripTransformed = 24;
+// Tiles of a strip. Weights are transformed for each strip anew, which takes as long as the
+// products of 5 tiles: with kLargeStrip that is nothing, with FairStrip an eighth. Strips that a
+// thread has for itself have room for fewer tiles, but sharing them the threads wait for each other
+// twice a strip, which costs more where there is other work on the machine.
+constexpr size_t kLargeStrip = 96;
+constexpr size_t FairStrip(bool transformed) { return transformed ? 24 : 40; }
 
 Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared) {
   Plan plan;
@@ -133,6 +135,10 @@ Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared
   plan.shared = shared;
   plan.weights = transformed ? 0 : s.slice_weights();
   plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
+  if (!shared && plan.threads > 1) {
+    plan.strips =
+        std::max(plan.strips, std::min(4 * plan.threads, s.tiles / FairStrip(transformed)));
+  }
   for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
     plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
     plan.input = s.points * s.input_stride(plan.strip_tiles);
@@ -144,10 +150,8 @@ Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared
 
 Plan MakePlan(const Setting& s, bool transformed, size_t max_scratch) {
   const Plan own = PlanFor(s, transformed, max_scratch, false);
-  const size_t fair = transformed ? kFairStripTransformed : kFairStrip;
-  const bool many = own.strips >= 4 * own.threads && own.strip_tiles >= fair;
-  if (own.threads == 1 || many) return own;
-  return PlanFor(s, transformed, max_scratch, true);
+  const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= FairStrip(transformed);
+  return own.threads == 1 || fair ? own : PlanFor(s, transformed, max_scratch, true);
 }
 
 /// The scratch memory of a plan, in parts.
@@ -298,8 +302,8 @@ bool Forward(const Call& call, void* scratch) {
 
 // Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
 // of products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to
-// transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both ways
-// gain the same from wider vectors and more threads.
+// transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both
+// ways gain the same from wider vectors and more threads.
 bool WinogradPays(const WinogradShape& shape) {
   const Setting s(shape);
   constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
