@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../../tools/command_line.hpp"
+#include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
 
 DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
@@ -36,7 +37,8 @@ usage: net_benchmark -deploy FILE [-train FILE] [-batch N] [-type FLOAT|FLOAT16]
 Reads numbers of iterations from standard input, one a line, and answers each with as many times in
 milliseconds on one line. With -train a step is forward, backward and update by SGD with momentum, the
 data layers of the net replaced by random pictures of deploy's shape and random labels; without it a
-step is deploy's forward pass, its input written each time. -save writes a caffemodel for others to
+step is deploy's forward pass, its input written each time. 0 is answered with the most memory in KiB
+that tensors and scratch took since the first step, counted by the allocator. -save writes a caffemodel for others to
 read, and -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
 
 example:
@@ -212,12 +214,16 @@ int Run(int argc, char**) {
   } else {
     benchmark = std::make_unique<TrainBenchmark>();
   }
+  bool warm = false;
   for (int iterations; std::cin >> iterations;) {
+    if (iterations == 0) std::cout << caffe::Allocator::peak_bytes() / 1024;
     for (int i = 0; i < iterations; ++i) {
       caffe::CPUTimer timer;
       timer.Start();
       benchmark->Step();
       std::cout << (i ? " " : "") << timer.MicroSeconds() / 1000;
+      if (!warm) caffe::Allocator::ResetPeak();
+      warm = true;
     }
     std::cout << std::endl;
   }
