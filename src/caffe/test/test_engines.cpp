@@ -122,7 +122,7 @@ const Choice kChoices[] = {
     {"type: 'Pooling' pooling_param { kernel_size: 2 }", true},
     {"type: 'LRN'", true},
     {"type: 'BatchNorm'", true},
-    {"type: 'Softmax'", true},
+    {"type: 'Softmax' softmax_param { axis: 3 }", true},
     {"type: 'ReLU'", false},
     {"type: 'TanH'", false},
     {"type: 'Eltwise' bottom: 'data2'", false},

@@ -103,9 +103,10 @@ class Packed : public Int8Convolution {
     });
   }
 
-  /// `writing` for the outputs from `block` on.
-  Int8Tiles::Writing From(size_t block, Int8Tiles::Writing writing) const {
-    const size_t bytes = block * bands_.output_plane() * tiles_.block * SizeOfKind(writing.kind);
+  /// `writing` for the outputs from `block` on, y beginning `origin` elements later.
+  Int8Tiles::Writing From(size_t block, size_t origin, Int8Tiles::Writing writing) const {
+    const size_t elements = block * bands_.output_plane() * tiles_.block + origin;
+    const size_t bytes = elements * SizeOfKind(writing.kind);
     writing.scale += block * tiles_.block;
     writing.bias += block * tiles_.block;
     writing.y = static_cast<char*>(writing.y) + bytes;
@@ -295,8 +296,9 @@ void DenseInt8::RunItem(const Plan& plan, int num, size_t item, Input x, const i
     own.steps[i] = taps[steps_[i % steps_.size()].tap] +
                    static_cast<int32_t>(i / steps_.size() * plan.unit_size);
   }
-  bands_.FindPixels(band, plan.largest, lanes_, block, shape_.group * group_blocks_ * plane,
-                    own.windows, own.targets);
+  const size_t output_image = shape_.group * group_blocks_ * plane;
+  bands_.FindPixels(band, plan.largest, lanes_, block, output_image, own.windows, own.targets);
+  const size_t origin = bands_.FirstTarget(band, block, output_image);
 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
@@ -311,7 +313,7 @@ void DenseInt8::RunItem(const Plan& plan, int num, size_t item, Input x, const i
       const size_t rows = 2 * unit_rows() * v * block;             // weights of a unit
       tiles_.widen_signed(units * rows, packed + start * column() * block + first * rows,
                           own.weights);
-      const Int8Tiles::Writing target = From(start, writing);
+      const Int8Tiles::Writing target = From(start, origin, writing);
       Int8Tiles::Work work;
       work.x = own.input;
       work.steps = own.steps;
@@ -421,12 +423,13 @@ void DepthwiseInt8::RunItem(int num, size_t item, Input x, const int8_t* packed,
   Pieces pieces(scratch);
   const Buffers own(*this, &pieces);
   bands_.FindTaps(largest_, block, own.steps);
-  bands_.FindPixels(band, largest_, block, block, blocks_ * bands_.output_plane() * block,
-                    own.windows, own.targets);
+  const size_t output_image = blocks_ * bands_.output_plane() * block;
+  bands_.FindPixels(band, largest_, block, block, output_image, own.windows, own.targets);
+  const size_t origin = bands_.FirstTarget(band, block, output_image);
   bands_.Fill(band, largest_, block, b, bands_.input_plane() * blocks_ * block, own.input,
               Widener<float>(x, block));
   tiles_.float_signed(taps * block, packed + b * taps * block, own.weights);
-  const Int8Tiles::Writing target = From(b, writing);
+  const Int8Tiles::Writing target = From(b, origin, writing);
   Int8Tiles::DepthwiseWork work;
   work.x = own.input;
   work.steps = own.steps;
