@@ -318,17 +318,17 @@ TEST(Winograd, IsTheConvolutionForAllStorageTypes) {
 TEST(Winograd, IsTheConvolutionInManyPieces) {
   std::mt19937 random(TestSeed());
   OnEveryInstructionSet([&] {
-    for (const int threads_count : {1, 2, 5}) {
+    for (const int threads_count : {2, 5}) {
       const Threads threads(threads_count);
       for (const bool transformed : {false, true}) {
         Extras extras;
         extras.transformed = transformed;
         extras.max_scratch = 0;
         WinogradShape s;
-        s.num = 2;
-        s.channels = 300;
+        s.num = 1;
+        s.channels = 264;
         s.outputs = 24;
-        s.height = s.width = 14;
+        s.height = s.width = 10;
         s.pad_h = s.pad_w = 1;
         Check<float, float, float>(s, extras, &random);
         extras.max_scratch = kWinogradScratch;
