@@ -111,6 +111,15 @@ TEST(GraphOf, GivesEachLayerInPlaceAValueOfItsOwn) {
             "output b\n");
 }
 
+TEST(GraphOf, KeepsTheNamesOfInputsThatAreOverwritten) {
+  const auto net = MakeNet(R"(
+    layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 } } }
+    layer { name: 'scale' type: 'Power' bottom: 'data' top: 'data' power_param { scale: 2 } }
+    layer { name: 'shift' type: 'Power' bottom: 'data' top: 'data' power_param { shift: 1 } })");
+  const Graph graph = GraphOf(*net);
+  EXPECT_EQ(RunGraph(graph, {{"data", {3}}}), (NamedValues{{"data_after_shift", {7}}}));
+}
+
 TEST(GraphOf, NamesLayersOfOneNameApart) {
   const auto net = MakeNet(R"(
     layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 } } }

@@ -1,4 +1,5 @@
-#include <cmath>
+#include <map>
+#include <set>
 
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
@@ -53,13 +54,21 @@ class NetToGraph {
     return net_.layers()[values_.layers[layer].net_index]->layer_param();
   }
 
-  // The newest value of a blob has its name.
+  // The newest value of a blob has its name; of an input, the one that the user gives.
   void NameValues() {
+    std::set<std::string> inputs;
     for (const ValueGraph::Value& value : values_.values) {
-      const std::string& producer = Parameter(value.producer).name();
+      const LayerParameter& producer = Parameter(value.producer);
       std::string name = value.blob;
-      if (name.empty()) name = Join(producer, "_top_", value.top);
-      if (value.overwriter >= 0) name += "_before_" + Parameter(value.overwriter).name();
+      if (GivesInputs(producer)) {
+        inputs.insert(name);
+      } else if (name.empty()) {
+        name = Join(producer.name(), "_top_", value.top);
+      } else if (value.overwriter >= 0) {
+        name += "_before_" + Parameter(value.overwriter).name();
+      } else if (inputs.count(name)) {
+        name += "_after_" + producer.name();
+      }
       std::string unused = name;
       for (int i = 2; graph_.FindValue(unused) >= 0; ++i) unused = Join(name, "_", i);
       graph_.AddValue(unused, {});
