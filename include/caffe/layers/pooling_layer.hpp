@@ -52,6 +52,7 @@ class PoolingLayer : public Layer<Dtype> {
   void WithMask(size_t count, Function&& f);
   kernels::PoolingShape BlockedShape(const Layout& layout) const;
   bool ForwardBlocked(const Blob<Dtype>& bottom, const vector<Blob<Dtype>*>& top);
+  int Pieces(int images) const;
   void BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom);
   void BackwardReference(const Blob<Dtype>& top, Blob<Dtype>* bottom);
   void FindMask(const Blob<Dtype>& bottom);

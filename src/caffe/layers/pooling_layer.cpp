@@ -6,6 +6,7 @@
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/reference.hpp"
+#include "float_pieces.hpp"
 
 namespace caffe {
 namespace {
@@ -176,41 +177,74 @@ kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) co
   return blocked;
 }
 
+/// How many equal pieces of FLOAT16 images are pooled one after the other, so that what is wide
+/// stays in the cache.
+template <typename Dtype>
+int PoolingLayer<Dtype>::Pieces(int images) const {
+  constexpr size_t kWideFloats = size_t(1) << 18;
+  const size_t planes = shape_.planes / std::max(1, images);
+  const size_t image = planes * (shape_.input_plane() + shape_.output_plane());
+  int pieces = std::min<size_t>(images, std::max<size_t>(1, image * images / kWideFloats));
+  while (images % pieces != 0) ++pieces;
+  return pieces;
+}
+
 // Where the bottom lies in blocks of channels, so does the top.
 template <typename Dtype>
 bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
-  const bool halves = this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST;
-  const Layout source = halves ? LayoutFor<float16>(bottom.data_tensor(), bottom.shape())
-                               : LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  const ElementType type = this->forward_type();
+  const auto fits = [](ElementType t) {
+    return t == ElementType::FLOAT || t == ElementType::FLOAT16;
+  };
+  Layout source = type == ElementType::FLOAT16
+                      ? LayoutFor<float16>(bottom.data_tensor(), bottom.shape())
+                      : LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   pooled_layout_ = Layout();
   if (source.kind != Layout::CHANNELS_BLOCKED || (source.block != 8 && source.block != 16) ||
-      !(halves || this->types() == LayerTypes::All(ElementType::FLOAT)) || top.size() > 1 ||
+      !fits(type) || !fits(this->backward_type()) || top.size() > 1 || source.num == 0 ||
       method() == PoolingParameter_PoolMethod_STOCHASTIC) {
     return false;
   }
-  const Layout target =
+  Layout target =
       Layout::ChannelsBlocked(source.block, source.num, source.channels, shape_.output_plane());
-  const kernels::PoolingShape shape = BlockedShape(source);
-  if (halves) {
+  const bool means = method() == PoolingParameter_PoolMethod_AVE;
+  if (type == ElementType::FLOAT16 && this->phase_ == TEST) {
+    const kernels::PoolingShape shape = BlockedShape(source);
     const float16* x = ReadAs<float16>(bottom.data_tensor(), source);
     float16* y = OverwriteAs<float16>(top[0]->data_tensor(), target);
-    const bool means = method() == PoolingParameter_PoolMethod_AVE;
     means ? kernels::BlockedAveragePoolingForward(shape, source.block, x, y)
           : kernels::BlockedMaxPoolingForward(shape, source.block, x, y);
     return true;
   }
-  const float* x = ReadAs<float>(bottom.data_tensor(), source);
-  float* y = OverwriteAs<float>(top[0]->data_tensor(), target);
   pooled_layout_ = target;
-  if (method() == PoolingParameter_PoolMethod_AVE) {
-    kernels::BlockedAveragePoolingForward(shape, source.block, x, y);
+  const size_t masked = target.extent(0);
+  const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
+  source.num /= pieces;
+  target.num /= pieces;
+  const kernels::PoolingShape shape = BlockedShape(source);
+  FloatReader x(bottom.data_tensor(), type, source, pieces);
+  FloatWriter y(top[0]->data_tensor(), type, target, pieces);
+  const auto pool = [&](auto&& one) {
+    for (int piece = 0; piece < pieces; ++piece) {
+      y.Write(piece, [&](float* to) { one(piece, x.Piece(piece), to); });
+    }
+  };
+  if (means) {
+    pool([&](int, const float* from, float* to) {
+      kernels::BlockedAveragePoolingForward(shape, source.block, from, to);
+    });
   } else if (this->phase_ == TEST) {
-    kernels::BlockedMaxPoolingForward<int>(shape, source.block, x, y, nullptr);
+    pool([&](int, const float* from, float* to) {
+      kernels::BlockedMaxPoolingForward<int>(shape, source.block, from, to, nullptr);
+    });
   } else {
     has_mask_ = true;
-    WithMask(target.extent(0), [&](auto* mask) {
-      kernels::BlockedMaxPoolingForward(shape, source.block, x, y, mask);
+    WithMask(masked, [&](auto* mask) {
+      pool([&](int piece, const float* from, float* to) {
+        kernels::BlockedMaxPoolingForward(shape, source.block, from, to,
+                                          mask + piece * (masked / pieces));
+      });
     });
   }
   return true;
@@ -219,17 +253,27 @@ bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
 // The gradient of ForwardBlocked, in the layout it chose.
 template <typename Dtype>
 void PoolingLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
-  const Layout& target = pooled_layout_;
-  const Layout source =
+  Layout target = pooled_layout_;
+  Layout source =
       Layout::ChannelsBlocked(target.block, target.num, target.channels, shape_.input_plane());
+  const ElementType type = this->backward_type();
+  const size_t masked = target.extent(0);
+  const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
+  source.num /= pieces;
+  target.num /= pieces;
   const kernels::PoolingShape shape = BlockedShape(target);
-  const float* dy = ReadAs<float>(top.diff_tensor(), target);
-  float* dx = OverwriteAs<float>(bottom->diff_tensor(), source);
-  if (method() == PoolingParameter_PoolMethod_AVE) {
-    kernels::BlockedAveragePoolingBackward(shape, target.block, dy, dx);
-  } else {
-    WithMask(target.extent(0), [&](auto* mask) {
-      kernels::BlockedMaskPoolingBackward(shape, target.block, dy, mask, dx);
+  FloatReader dy(top.diff_tensor(), type, target, pieces);
+  FloatWriter dx(bottom->diff_tensor(), type, source, pieces);
+  for (int piece = 0; piece < pieces; ++piece) {
+    dx.Write(piece, [&](float* to) {
+      if (method() == PoolingParameter_PoolMethod_AVE) {
+        kernels::BlockedAveragePoolingBackward(shape, target.block, dy.Piece(piece), to);
+        return;
+      }
+      WithMask(masked, [&](auto* mask) {
+        kernels::BlockedMaskPoolingBackward(shape, target.block, dy.Piece(piece),
+                                            mask + piece * (masked / pieces), to);
+      });
     });
   }
 }

@@ -1,6 +1,7 @@
 // Pooling where the channels of a position lie together: each loop over a window works on a whole
 // block.
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "caffe/kernels/parallel.hpp"
@@ -73,19 +74,17 @@ template <int block, typename I>
 void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
   ForEachOutputRow<block>(s, [&](const Window& w, size_t input, size_t output) {
     float best[block];
-    I where[block];
+    int32_t where[block];  // as wide as the values: compared and chosen by vectors
     std::fill(best, best + block, -std::numeric_limits<float>::infinity());
-    if (mask) std::fill(where, where + block, I(-1));
+    std::fill(where, where + block, -1);
     for (int h = w.top; h < w.bottom; ++h) {
       for (int v = w.left; v < w.right; ++v) {
         const float* from = x + input + (size_t(h) * s.width + v) * block;
         if (mask) {
-          const I here = static_cast<I>((h - w.first_row) * s.kernel_w + v - w.first_column);
+          const int32_t here = (h - w.first_row) * s.kernel_w + v - w.first_column;
           for (int k = 0; k < block; ++k) {
-            if (from[k] > best[k]) {
-              best[k] = from[k];
-              where[k] = here;
-            }
+            where[k] = from[k] > best[k] ? here : where[k];
+            best[k] = from[k] > best[k] ? from[k] : best[k];
           }
         } else {
           for (int k = 0; k < block; ++k) best[k] = from[k] > best[k] ? from[k] : best[k];
@@ -93,7 +92,8 @@ void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
       }
     }
     std::copy(best, best + block, y + output);
-    if (mask) std::copy(where, where + block, mask + output);
+    if (!mask) return;
+    for (int k = 0; k < block; ++k) mask[output + k] = static_cast<I>(where[k]);
   });
 }
 
