@@ -7,17 +7,16 @@ set(avx512_flags "${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mpre
 -Wno-maybe-uninitialized")
 
 # Vectors wider than the machine's have no ABI, but are no argument of any function call.
-foreach(name vector packed_tiles winograd)
-  set_source_files_properties(${kernel_dir}/${name}_generic.cpp PROPERTIES
-    COMPILE_FLAGS "${vector_flags} -Wno-psabi")
-  list(APPEND avx2_files ${kernel_dir}/${name}_avx2.cpp)
-  list(APPEND avx512_files ${kernel_dir}/${name}_avx512.cpp)
+set(generic_flags "-Wno-psabi")
+set(int8_tiles_flags "-ffp-contract=off")  # the same bits on every instruction set
+foreach(loops vector packed_tiles winograd int8_tiles)
+  foreach(set generic avx2 avx512)
+    set(file ${kernel_dir}/${loops}_${set}.cpp)
+    if(set STREQUAL "generic" OR CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+      set_source_files_properties(${file} PROPERTIES COMPILE_FLAGS
+        "${vector_flags} ${${set}_flags} ${${loops}_flags}")
+    else()
+      set_source_files_properties(${file} PROPERTIES HEADER_FILE_ONLY ON)
+    endif()
+  endforeach()
 endforeach()
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set_source_files_properties(${avx2_files} PROPERTIES
-    COMPILE_FLAGS "${vector_flags} ${avx2_flags}")
-  set_source_files_properties(${avx512_files} PROPERTIES
-    COMPILE_FLAGS "${vector_flags} ${avx512_flags}")
-else()
-  set_source_files_properties(${avx2_files} ${avx512_files} PROPERTIES HEADER_FILE_ONLY ON)
-endif()

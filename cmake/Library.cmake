@@ -15,6 +15,11 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS 
 file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/graph/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/passes/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/reference/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/quantize/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
@@ -32,6 +37,8 @@ set_target_properties(caffe PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 target_compile_features(caffe PUBLIC cxx_std_17)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/inference/plan_file.cpp PROPERTIES
+  COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
 target_compile_definitions(caffe PUBLIC ${caffe_definitions})
 target_include_directories(caffe PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

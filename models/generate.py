@@ -9,6 +9,7 @@ with this framework; names ending in _fp16 are the same in half precision.
 """
 import argparse
 import os
+import re
 import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -65,7 +66,7 @@ class Net:
         return self.layer("Input", "data", [], input_param={"shape": {"dim": list(shape)}})
 
     def conv(self, name, outputs, kernel, bottom=None, stride=1, pad=0, group=1, bias=True,
-             dilation=1, filler=None, bias_value=0, learn=True, train=False):
+             dilation=1, filler=None, bias_value=0, train=False):
         param = {"num_output": outputs}
         if not bias:
             param["bias_term"] = False
@@ -86,7 +87,6 @@ class Net:
             param["weight_filler"] = filler or {"type": "msra"}
             if bias and bias_value:
                 param["bias_filler"] = {"type": "constant", "value": bias_value}
-        del learn
         fields["convolution_param"] = param
         return self.layer("Convolution", name, bottom and [bottom], **fields)
 
@@ -158,14 +158,14 @@ class Net:
     def text(self, half=False):
         head = [("name", self.name)]
         if half:
-            head += [("default_forward_type", Word("FLOAT16")),
-                     ("default_backward_type", Word("FLOAT16")),
-                     ("global_grad_scale", 1000.0)]
+            head += HALF_PRECISION
         blocks = [message_text(head, 0)]
         blocks += ["layer {\n%s\n}" % message_text(layer, 1) for layer in self.layers]
         return "\n".join(blocks) + "\n"
 
 
+HALF_PRECISION = [("default_forward_type", Word("FLOAT16")),
+                  ("default_backward_type", Word("FLOAT16")), ("global_grad_scale", 1000.0)]
 BGR_MEAN = [104, 117, 123]
 GAUSSIAN = {"type": "gaussian", "std": 0.01}
 THIN_GAUSSIAN = {"type": "gaussian", "std": 0.005}
@@ -402,17 +402,34 @@ def mobilenet_v2_body(net, train):
     return net.conv("fc", 1000, 1, train=train)
 
 
-def ssd300_heads(net):
-    """Liu et al. 2016: six maps, each with boxes of its own."""
-    net.conv("fc6", 1024, 3, "pool5", pad=6, dilation=6)
+SSD_CLASSES = 21
+XAVIER = {"type": "xavier"}
+
+
+def ssd300_body(net, train):
+    """VGG-16 with pool5 at stride 1 and fc6 and fc7 as convolutions."""
+    for stage, (count, outputs) in enumerate(((2, 64), (2, 128), (3, 256), (3, 512), (3, 512))):
+        for i in range(count):
+            net.conv("conv%d_%d" % (stage + 1, i + 1), outputs, 3, pad=1, filler=XAVIER,
+                     train=train)
+            net.relu("relu%d_%d" % (stage + 1, i + 1))
+        if stage < 4:
+            net.pool("pool%d" % (stage + 1), "MAX", 2, 2)
+        else:
+            net.pool("pool5", "MAX", 3, 1, 1)
+    net.conv("fc6", 1024, 3, "pool5", pad=6, dilation=6, filler=XAVIER, train=train)
     net.relu("relu6")
-    net.conv("fc7", 1024, 1)
+    net.conv("fc7", 1024, 1, filler=XAVIER, train=train)
     net.relu("relu7")
+
+
+def ssd300_heads(net, train):
+    """Liu et al. 2016: six maps, each with boxes of its own."""
     for name, outputs, kernel, pad, stride in (
             ("conv6_1", 256, 1, 0, 1), ("conv6_2", 512, 3, 1, 2), ("conv7_1", 128, 1, 0, 1),
             ("conv7_2", 256, 3, 1, 2), ("conv8_1", 128, 1, 0, 1), ("conv8_2", 256, 3, 0, 1),
             ("conv9_1", 128, 1, 0, 1), ("conv9_2", 256, 3, 0, 1)):
-        net.conv(name, outputs, kernel, pad=pad, stride=stride)
+        net.conv(name, outputs, kernel, pad=pad, stride=stride, filler=XAVIER, train=train)
         net.relu(name + "_relu")
     net.layer("Normalize", "conv4_3_norm", ["conv4_3"],
               norm_param={"across_spatial": False,
@@ -424,9 +441,9 @@ def ssd300_heads(net):
     parts = {"loc": [], "conf": [], "priorbox": []}
     for source, least, most, ratios, step in maps:
         boxes = 2 + 2 * len(ratios)
-        for kind, outputs in (("loc", 4 * boxes), ("conf", 21 * boxes)):
+        for kind, outputs in (("loc", 4 * boxes), ("conf", SSD_CLASSES * boxes)):
             name = "%s_mbox_%s" % (source, kind)
-            net.conv(name, outputs, 3, source, pad=1)
+            net.conv(name, outputs, 3, source, pad=1, filler=XAVIER, train=train)
             net.layer("Permute", name + "_perm", permute_param={"order": [0, 2, 3, 1]})
             parts[kind].append(net.layer("Flatten", name + "_flat", flatten_param={"axis": 1}))
         parts["priorbox"].append(net.layer(
@@ -439,33 +456,104 @@ def ssd300_heads(net):
     net.layer("Concat", "mbox_priorbox", parts["priorbox"], concat_param={"axis": 2})
 
 
-def ssd300(half_unused=None):
-    del half_unused
-    net = Net("VGG_VOC0712_SSD_300x300_deploy")
-    net.input(1, 3, 300, 300)
-    # As VGG-16, with pool5 at stride 1 and fc6 and fc7 as convolutions.
-    for stage, (count, outputs) in enumerate(((2, 64), (2, 128), (3, 256), (3, 512), (3, 512))):
-        for i in range(count):
-            net.conv("conv%d_%d" % (stage + 1, i + 1), outputs, 3, pad=1)
-            net.relu("relu%d_%d" % (stage + 1, i + 1))
-        if stage < 4:
-            net.pool("pool%d" % (stage + 1), "MAX", 2, 2)
-        else:
-            net.pool("pool5", "MAX", 3, 1, 1)
-    ssd300_heads(net)
+def ssd300_detections(net, **fields):
     net.layer("Reshape", "mbox_conf_reshape", ["mbox_conf"],
-              reshape_param={"shape": {"dim": [0, -1, 21]}})
-    net.layer("Softmax", "mbox_conf_softmax", softmax_param={"axis": 2})
-    net.layer("Flatten", "mbox_conf_flatten", flatten_param={"axis": 1})
+              reshape_param={"shape": {"dim": [0, -1, SSD_CLASSES]}}, **fields)
+    net.layer("Softmax", "mbox_conf_softmax", softmax_param={"axis": 2}, **fields)
+    net.layer("Flatten", "mbox_conf_flatten", flatten_param={"axis": 1}, **fields)
     net.layer("DetectionOutput", "detection_out",
               ["mbox_loc", "mbox_conf_flatten", "mbox_priorbox"],
               include={"phase": Word("TEST")},
               detection_output_param={
-                  "num_classes": 21, "share_location": True, "background_label_id": 0,
+                  "num_classes": SSD_CLASSES, "share_location": True, "background_label_id": 0,
                   "nms_param": {"nms_threshold": 0.45, "top_k": 400},
                   "code_type": Word("CENTER_SIZE"), "keep_top_k": 200,
                   "confidence_threshold": 0.01})
+
+
+def ssd300_deploy():
+    net = Net("VGG_VOC0712_SSD_300x300_deploy")
+    net.input(1, 3, 300, 300)
+    ssd300_body(net, False)
+    ssd300_heads(net, False)
+    ssd300_detections(net)
     return net
+
+
+def ssd_sampler(**constraint):
+    """Crops, up to 50 tries, of which the first that satisfies `constraint` is taken."""
+    return {"sampler": {"min_scale": 0.3, "max_scale": 1.0, "min_aspect_ratio": 0.5,
+                        "max_aspect_ratio": 2.0},
+            "sample_constraint": constraint, "max_sample": 1, "max_trials": 50}
+
+
+def ssd300_data(net, train):
+    interpolations = ["LINEAR", "AREA", "NEAREST", "CUBIC", "LANCZOS4"] if train else ["LINEAR"]
+    transform = {"mirror": train, "mean_value": BGR_MEAN,
+                 "resize_param": {"prob": 1, "resize_mode": Word("WARP"), "height": 300,
+                                  "width": 300,
+                                  "interp_mode": [Word(name) for name in interpolations]}}
+    annotated = {"label_map_file": "data/VOC0712/labelmap_voc.prototxt"}
+    if train:
+        transform["emit_constraint"] = {"emit_type": Word("CENTER")}
+        transform["distort_param"] = {
+            "brightness_prob": 0.5, "brightness_delta": 32, "contrast_prob": 0.5,
+            "contrast_lower": 0.5, "contrast_upper": 1.5, "hue_prob": 0.5, "hue_delta": 18,
+            "saturation_prob": 0.5, "saturation_lower": 0.5, "saturation_upper": 1.5,
+            "random_order_prob": 0.0}
+        transform["expand_param"] = {"prob": 0.5, "max_expand_ratio": 4.0}
+        annotated["batch_sampler"] = [{"max_sample": 1, "max_trials": 1}]
+        annotated["batch_sampler"] += [ssd_sampler(min_jaccard_overlap=overlap)
+                                       for overlap in (0.1, 0.3, 0.5, 0.7, 0.9)]
+        annotated["batch_sampler"].append(ssd_sampler(max_jaccard_overlap=1.0))
+    net.layer("AnnotatedData", "data", [], ["data", "label"],
+              include={"phase": Word("TRAIN" if train else "TEST")}, transform_param=transform,
+              data_param={"source": "examples/VOC0712/VOC0712_%s_lmdb"
+                                    % ("trainval" if train else "test"),
+                          "batch_size": 32 if train else 1, "backend": Word("LMDB")},
+              annotated_data_param=annotated)
+    net.top = "data"
+
+
+def ssd300_train_val():
+    net = Net("VGG_VOC0712_SSD_300x300")
+    for train in (True, False):
+        ssd300_data(net, train)
+    ssd300_body(net, True)
+    ssd300_heads(net, True)
+    net.layer("MultiBoxLoss", "mbox_loss", ["mbox_loc", "mbox_conf", "mbox_priorbox", "label"],
+              include={"phase": Word("TRAIN")}, propagate_down=[True, True, False, False],
+              loss_param={"normalization": Word("VALID")},
+              multibox_loss_param={
+                  "loc_loss_type": Word("SMOOTH_L1"), "conf_loss_type": Word("SOFTMAX"),
+                  "loc_weight": 1, "num_classes": SSD_CLASSES, "share_location": True,
+                  "match_type": Word("PER_PREDICTION"), "overlap_threshold": 0.5,
+                  "use_prior_for_matching": True, "background_label_id": 0,
+                  "use_difficult_gt": True, "neg_pos_ratio": 3, "neg_overlap": 0.5,
+                  "code_type": Word("CENTER_SIZE"), "ignore_cross_boundary_bbox": False,
+                  "mining_type": Word("MAX_NEGATIVE")})
+    test = {"phase": Word("TEST")}
+    ssd300_detections(net, include=test)
+    net.layer("DetectionEvaluate", "detection_eval", ["detection_out", "label"], include=test,
+              detection_evaluate_param={
+                  "num_classes": SSD_CLASSES, "background_label_id": 0, "overlap_threshold": 0.5,
+                  "evaluate_difficult_gt": False,
+                  "name_size_file": "data/VOC0712/test_name_size.txt"})
+    return net
+
+
+def ssd300_solver_text(half):
+    """For a start from VGG-16's weights (-weights), as published."""
+    suffix = "_fp16" if half else ""
+    return message_text([
+        ("net", "models/ssd300_vgg16/train_val%s.prototxt" % suffix),
+        ("test_iter", 4952), ("test_interval", 10000), ("test_initialization", False),
+        ("eval_type", "detection"), ("ap_version", "11point"), ("base_lr", 0.001),
+        ("lr_policy", "multistep"), ("gamma", 0.1), ("stepvalue", [80000, 100000, 120000]),
+        ("max_iter", 120000), ("momentum", 0.9), ("weight_decay", 0.0005), ("display", 10),
+        ("average_loss", 10), ("snapshot", 10000),
+        ("snapshot_prefix", "models/ssd300_vgg16/ssd300_vgg16" + suffix),
+        ("solver_mode", Word("CPU"))], 0) + "\n"
 
 
 class Classifier:
@@ -533,6 +621,29 @@ CLASSIFIERS = [
 ]
 
 
+# Written by hand, and read here for what is the same in half precision.
+HAND_WRITTEN_NETS = ("lenet/deploy", "lenet/lenet_train_test", "cifar10_quick/deploy",
+                     "cifar10_quick/train_test")
+HAND_WRITTEN_SOLVERS = ("lenet/solver", "cifar10_quick/solver", "cifar10_quick/solver_lr1")
+
+
+def hand_written(name):
+    with open(os.path.join(FOLDER, name + ".prototxt")) as file:
+        return file.read()
+
+
+def half_net(text):
+    """The net's text with the fields of half precision behind its name."""
+    named = re.search(r"^name: .*\n", text, re.MULTILINE)
+    return text[:named.end()] + message_text(HALF_PRECISION, 0) + "\n" + text[named.end():]
+
+
+def half_solver(text):
+    """The solver's text for the net in half precision, with snapshots of its own."""
+    text = re.sub(r"\.prototxt", "_fp16.prototxt", text)
+    return re.sub(r'(snapshot_prefix: "[^"]*)"', r'\1_fp16"', text)
+
+
 def all_files():
     """Paths below models/, with their contents."""
     files = {}
@@ -542,8 +653,15 @@ def all_files():
             files["%s/deploy%s.prototxt" % (model.folder, suffix)] = model.deploy().text(half)
             files["%s/train_val%s.prototxt" % (model.folder, suffix)] = model.train_val().text(half)
             files["%s/solver%s.prototxt" % (model.folder, suffix)] = model.solver_text(half)
-    files["ssd300_vgg16/deploy.prototxt"] = ssd300().text()
-    files["ssd300_vgg16/deploy_fp16.prototxt"] = ssd300().text(True)
+    for name in HAND_WRITTEN_NETS:
+        files[name + "_fp16.prototxt"] = half_net(hand_written(name))
+    for name in HAND_WRITTEN_SOLVERS:
+        files[name + "_fp16.prototxt"] = half_solver(hand_written(name))
+    for half in (False, True):
+        path = "ssd300_vgg16/%s" + ("_fp16" if half else "") + ".prototxt"
+        files[path % "deploy"] = ssd300_deploy().text(half)
+        files[path % "train_val"] = ssd300_train_val().text(half)
+        files[path % "solver"] = ssd300_solver_text(half)
     return files
 
 

@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # Installs the packages that a build needs and that are not there (Debian, Ubuntu). Does nothing
-# when all are.
+# when all are. With --tests also what tests are skipped without: pictures, drawings, plots and
+# notebooks in Python.
 set -euo pipefail
+
+case ${1-} in
+  "" | --tests) ;;
+  *) echo "usage: scripts/install_dependencies.sh [--tests]" >&2; exit 1 ;;
+esac
 
 packages=(
   g++ cmake ninja-build ccache
@@ -11,6 +17,12 @@ packages=(
   libgtest-dev zlib1g-dev libdnnl-dev
   python3 python3-dev python3-numpy python3-protobuf python3-pytest pybind11-dev
 )
+if [ "${1-}" = --tests ]; then
+  packages+=(
+    python3-pil python3-h5py python3-pydot graphviz python3-matplotlib python3-nbclient
+    python3-ipykernel python3-sklearn python3-skimage
+  )
+fi
 
 # By dpkg's list of what is there: nothing to ask, nothing to wait for.
 missing=()
@@ -21,7 +33,7 @@ if command -v dpkg-query > /dev/null; then
     grep -qxF "$package" <<< "$installed" || missing+=("$package")
   done
 else
-  echo "install_dependencies.sh: this is no Debian or Ubuntu, so nothing is installed; a build needs" \
+  echo "install_dependencies.sh: this is no Debian or Ubuntu, so nothing is installed; needed is" \
     "what these packages hold: ${packages[*]}" >&2
 fi
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -23,6 +23,7 @@ die() {
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
+. "$root/scripts/idx_files.sh"
 build=$root/build
 data=digits
 idx=
@@ -66,11 +67,10 @@ step() {
 seconds() { date +%s.%N; }
 since() { awk "BEGIN { printf \"%.${2:-1}f\", $(seconds) - $1 }"; }
 
-# The idx files in a folder that fit a pattern, as convert_mnist_data takes them: several follow one
-# another in the order of their names.
-idx_files() {
+# named PATTERN: the idx files that fit; says so where there is none.
+named() {
   local files
-  files=$(find -L "$idx" -maxdepth 1 -name "$1" | LC_ALL=C sort | paste -sd, -)
+  files=$(idx_files "$idx" "$1")
   [ -n "$files" ] || { echo "there is no $1 in $idx" >> "$log"; return 1; }
   echo "$files"
 }
@@ -78,8 +78,8 @@ idx_files() {
 # convert PREFIX DATABASE: under another name until it is complete.
 convert() {
   local images labels
-  images=$(idx_files "$1-images*idx3-ubyte*")
-  labels=$(idx_files "$1-labels*idx1-ubyte*")
+  images=$(named "$1-images*idx3-ubyte*")
+  labels=$(named "$1-labels*idx1-ubyte*")
   rm -rf "$2" "$2.part"
   "$build/tools/convert_mnist_data" "$images" "$labels" "$2.part" --backend=lmdb 2>> "$log"
   mv "$2.part" "$2"

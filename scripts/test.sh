@@ -108,8 +108,12 @@ run_script() {
   esac
 }
 
-"$root/scripts/install_dependencies.sh"
-[ -z "$filter" ] || export TARGETS=caffe_tests
+if [ -z "$filter" ]; then
+  "$root/scripts/install_dependencies.sh" --tests
+else
+  "$root/scripts/install_dependencies.sh"
+  export TARGETS=caffe_tests
+fi
 "$root/scripts/build.sh" "$build" "${options[@]}"
 
 rm -rf "$logs"

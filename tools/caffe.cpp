@@ -12,12 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "build_plan.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/signal_handler.h"
+#include "calibrate.hpp"
 #include "check_fp16.hpp"
 #include "command_line.hpp"
 #include "type_flags.hpp"
@@ -66,6 +68,9 @@ commands:
   device_query    show what computes here           [-gpu 0]
   layers          list the layer types there are, as a table for docs/layers.md
   check_fp16      which numbers FP16 does not hold, and a cure; `caffe check_fp16 --help`
+  calibrate       the ranges that INT8 needs to know; `caffe calibrate --help`
+  build           optimize a net and write it as a plan; `caffe build --help`
+  inspect         show a plan                       -plan FILE
 
 flags:
   -solver FILE          the solver definition
@@ -307,13 +312,16 @@ int Time() {
   LOG(INFO) << "Performing Backward";
   net.Backward();
 
+  LayerTimes times;
+  times.forward.resize(net.layers().size());
+  times.backward.resize(net.layers().size());
+  // That pass joined layers; here each one computes by itself.
+  LayerTimes first = times;
+  RunOnce(&net, &first);
   caffe::LogTypes(net);
   LOG(INFO) << "*** Benchmark begins ***";
   LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
   caffe::kernels::FlushDenormals flush_denormals;
-  LayerTimes times;
-  times.forward.resize(net.layers().size());
-  times.backward.resize(net.layers().size());
   Timer total;
   total.Start();
   for (int i = 0; i < FLAGS_iterations; ++i) {
@@ -350,18 +358,45 @@ int Layers() {
   return 0;
 }
 
-// With what is left of the command line behind the command.
-int CheckFp16(const vector<string>& rest) {
-  Require(!FLAGS_model.empty(), "check_fp16 needs a net definition: -model FILE");
-  Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
-  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
-  ChooseDevice();
+// The net of -model in the TEST phase and the state that the command line gives.
+caffe::NetParameter TestPhaseNet(const char* command) {
+  Require(!FLAGS_model.empty(), command, " needs a net definition: -model FILE");
   caffe::NetParameter param;
   caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
   param.mutable_state()->set_phase(caffe::TEST);
   param.mutable_state()->set_level(FLAGS_level);
   for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
-  return caffe::CheckFp16(param, FLAGS_model, SplitAtCommas(FLAGS_weights), FLAGS_iterations, rest);
+  return param;
+}
+
+int Build() {
+  if (FLAGS_list_passes) {
+    caffe::build_plan::ListPasses();
+    return 0;
+  }
+  Require(!FLAGS_weights.empty(), "build needs trained weights: -weights FILE");
+  Require(!FLAGS_plan.empty(), "build needs a plan to write: -plan FILE");
+  return caffe::BuildPlan(TestPhaseNet("build"), FLAGS_model, SplitAtCommas(FLAGS_weights),
+                          SplitAtCommas(FLAGS_skip_pass));
+}
+
+int Inspect() {
+  Require(!FLAGS_plan.empty(), "inspect needs a plan: -plan FILE");
+  return caffe::InspectPlan();
+}
+
+// With what is left of the command line behind the command.
+int CheckFp16(const vector<string>& rest) {
+  const caffe::NetParameter net = TestPhaseNet("check_fp16");
+  Require(!FLAGS_weights.empty(), "check_fp16 needs trained weights: -weights FILE");
+  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  ChooseDevice();
+  return caffe::CheckFp16(net, FLAGS_model, SplitAtCommas(FLAGS_weights), FLAGS_iterations, rest);
+}
+
+int Calibrate() {
+  ChooseDevice();
+  return caffe::CalibrateNet(TestPhaseNet("calibrate"), FLAGS_model, SplitAtCommas(FLAGS_weights));
 }
 
 int DeviceQuery() {
@@ -385,6 +420,9 @@ int Run(int argc, char** argv) {
                                                            {"time", Time},
                                                            {"layers", Layers},
                                                            {"device_query", DeviceQuery},
+                                                           {"calibrate", Calibrate},
+                                                           {"build", Build},
+                                                           {"inspect", Inspect},
                                                            {"check_fp16", check_fp16}};
   vector<string> names;
   for (const auto& command : commands) names.push_back(command.first);
@@ -394,7 +432,8 @@ int Run(int argc, char** argv) {
   const auto command = commands.find(argv[1]);
   Require(command != commands.end(), "unknown command '", argv[1], "'",
           caffe::DidYouMean(argv[1], names),
-          " Valid are train, test, test_detection, time, device_query, layers and check_fp16");
+          " Valid are train, test, test_detection, time, device_query, layers, check_fp16, "
+          "calibrate, build and inspect");
   caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
   return command->second();
 }
@@ -402,6 +441,11 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool check_fp16 = argc > 1 && string(argv[1]) == "check_fp16";
-  return caffe::RunTool(argc, argv, check_fp16 ? caffe::kCheckFp16Usage : kUsage, Run);
+  const string command = argc > 1 ? argv[1] : "";
+  const std::map<string, const char*> usages = {{"check_fp16", caffe::kCheckFp16Usage},
+                                                {"calibrate", caffe::kCalibrateUsage},
+                                                {"build", caffe::kBuildUsage},
+                                                {"inspect", caffe::kBuildUsage}};
+  const auto usage = usages.find(command);
+  return caffe::RunTool(argc, argv, usage == usages.end() ? kUsage : usage->second, Run);
 }

@@ -6,34 +6,23 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "caffe/fp16/input_batches.hpp"
 #include "caffe/fp16/net_agreement.hpp"
 #include "caffe/fp16/range_inspector.hpp"
 #include "caffe/fp16/range_report.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
-#include "caffe/io/atomic_file.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "input_flags.hpp"
 
-DEFINE_string(images, "", "check_fp16: a text file with the path of a picture on each line.");
-DEFINE_string(data, "", "check_fp16: a database of Datum records.");
-DEFINE_string(backend, "lmdb", "check_fp16: what -data is, lmdb or leveldb.");
 DEFINE_int32(random, 0, "check_fp16: run this many batches of noise instead.");
-DEFINE_string(mean, "", "check_fp16: a .binaryproto, or one value a channel: 104,117,123.");
-DEFINE_double(scale, 1, "check_fp16: what pixels are multiplied by after the mean.");
-DEFINE_string(channel_order, "BGR", "check_fp16: BGR (as Caffe trains) or RGB.");
-DEFINE_string(constant, "",
-              "check_fp16: values of inputs that are no pictures: im_info=300,300,1;other=0");
 DEFINE_double(headroom, 4, "check_fp16: values may become this many times larger than seen.");
 DEFINE_double(max_subnormal, 0.05,
               "check_fp16: the share of a blob's values that -fix may make subnormal so that "
               "weights keep their digits.");
 DEFINE_bool(json, false, "check_fp16: print JSON instead of tables.");
-DEFINE_string(plot, "", "check_fp16: write a picture (SVG) of the ranges to this file.");
 DEFINE_string(fix, "", "check_fp16: -fix OUT.prototxt OUT.caffemodel writes a net that fits.");
 
 namespace caffe {
@@ -41,7 +30,8 @@ namespace caffe {
 const char kCheckFp16Usage[] =
     R"(caffe check_fp16: which numbers of a net does FP16 not hold, and what cures it.
 
-usage: caffe check_fp16 -model FILE -weights FILE (-images LIST | -data DB | -random N) [flags]
+usage: caffe check_fp16 -model FILE -weights FILE (-images LIST | -data DB | -npy FILE | -random N)
+                        [flags]
 
 The net is run in FLOAT, in the TEST phase. A row for each blob says how large and how small its
 values are and which share FP16 cannot hold: above 65504 it has only infinity, below 6.1e-5 values
@@ -59,6 +49,7 @@ input:
   -scale S              pixels become (pixel - mean) * S
   -channel_order BGR|RGB
   -constant NAME=V,V,...[;NAME=...]  inputs that are no pictures
+  -npy FILE | NAME=FILE,...  inputs from NumPy files, an item a row, taken as they are
 A net with data layers of its own reads them if none of these is given; where a layer of the net has
 a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
 
@@ -82,89 +73,6 @@ example:
 
 namespace check_fp16 {
 
-inline std::vector<float> Numbers(const std::string& text, const std::string& flag) {
-  std::vector<float> numbers;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    size_t used = 0;
-    try {
-      numbers.push_back(std::stof(part, &used));
-    } catch (const std::exception&) {
-    }
-    Require(!part.empty() && used == part.size(), flag, ": '", part, "' in '", text,
-            "' is no number");
-  }
-  Require(!numbers.empty(), flag, ": no numbers given");
-  return numbers;
-}
-
-/// True if the text begins like a number; a mean is a file otherwise.
-inline bool LooksLikeNumbers(const std::string& text) {
-  return text.find_first_not_of("0123456789.,-+eE ") == std::string::npos;
-}
-
-inline bool IsGiven(const char* flag) {
-  return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
-}
-
-// The first transform_param of the net, changed by the flags.
-inline PicturePreparation Preparation(const NetParameter& net) {
-  PicturePreparation preparation;
-  for (const LayerParameter& layer : net.layer()) {
-    if (!layer.has_transform_param()) continue;
-    preparation.transform = layer.transform_param();
-    break;
-  }
-  TransformationParameter& transform = preparation.transform;
-  if (!FLAGS_mean.empty()) {
-    transform.clear_mean_file();
-    transform.clear_mean_value();
-    if (LooksLikeNumbers(FLAGS_mean)) {
-      for (float value : Numbers(FLAGS_mean, "-mean")) transform.add_mean_value(value);
-    } else {
-      transform.set_mean_file(FLAGS_mean);
-    }
-  }
-  if (IsGiven("scale")) transform.set_scale(static_cast<float>(FLAGS_scale));
-  Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB", "-channel_order ",
-          FLAGS_channel_order, ": valid are BGR and RGB");
-  preparation.rgb = FLAGS_channel_order == "RGB";
-  std::istringstream constants(FLAGS_constant);
-  for (std::string constant; std::getline(constants, constant, ';');) {
-    const size_t equals = constant.find('=');
-    Require(equals != std::string::npos && equals > 0, "-constant: '", constant,
-            "' is not NAME=V,V,...");
-    preparation.constants[constant.substr(0, equals)] =
-        Numbers(constant.substr(equals + 1), "-constant " + constant.substr(0, equals));
-  }
-  return preparation;
-}
-
-inline std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,
-                                            int iterations) {
-  const int given = !FLAGS_images.empty() + !FLAGS_data.empty() + (FLAGS_random != 0);
-  Require(given <= 1, "give one of -images, -data and -random");
-  Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
-  if (net.num_inputs() == 0) {
-    Require(given == 0,
-            "the net reads data of its own (it has no Input layer): leave out -images, "
-            "-data and -random, or give its deploy.prototxt");
-    return InputBatches::Own(iterations);
-  }
-  Require(given == 1,
-          "what shall the net run on? Give -images LIST or -data DB with inputs as the "
-          "net will see them, or -random N for N batches of noise");
-  const PicturePreparation preparation = Preparation(param);
-  if (!FLAGS_images.empty()) return InputBatches::FromList(FLAGS_images, preparation);
-  if (FLAGS_random > 0) return InputBatches::Random(FLAGS_random, 1, preparation);
-  return InputBatches::FromDatabase(FLAGS_data, FLAGS_backend, iterations, preparation);
-}
-
-/// Throws Error if the file cannot be written: before the work, not after it.
-inline void RequireWritable(const std::string& file) {
-  if (!file.empty()) AtomicFile probe(file);
-}
-
 /// Throws Error if a file to be written is one of those that are read.
 inline void RequireOther(const std::string& written, const std::vector<std::string>& read) {
   for (const std::string& file : read) {
@@ -172,12 +80,6 @@ inline void RequireOther(const std::string& written, const std::vector<std::stri
     Require(!std::filesystem::equivalent(written, file, none), "-fix: ", written,
             " is what the net is read from: give another name");
   }
-}
-
-inline void WriteText(const std::string& text, const std::string& file) {
-  AtomicFile out(file);
-  out.Write(text.data(), text.size());
-  out.Commit();
 }
 
 inline void PrintAgreement(const char* type, const NetAgreement& agreement, std::ostream& out) {
@@ -247,7 +149,12 @@ inline int CheckFp16(NetParameter param, const std::string& model,
   ClearTypes(&param);
   Net<float> net(param);
   for (const std::string& file : weights) net.CopyTrainedLayersFrom(file);
-  const std::unique_ptr<InputBatches> batches = Inputs(net, param, iterations);
+  Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
+  Require(FLAGS_random == 0 || (FLAGS_images.empty() && FLAGS_data.empty() && FLAGS_npy.empty()),
+          "give one of ", kInputFlags, " and -random");
+  const std::unique_ptr<InputBatches> batches =
+      FLAGS_random > 0 ? InputBatches::Random(FLAGS_random, 1, Preparation(param))
+                       : Inputs(net, param, iterations, ", or -random N for N batches of noise");
   RangeInspector inspector(&net);
   while ((FLAGS_images.empty() || !IsGiven("iterations") || inspector.batches() < iterations) &&
          batches->Feed(inspector.batches(), &net)) {

@@ -88,14 +88,15 @@ inline std::unique_ptr<Net<float>> NetWithTypes(const std::string& file, Phase p
   }
 }
 
-/// Logs each layer's types.
+/// Logs each layer's types, and what computed its latest forward pass.
 inline void LogTypes(const Net<float>& net) {
   LOG(INFO) << "Types per layer: ";
   for (const auto& layer : net.layers()) {
     LOG(INFO) << std::setfill(' ') << std::setw(10) << layer->layer_param().name()
               << "\tforward: " << Name(layer->forward_type()) << " (math "
               << Name(layer->forward_math()) << ")\tbackward: " << Name(layer->backward_type())
-              << " (math " << Name(layer->backward_math()) << ")";
+              << " (math " << Name(layer->backward_math()) << ")\tengine: "
+              << layer->forward_engine();
   }
 }
 

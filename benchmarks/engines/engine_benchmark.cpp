@@ -145,13 +145,13 @@ std::vector<Row> Rows() {
                   lstm,
                   {{26, 1, 512}, {26, 1}},
                   false,
-                  false,
+                  true,
                   1});
   rows.push_back({"LSTM text recogniser, 26 steps of 512, batch 8",
                   lstm,
                   {{26, 8, 512}, {26, 8}},
                   false,
-                  false,
+                  true,
                   1});
   return rows;
 }
@@ -160,7 +160,7 @@ std::vector<Row> Rows() {
 class Subject {
  public:
   Subject(const Row& row, bool onednn, bool blocked, bool training)
-      : onednn_(onednn), blocked_(blocked) {
+      : onednn_(onednn), blocked_(blocked), training_(training) {
     caffe::onednn::SetEnabled(onednn);
     LayerParameter param;
     if (!google::protobuf::TextFormat::ParseFromString(row.prototxt, &param)) std::abort();
@@ -173,7 +173,7 @@ class Subject {
     for (const auto& blob : blobs_) bottoms_.push_back(blob.get());
     tops_.push_back(&top_);
     layer_->SetUp(bottoms_, tops_);
-    for (const auto& blob : layer_->blobs()) blob->data_tensor().ForgetPointers();
+    WriteParameters();
     std::normal_distribution<float> value;
     for (size_t i = 0; i < bottoms_.size(); ++i) {
       Blob<float>& bottom = *bottoms_[i];
@@ -192,6 +192,7 @@ class Subject {
   void Forward() {
     caffe::onednn::SetEnabled(onednn_);
     for (Blob<float>* bottom : bottoms_) WriteInBlocks(bottom->shape(), &bottom->data_tensor());
+    if (training_) WriteParameters();
     layer_->Forward(bottoms_, tops_);
   }
   void Backward() {
@@ -201,6 +202,13 @@ class Subject {
   }
 
  private:
+  /// As if a solver had written them just now.
+  void WriteParameters() const {
+    for (const auto& blob : layer_->blobs()) {
+      blob->mutable_cpu_data();
+      blob->data_tensor().ForgetPointers();
+    }
+  }
   /// As if a neighbour had written it just now.
   void WriteInBlocks(const std::vector<int>& shape, caffe::Tensor* tensor) const {
     if (!blocked_ || shape.size() < 3) return;
@@ -210,7 +218,7 @@ class Subject {
     tensor->Write(ElementType::FLOAT, layout).mutable_cpu_data();
   }
 
-  const bool onednn_, blocked_;
+  const bool onednn_, blocked_, training_;
   std::mt19937 random_{7};
   caffe::shared_ptr<Layer<float>> layer_;
   std::vector<std::unique_ptr<Blob<float>>> blobs_;

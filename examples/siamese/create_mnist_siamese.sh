@@ -7,6 +7,7 @@
 # t10k-labels-idx1-ubyte, gzipped or not (default: data/mnist).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/idx_files.sh
 idx=${1:-data/mnist}
 convert=${BUILD:-build}/tools/convert_mnist_siamese_data
 out=${OUT:-examples/siamese}
@@ -16,12 +17,9 @@ if [ ! -x "$convert" ]; then
   exit 1
 fi
 
-# Several files, gzipped or not, follow one another in the order of their names.
-idx_files() { find -L "$idx" -maxdepth 1 -name "$1" 2> /dev/null | LC_ALL=C sort | paste -sd, -; }
-
 for part in train t10k; do
-  images=$(idx_files "$part-images*idx3-ubyte*")
-  labels=$(idx_files "$part-labels*idx1-ubyte*")
+  images=$(idx_files "$idx" "$part-images*idx3-ubyte*")
+  labels=$(idx_files "$idx" "$part-labels*idx1-ubyte*")
   if [ -z "$images" ] || [ -z "$labels" ]; then
     echo "create_mnist_siamese.sh: there is no $part-images-idx3-ubyte or $part-labels-idx1-ubyte" \
       "in $idx; the argument names their folder" >&2

@@ -18,6 +18,15 @@ enum class Engine {
 /// that is none.
 Engine ReadEngine(const LayerParameter& layer);
 
+/// Gives the net's `engine` (Intel Caffe's) to each of its layers whose own field states none; the
+/// layer's own parameters still have the last word. Throws Error for a name that is none.
+void GiveNetEngine(NetParameter* net);
+
+/// What Layer::forward_engine says of a pass that oneDNN, or else the definition, computed.
+inline const char* EngineName(bool by_onednn, bool by_definition = false) {
+  return by_onednn ? "oneDNN" : by_definition ? "reference" : "own";
+}
+
 /// Logs a line where `layer` asks for an engine that this build does not have. Throws Error as
 /// ReadEngine does.
 void ExplainEngine(const LayerParameter& layer);

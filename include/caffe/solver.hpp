@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/layer.hpp"
+#include "caffe/loss_scale.hpp"
 #include "caffe/net.hpp"
 #include "caffe/solver_factory.hpp"
 #include "caffe/util/benchmark.hpp"
@@ -94,7 +95,7 @@ class Solver {
   string LearnedNetOf(const string& learned_net, const string& state_file) const;
 
   /// What losses are multiplied by before the backward pass, and gradients divided by after it.
-  Dtype loss_scale() const { return loss_scale_; }
+  Dtype loss_scale() const { return static_cast<Dtype>(loss_scale_.value()); }
   /// Undoes loss_scale() in the parameters' gradients. For ApplyUpdate, before all else.
   void UnscaleGradients();
 
@@ -106,7 +107,7 @@ class Solver {
   vector<Callback*> callbacks_;
   vector<Dtype> losses_;
   Dtype smoothed_loss_ = 0;
-  Dtype loss_scale_ = 1;
+  LossScale loss_scale_;
   ActionCallback action_request_function_;
   bool requested_early_exit_ = false;
   Timer iteration_timer_;
@@ -115,6 +116,8 @@ class Solver {
  private:
   Dtype ComputeGradients();
   void ScaleLosses(Dtype scale);
+  bool GradientsAreFinite() const;
+  void RecordStep(bool finite_gradients);
   void Display();
   bool ObeyRequests();
   void WarnOfBadLoss(Dtype loss);

@@ -1,4 +1,4 @@
-"""Pictures from files, with whichever library is installed: Pillow, OpenCV or scikit-image."""
+"""Pictures from files, with whichever library is installed: Pillow or OpenCV."""
 from __future__ import annotations
 
 import io
@@ -36,26 +36,14 @@ def _opencv() -> _Reader:
     return read
 
 
-def _scikit_image() -> _Reader:
-    import skimage.io
-
-    def read(data: bytes) -> np.ndarray:
-        picture = np.asarray(skimage.io.imread(io.BytesIO(data)))
-        if picture.ndim == 2:
-            return picture
-        return picture[:, :, 0] if picture.shape[2] < 3 else picture[:, :, :3]
-
-    return read
-
-
 def _reader() -> _Reader:
-    for library in (_pillow, _opencv, _scikit_image):
+    for library in (_pillow, _opencv):
         try:
             return library()
         except ImportError:
             continue
-    raise ImportError("pictures are read with Pillow, OpenCV or scikit-image, and none is "
-                      "installed: pip install Pillow")
+    raise ImportError("pictures are read with Pillow or OpenCV, and neither is installed: "
+                      "pip install Pillow")
 
 
 def decode(data: bytes, name: str) -> np.ndarray:

@@ -44,9 +44,9 @@ void LoadHdf5(NetHandle& net, const py::object& file) {
   Compute({&net}, [&] { net.net->CopyTrainedLayersFromHDF5(path); });
 }
 
-void Save(NetHandle& net, const py::object& file, bool write_diff) {
+void Save(NetHandle& net, const py::object& file, bool write_diff, bool raw) {
   const std::string path = PathOf(file);
-  Compute({&net}, [&] { net.net->ToBinaryProto(path, write_diff); });
+  Compute({&net}, [&] { net.net->ToBinaryProto(path, write_diff, raw); });
 }
 
 void SaveHdf5(NetHandle& net, const py::object& file, bool write_diff) {
@@ -142,8 +142,10 @@ void BindNet(py::module_& module) {
            "Loads the weights of the layers of the same names from a .caffemodel or HDF5 file.")
       .def("share_with", &ShareWith, py::arg("other"),
            "Uses the weights of another net's layers of the same names instead of its own.")
-      .def("save", &Save, py::arg("file"), py::arg("write_diff") = false,
-           "Writes the weights to a .caffemodel, with their gradients if asked for.")
+      .def("save", &Save, py::arg("file"), py::arg("write_diff") = false, py::arg("raw") = false,
+           "Writes the weights to a .caffemodel, with their gradients if asked for: as float32, "
+           "which\nevery Caffe reads, or, with raw=True, as they are stored (FLOAT16 in half the "
+           "size), which\nNVCaffe reads too.")
       .def("save_hdf5", &SaveHdf5, py::arg("file"), py::arg("write_diff") = false,
            "Writes the weights to an HDF5 file.")
       .def("load_hdf5", &LoadHdf5, py::arg("file"), "Loads weights that save_hdf5 wrote.")

@@ -129,7 +129,7 @@ py::object ImportClass(const PythonParameter& param) {
   } catch (py::error_already_set& error) {
     Fail("python_param: the module '", param.module(), "' cannot be imported; sys.path is ",
          py::str(py::module_::import("sys").attr("path")).cast<std::string>(),
-         ", PYTHONPATH adds folders to it\n", TracebackOf(error));
+         ", PYTHONPATH adds folders to it", CppTwinOf(param), "\n", TracebackOf(error));
   }
   Require(py::hasattr(module, param.layer().c_str()), "python_param: the module '", param.module(),
           "' (", py::str(py::getattr(module, "__file__", py::str("built in"))).cast<std::string>(),

@@ -264,8 +264,8 @@ class Transformer:
 def load_image(filename: str, color: bool = True) -> np.ndarray:
     """A picture's file as float32 from 0 to 1: H x W x 3, RGB, or H x W x 1 without ``color``.
 
-    Grey pictures get three equal channels; transparency is left out. Read with Pillow, OpenCV or
-    scikit-image, the first that is installed. Raises OSError or ValueError with the file's name.
+    Grey pictures get three equal channels; transparency is left out. Read with Pillow or OpenCV,
+    the first that is installed. Raises OSError or ValueError with the file's name.
     """
     pixels = _pictures.as_unit_floats(_pictures.read(filename))
     if pixels.ndim == 2:

@@ -91,6 +91,32 @@ def test_save_stores_what_was_written(net, tmp_path, write):
     assert other.params["conv"][0].data_type == "FLOAT16"
 
 
+def test_save_can_keep_half_precision(net, tmp_path, write):
+    from caffe.proto import caffe_pb2
+    weights = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2, 1, 1)
+    net.params["conv"][0].data[...] = weights
+    net.save(tmp_path / "half.caffemodel", raw=True)
+    stored = caffe_pb2.NetParameter.FromString((tmp_path / "half.caffemodel").read_bytes())
+    blob = next(layer for layer in stored.layer if layer.name == "conv").blobs[0]
+    assert blob.raw_data_type == caffe_pb2.FLOAT16 and not blob.data
+    assert blob.raw_data == weights.astype("<f2").tobytes()
+    other = caffe.Net(write(NET.replace("FLOAT16", "FLOAT"), "full.prototxt"),
+                      tmp_path / "half.caffemodel", caffe.TEST)
+    np.testing.assert_array_equal(other.params["conv"][0].data, weights.astype(np.float16))
+
+
+def test_save_keeps_what_is_trained_in_float32(solver_file, tmp_path):
+    from caffe.proto import caffe_pb2
+    from conftest import TRAIN_NET
+    solver = caffe.SGDSolver(solver_file("default_forward_type: FLOAT16" + TRAIN_NET))
+    solver.step(3)
+    solver.net.save(tmp_path / "trained.caffemodel", raw=True)
+    stored = caffe_pb2.NetParameter.FromString((tmp_path / "trained.caffemodel").read_bytes())
+    blob = next(layer for layer in stored.layer if layer.name == "ip").blobs[0]
+    assert blob.raw_data_type == caffe_pb2.FLOAT
+    assert blob.raw_data == solver.net.params["ip"][0].data.tobytes()
+
+
 def test_looking_at_values_does_not_change_how_they_are_stored(net):
     for blob in [net.blobs["conv"], net.params["conv"][0]]:
         blob.data

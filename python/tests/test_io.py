@@ -118,8 +118,7 @@ def test_datum_with_a_compressed_picture():
 # --- load_image ---
 
 
-READERS = {"pillow": _pictures._pillow, "opencv": _pictures._opencv,
-           "scikit-image": _pictures._scikit_image}
+READERS = {"pillow": _pictures._pillow, "opencv": _pictures._opencv}
 
 
 @pytest.fixture(params=list(READERS))
@@ -195,7 +194,7 @@ def test_without_a_library_for_pictures(monkeypatch, tmp_path):
     def absent():
         raise ImportError
 
-    for name in ("_pillow", "_opencv", "_scikit_image"):
+    for name in ("_pillow", "_opencv"):
         monkeypatch.setattr(_pictures, name, absent)
     with pytest.raises(ImportError, match="pip install Pillow"):
         io.load_image(write(tmp_path / "a.png", np.zeros((1, 1), np.uint8)))

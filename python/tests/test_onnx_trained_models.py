@@ -59,7 +59,7 @@ SHAPES = {"resnet20_cifar10": {"Data1": (1, 3, 32, 32)}, "lenet_v1format": {"dat
 LANDMARK_SHAPES = {"1": (1, 1, 39, 39), "2": (1, 1, 15, 15), "3": (1, 1, 15, 15)}
 
 
-def _shapes(net):
+def shapes_of(net):
     model = os.path.basename(os.path.dirname(net))
     if model == "deep_landmark_v006":
         return {"data": LANDMARK_SHAPES[os.path.basename(net)[0]]}
@@ -79,7 +79,7 @@ def test_agrees_with_this_caffe(net, weights):
         pytest.skip("the compiled module caffe._caffe is not built: nothing to compare with")
     if weights.endswith(".h5"):
         pytest.importorskip("h5py")
-    result = export(net, weights, Options(shapes=_shapes(net)))
+    result = export(net, weights, Options(shapes=shapes_of(net)))
     inputs = random_inputs(result.model)
     outputs = run_model(result.model, inputs)
     expected = run_caffe(result.net, weights, inputs, list(outputs))

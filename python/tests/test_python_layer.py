@@ -198,6 +198,17 @@ class TestErrors:
             make(layer, module=module)
         assert "net.prototxt" in str(caught.value) and "'python'" in str(caught.value)
 
+    @pytest.mark.parametrize("layer, module, twin", [
+        ("ProposalLayer", "rpn.proposal_layer", "type: 'Proposal' proposal_param { feat_stride: 16"),
+        ("AnchorTargetLayer", "rpn.anchor_target_layer", "type: 'AnchorTarget'"),
+        ("ProposalTargetLayer", "rpn.proposal_target_layer", "type: 'ProposalTarget'"),
+    ])
+    def test_name_the_type_in_cpp_where_there_is_one(self, make, layer, module, twin):
+        with pytest.raises(caffe.Error) as caught:
+            make(layer, "'feat_stride': 16", module=module)
+        assert "The same in C++, without Python: " + twin in str(caught.value)
+        assert "No module named 'rpn'" in str(caught.value)
+
     def test_missing_methods(self, make):
         with pytest.raises(caffe.Error, match="OnlyReshape has no method 'forward'"):
             make("OnlyReshape").forward()

@@ -91,6 +91,31 @@ def test_python_runs_while_a_net_computes(solver_file):
     assert len(set(counted)) > 1
 
 
+def test_python_runs_within_a_pass(write):
+    """A thread sees a pass half done: its first layer has computed, its last one has not."""
+    layers = "".join(f"""layer {{ name: "l{i}" type: "Power" bottom: "b{i}" top: "b{i + 1}" }}
+        """ for i in range(200))
+    net = caffe.Net(write("""layer { name: "data" type: "Input" top: "b0"
+                             input_param { shape { dim: 20000 } } }""" + layers), caffe.TRAIN)
+    first, last = net.blobs["b1"].data, net.blobs["b200"].data
+    done, half_done = threading.Event(), threading.Event()
+
+    def watch():
+        while not done.is_set():
+            if first[0] > last[0]:
+                half_done.set()
+
+    def compute():
+        for value in range(1, 1000):
+            net.forward(b0=np.full(20000, value))
+            if half_done.is_set():
+                break
+        done.set()
+
+    run_in_threads(watch, compute)
+    assert half_done.is_set()
+
+
 def test_callbacks_in_another_thread(small_net):
     calls = []
     small_net.before_forward(lambda layer: calls.append(threading.get_ident()))

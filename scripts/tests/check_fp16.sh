@@ -90,8 +90,8 @@ has out.txt "region: from layer 'up'"
 # Bad input.
 refuses 'needs a net definition' -weights net.caffemodel
 refuses 'needs trained weights' -model net.prototxt
-refuses 'Give -images LIST or -data DB' $net
-refuses 'give one of -images, -data and -random' $net -random 1 -images list.txt
+refuses 'Give -images LIST, -data DB or -npy FILE' $net
+refuses 'give one of -images, -data, -npy and -random' $net -random 1 -images list.txt
 refuses 'missing.txt: there is no such file' $net -images missing.txt
 : > empty.txt
 refuses 'empty.txt: the list names no pictures' $net -images empty.txt

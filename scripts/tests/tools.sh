@@ -46,10 +46,16 @@ grep -q '\*\*\* Benchmark ends \*\*\*' time.txt
 # The types of a net, and those that the command line puts in their place.
 sed -i '1a default_forward_type: FLOAT16' net.prototxt
 sed -i 's/top: "y"/top: "y" backward_math: DOUBLE/' net.prototxt
-types() { "$caffe" time -model net.prototxt -iterations 1 "$@" 2>&1 | sed -n 's/.*] *relu\t\(.*math.*\)/\1/p'; }
+types() { "$caffe" time -model net.prototxt -iterations 1 "$@" 2>&1 | sed -n 's/.*] *relu\t\(.*math.*\)\tengine: .*/\1/p'; }
 [ "$(types)" = $'forward: FLOAT16 (math FLOAT16)\tbackward: FLOAT (math DOUBLE)' ] || { types; exit 1; }
 [ "$(types -forward_type FLOAT -backward_type FLOAT16 -forward_math FLOAT16 -backward_math FLOAT)" = \
   $'forward: FLOAT (math FLOAT16)\tbackward: FLOAT16 (math FLOAT)' ] || { types; exit 1; }
+# What computes each layer.
+sed 's/name: "net"/engine: "REFERENCE"/; s/ReLU/Softmax/' net.prototxt > engine.prototxt
+"$caffe" time -model engine.prototxt -iterations 1 2> time.txt
+grep -q $'relu\tforward: .*\tengine: reference$' time.txt
+"$caffe" time -model net.prototxt -iterations 1 2> time.txt
+grep -q $'relu\tforward: .*\tengine: own$' time.txt
 refuses "-forward_type INT8: valid are FLOAT, FLOAT16 and DOUBLE" "$caffe" time -model net.prototxt -forward_type INT8
 cat > train.prototxt <<'TEXT'
 layer { name: "d" type: "DummyData" top: "x" dummy_data_param { shape { dim: 2 dim: 3 } } }

@@ -25,15 +25,20 @@ const google::protobuf::EnumValueDescriptor* OwnEngine(const LayerParameter& lay
   return nullptr;
 }
 
-Named::Engine NamedEngine(const LayerParameter& layer) {
-  if (const auto* own = OwnEngine(layer)) return static_cast<Named::Engine>(own->number());
-  if (layer.engine().empty()) return Named::DEFAULT;
+/// The engine that the field `engine` of `owner` ("layer 'conv1'") names.
+Named::Engine EngineNamed(const std::string& field, const std::string& owner) {
+  if (field.empty()) return Named::DEFAULT;
   // Intel Caffe: a list of devices may follow.
-  const std::string name = layer.engine().substr(0, layer.engine().find(':'));
+  const std::string name = field.substr(0, field.find(':'));
   const auto* value = Named::Engine_descriptor()->FindValueByName(name);
-  Require(value != nullptr, "layer '", layer.name(), "': engine '", layer.engine(),
+  Require(value != nullptr, owner, ": engine '", field,
           "' is not known: it is DEFAULT, CAFFE, CUDNN, ONEDNN (MKLDNN, MKL2017) or REFERENCE");
   return static_cast<Named::Engine>(value->number());
+}
+
+Named::Engine NamedEngine(const LayerParameter& layer) {
+  if (const auto* own = OwnEngine(layer)) return static_cast<Named::Engine>(own->number());
+  return EngineNamed(layer.engine(), Join("layer '", layer.name(), "'"));
 }
 
 }  // namespace
@@ -43,6 +48,14 @@ Engine ReadEngine(const LayerParameter& layer) {
   return named == Named::ONEDNN      ? Engine::ONEDNN
          : named == Named::REFERENCE ? Engine::REFERENCE
                                      : Engine::DEFAULT;
+}
+
+void GiveNetEngine(NetParameter* net) {
+  if (net->engine().empty()) return;
+  EngineNamed(net->engine(), Join("net '", net->name(), "'"));
+  for (LayerParameter& layer : *net->mutable_layer()) {
+    if (layer.engine().empty()) layer.set_engine(net->engine());
+  }
 }
 
 void ExplainEngine(const LayerParameter& layer) {

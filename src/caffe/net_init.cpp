@@ -1,6 +1,7 @@
 // Building a net from its description.
 #include <algorithm>
 
+#include "caffe/engine.hpp"
 #include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/insert_splits.hpp"
@@ -54,6 +55,7 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   phase_ = unfiltered.state().phase();
   NetParameter filtered, param;
   FilterNet(unfiltered, &filtered);
+  GiveNetEngine(&filtered);
   LOG_IF(INFO, Caffe::root_solver()) << "Initializing net from parameters: " << std::endl
                                      << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);
@@ -133,6 +135,10 @@ void Net<Dtype>::AddLayer(const LayerParameter& layer_param, const LayerTypes& t
   layer.SetUp(bottom_vecs_.back(), top_vecs_.back());
   LogLayer(layers_.size() - 1);
   AppendParams(layer_param);
+  // Fillers wrote Dtype, and nobody holds those pointers any more. At once: a FLOAT16 net is never
+  // in memory in float as a whole.
+  for (const auto& param : layer.blobs()) param->data_tensor().ForgetPointers();
+  TrimParameters();
   for (size_t i = 0; i < layer.blobs().size(); ++i) need_backward |= layer.param_propagate_down(i);
   layer_need_backward_.push_back(need_backward);
   if (!need_backward) return;

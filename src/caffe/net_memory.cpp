@@ -33,11 +33,8 @@ bool Net<Dtype>::HasMaster(int param_id) const {
   return shares_parameters_ || (phase_ == TRAIN && params_lr_[learnable_param_ids_[param_id]] > 0);
 }
 
-// Fillers wrote Dtype; from now on nobody holds those pointers.
 template <typename Dtype>
 void Net<Dtype>::PlaceParameters() {
-  for (const shared_ptr<Blob<Dtype>>& param : params_) param->data_tensor().ForgetPointers();
-  TrimParameters();
   if (phase_ != TRAIN) return;
 
   constexpr size_t kAligned = Allocator::kAlignment / sizeof(Dtype);

@@ -1,10 +1,12 @@
 #include "caffe/solver.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
 
+#include "caffe/kernels/update.hpp"
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/progress.hpp"
@@ -113,9 +115,10 @@ void Solver<Dtype>::InitTrainNet() {
     throw;
   }
   LoadWeights(net_.get(), param_);
-  loss_scale_ = net_->global_grad_scale();
-  Require(loss_scale_ > 0 && std::isfinite(loss_scale_), "global_grad_scale must be positive, got ",
-          loss_scale_);
+  const bool dynamic = net_param.global_grad_scale_adaptive();
+  const bool stated = net_param.has_global_grad_scale() || !dynamic;
+  loss_scale_ =
+      LossScale(stated ? net_param.global_grad_scale() : LossScale::kDynamicStart, dynamic);
 }
 
 namespace {
@@ -207,20 +210,37 @@ void Solver<Dtype>::ScaleLosses(Dtype scale) {
 // In float, or double: a gradient that the scale kept from vanishing does not vanish here.
 template <typename Dtype>
 void Solver<Dtype>::UnscaleGradients() {
-  if (loss_scale_ == Dtype(1)) return;
-  for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / loss_scale_);
+  if (loss_scale() == Dtype(1)) return;
+  for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / loss_scale());
 }
 
-// One batch: its loss as it is, its gradients times loss_scale_.
+// One batch: its loss as it is, its gradients times loss_scale().
 template <typename Dtype>
 Dtype Solver<Dtype>::ComputeGradients() {
-  if (loss_scale_ == Dtype(1)) return net_->ForwardBackward();
+  if (loss_scale() == Dtype(1)) return net_->ForwardBackward();
   Dtype loss = 0;
   net_->Forward(&loss);
-  ScaleLosses(loss_scale_);
+  ScaleLosses(loss_scale());
   net_->Backward();
   ScaleLosses(1);
   return loss;
+}
+
+template <typename Dtype>
+bool Solver<Dtype>::GradientsAreFinite() const {
+  const vector<Blob<Dtype>*>& params = net_->learnable_params();
+  return std::all_of(params.begin(), params.end(), [](const Blob<Dtype>* param) {
+    return kernels::AllFinite(param->count(), param->cpu_diff());
+  });
+}
+
+template <typename Dtype>
+void Solver<Dtype>::RecordStep(bool finite_gradients) {
+  const double before = loss_scale_.value();
+  loss_scale_.Record(finite_gradients);
+  LOG_IF(INFO, !finite_gradients && Caffe::root_solver())
+      << "Iteration " << iter_ << ": gradients overflow, the update is skipped; the loss scale "
+      << "falls from " << before << " to " << loss_scale_.value();
 }
 
 template <typename Dtype>
@@ -302,8 +322,10 @@ void Solver<Dtype>::Step(int iters) {
       Display();
     }
     for (Callback* callback : callbacks_) callback->on_gradients_ready();
-    if (param_.clip_gradients() >= 0) progress.Clear();  // clipping logs
-    ApplyUpdate();
+    const bool usable = !loss_scale_.dynamic() || GradientsAreFinite();
+    if (param_.clip_gradients() >= 0 || !usable) progress.Clear();  // both log
+    if (usable) ApplyUpdate();
+    if (loss_scale_.dynamic()) RecordStep(usable);
     ++iter_;
 
     const SolverAction::Enum request = GetRequestedAction();

@@ -95,7 +95,8 @@ template <typename Dtype>
 void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   for (Dtype loss : losses_) state->add_loss_window(loss);
   state->set_smoothed_loss(smoothed_loss_);
-  state->set_loss_scale(static_cast<float>(loss_scale_));
+  state->set_loss_scale(static_cast<float>(loss_scale_.value()));
+  state->set_loss_scale_good_steps(loss_scale_.good_steps());
   state->set_rng_state(RandomStateOf(*caffe_rng()));
   for (size_t i = 0; i <= test_nets_.size(); ++i) {
     const Net<Dtype>& net = i == 0 ? *net_ : *test_nets_[i - 1];
@@ -114,7 +115,10 @@ template <typename Dtype>
 void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   losses_.assign(state.loss_window().begin(), state.loss_window().end());
   smoothed_loss_ = static_cast<Dtype>(state.smoothed_loss());
-  // The scale is what the net says now: global_grad_scale may have been changed since.
+  // A fixed scale is what the net says now: global_grad_scale may have been changed since.
+  if (loss_scale_.dynamic() && state.has_loss_scale()) {
+    loss_scale_.Resume(state.loss_scale(), state.loss_scale_good_steps());
+  }
   for (const auto& entry : state.layer_state()) {
     const bool known = entry.net_id() >= 0 && entry.net_id() <= static_cast<int>(test_nets_.size());
     Net<Dtype>* net = !known                ? nullptr

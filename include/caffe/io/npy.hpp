@@ -2,61 +2,49 @@
 #define CAFFE_IO_NPY_HPP_
 
 #include <cstdint>
-#include <cstring>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "caffe/error.hpp"
-
 namespace caffe {
 
-/// An array from a NumPy .npy file (format 1.0, little-endian float32 or float64, C order):
+/// An array in a NumPy .npy file, read piece by piece: little-endian float16, float32, float64 or
+/// integers of 1 to 8 bytes, in C order; versions 1 to 3 of
 /// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+class NpyFile {
+ public:
+  /// Throws Error if the file cannot be read or is no such array.
+  explicit NpyFile(const std::string& name);
+
+  const std::string& name() const { return name_; }
+  const std::vector<int>& shape() const { return shape_; }
+  size_t count() const { return count_; }
+
+  /// Elements first to first + count - 1 in the order of the file. Throws Error if there are fewer.
+  void Read(size_t first, size_t count, float* values) const;
+  void Read(size_t first, size_t count, double* values) const;
+
+ private:
+  void ParseHeader(const std::string& header);
+  template <typename T>
+  void ReadAs(size_t first, size_t count, T* values) const;
+
+  std::string name_;
+  mutable std::ifstream stream_;
+  size_t data_ = 0;  // where the elements begin, in bytes
+  char kind_ = 0;    // 'f', 'i', 'u' or 'b', as NumPy writes it
+  size_t size_ = 0;  // of an element, in bytes
+  std::vector<int> shape_;
+  size_t count_ = 1;
+};
+
 struct NpyArray {
   std::vector<int> shape;
   std::vector<double> values;
 };
 
-inline NpyArray ReadNpy(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  Require(stream.good(), file, ": cannot be read");
-  const std::string bytes(std::istreambuf_iterator<char>(stream), {});
-  Require(bytes.size() > 10 && bytes.compare(0, 6, "\x93NUMPY") == 0, file, ": no .npy file");
-  const size_t header_size =
-      static_cast<uint8_t>(bytes[8]) + 256 * static_cast<size_t>(static_cast<uint8_t>(bytes[9]));
-  const std::string header = bytes.substr(10, header_size);
-  Require(header.find("'fortran_order': False") != std::string::npos, file, ": not in C order");
-  const bool is_float = header.find("<f4") != std::string::npos;
-  Require(is_float || header.find("<f8") != std::string::npos, file, ": not float32 or float64");
-
-  NpyArray array;
-  size_t count = 1;
-  const size_t open = header.find('('), close = header.find(')');
-  std::istringstream extents(header.substr(open + 1, close - open - 1));
-  for (std::string extent; std::getline(extents, extent, ',');) {
-    if (extent.find_first_of("0123456789") == std::string::npos) continue;
-    array.shape.push_back(std::stoi(extent));
-    count *= array.shape.back();
-  }
-  const size_t size = is_float ? sizeof(float) : sizeof(double);
-  Require(bytes.size() == 10 + header_size + count * size, file, ": has another length");
-  for (size_t i = 0; i < count; ++i) {
-    const char* element = bytes.data() + 10 + header_size + i * size;
-    double value = 0;
-    float narrow = 0;
-    if (is_float) {
-      std::memcpy(&narrow, element, sizeof(narrow));
-      value = narrow;
-    } else {
-      std::memcpy(&value, element, sizeof(value));
-    }
-    array.values.push_back(value);
-  }
-  return array;
-}
+/// The whole array. Throws Error as NpyFile does.
+NpyArray ReadNpy(const std::string& file);
 
 }  // namespace caffe
 

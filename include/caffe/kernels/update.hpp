@@ -30,6 +30,10 @@ void AddL2Gradient(size_t n, T decay, const T* w, T* g);
 template <typename T>
 void AddL1Gradient(size_t n, T decay, const T* w, T* g);
 
+/// Whether none of n numbers is infinite or NaN.
+template <typename T>
+bool AllFinite(size_t n, const T* x);
+
 }  // namespace kernels
 }  // namespace caffe
 

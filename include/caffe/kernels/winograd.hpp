@@ -17,9 +17,11 @@
 // Error. A tile is the m x m outputs and the (m + 2) x (m + 2) inputs that belong together. With
 // F = sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the nine
 // positions), before what Y rounds:
-//     |error| <= k * 2^-24 * F,  k = 32 for m = 4, k = 8 for m = 2 (kWinogradErrorBound).
-// Proved by the tests on random data with a margin of two; the usual error is a tenth of it. Note
-// that it is the tile that counts: beside a large input small outputs lose digits.
+//     |error| <= k * 2^-24 * F,  k = 64 for m = 4, k = 16 for m = 2 (WinogradErrorBound).
+// The tests show that for random data with a margin of two; the worst is one channel, from 64 on k
+// is 3 at most, and 4 for direct sums. No data at all exceeds k = 176 (channels + 25) for m = 4, 16
+// (channels + 25) for m = 2. Note that it is the tile that counts: beside a large input small
+// outputs lose digits.
 //
 // Infinities and NaNs. One in an input spreads NaN over all outputs of the tiles that it is in, one
 // in the weights over a whole channel, and finite inputs above 1e36 may overflow. The forward
@@ -45,15 +47,17 @@ struct WinogradShape {
   int output_width() const { return width + 2 * pad_w - 2; }
 };
 
-/// Bytes of scratch memory that the forward functions may take where nobody says otherwise.
-constexpr size_t kWinogradScratch = size_t(3) << 20;
+/// Bytes of scratch memory that the forward functions may take, for each thread, where nobody says
+/// otherwise. Up to 128 channels need half of it; with half of it layers of 512 channels take a
+/// fifth longer, because their weights are transformed more often.
+constexpr size_t kWinogradScratch = size_t(2) << 20;
 
 /// k of the error bound above.
-constexpr float WinogradErrorBound(int tile) { return tile == 4 ? 32.f : 8.f; }
+constexpr float WinogradErrorBound(int tile) { return tile == 4 ? 64.f : 16.f; }
 
-/// True where a measurement said that Winograd's algorithm takes less time than a direct
-/// convolution: many channels on both sides, and tiles enough to make up for the weights'
-/// transformation.
+/// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
+/// measurements: not with few channels on one side, nor with so few tiles that transforming the
+/// weights costs more than it saves. Throws Error as the forward functions do.
 bool WinogradPays(const WinogradShape& shape);
 
 /// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
@@ -74,7 +78,7 @@ struct WinogradEpilogue {
 };
 
 /// Bytes of scratch memory for WinogradForward and WinogradForwardTransformed on as many threads as
-/// OpenMP would use now: at most `max_scratch` where that is possible at all.
+/// OpenMP would use now: at most `max_scratch` a thread where that is possible at all.
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
 
 /// y = epilogue(conv(x, packed)); false as said above. `scratch`: WinogradScratchSize(shape,
@@ -93,7 +97,8 @@ template <typename W>
 void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed);
 
 /// WinogradForward with weights transformed beforehand (on the same instruction set). `transformed`
-/// is aligned to 64. The same bits as WinogradForward.
+/// is aligned to 64. The same bits as WinogradForward, and hardly sooner: with few tiles it takes as
+/// long to fetch four times the weights, and longer from memory than from a cache.
 template <typename X, typename Y>
 bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
                                 const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,

@@ -24,6 +24,7 @@ class ActivationLayer : public NeuronLayer<Dtype> {
  public:
   explicit ActivationLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
   bool DescribePointwise(Pointwise* description) override;
+  const char* forward_engine() const override { return EngineName(active_); }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;

@@ -31,6 +31,7 @@ class BatchNormLayer : public Layer<Dtype> {
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "BatchNorm"; }
+  const char* forward_engine() const override;
   bool DescribePointwise(Pointwise* description) override;
   int Absorb(const vector<Layer<Dtype>*>& followers) override;
   int ExactNumBottomBlobs() const override { return 1; }

@@ -34,6 +34,9 @@ class LstmLayer : public LSTMLayer<Dtype> {
   const Dtype* Continuation(const vector<Blob<Dtype>*>& bottom) override;
   bool KeepsState(const vector<Blob<Dtype>*>& bottom) const override { return bottom.size() > 1; }
   void StepGradient(int t, const Dtype* cont) override;
+  bool ClipsGradients() const override {
+    return this->layer_param_.lstm_param().clipping_threshold() > 0;
+  }
 
  private:
   Blob<Dtype> cont_;  // (T, N)

@@ -23,6 +23,7 @@ class ConcatLayer : public Layer<Dtype> {
   explicit ConcatLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Concat"; }
+  const char* forward_engine() const override { return EngineName(by_onednn_); }
   int MinBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 
@@ -45,6 +46,7 @@ class ConcatLayer : public Layer<Dtype> {
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::ForShape<onednn::Concat>> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

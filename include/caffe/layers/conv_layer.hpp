@@ -8,6 +8,10 @@
 
 namespace caffe {
 
+namespace onednn {
+class LinearMap;
+}
+
 /// y[n, o, p] = bias[o] + sum over c, k of w[o, c, k] x[n, c, stride p - pad + dilation k], in
 /// `group` independent parts of channels and outputs; any number of spatial axes.
 ///
@@ -25,6 +29,7 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   explicit ConvolutionLayer(const LayerParameter& param);
   ~ConvolutionLayer() override;
   const char* type() const override { return "Convolution"; }
+  const char* forward_engine() const override;
   int Absorb(const vector<Layer<Dtype>*>& followers) override;
 
  protected:
@@ -39,13 +44,16 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   bool UsesPackedKernels() const;
   bool ForwardPacked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  onednn::LinearMap* TrainingMap(int* images);
   bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom);
   struct Primitive;
   int ImagesAtATime() const;
   void PackWeights(const Pointwise& pointwise, Primitive* own);
   void ForwardWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
-                      const Primitive& own);
+                      int images, const float* weights, const float* bias,
+                      onednn::LinearMap* convolution);
+  bool TrainWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
 

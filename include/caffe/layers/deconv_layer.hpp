@@ -24,6 +24,9 @@ class DeconvolutionLayer : public BaseConvolutionLayer<Dtype> {
  public:
   explicit DeconvolutionLayer(const LayerParameter& param) : BaseConvolutionLayer<Dtype>(param) {}
   const char* type() const override { return "Deconvolution"; }
+  const char* forward_engine() const override {
+    return EngineName(by_onednn_, this->reference_engine());
+  }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;

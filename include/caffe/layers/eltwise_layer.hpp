@@ -24,6 +24,7 @@ class EltwiseLayer : public Layer<Dtype> {
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Eltwise"; }
+  const char* forward_engine() const override { return EngineName(by_onednn_); }
   int MinBottomBlobs() const override { return 2; }
   int ExactNumTopBlobs() const override { return 1; }
 
@@ -42,6 +43,7 @@ class EltwiseLayer : public Layer<Dtype> {
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::ForShape<onednn::Elementwise>> onednn_;
+  bool by_onednn_ = false;  // the latest forward pass
 };
 
 }  // namespace caffe

@@ -23,6 +23,9 @@ class InnerProductLayer : public Layer<Dtype> {
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "InnerProduct"; }
+  const char* forward_engine() const override {
+    return EngineName(by_onednn_, engine_ == Engine::REFERENCE);
+  }
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 

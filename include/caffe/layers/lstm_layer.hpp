@@ -9,6 +9,10 @@
 
 namespace caffe {
 
+namespace onednn {
+class Lstm;
+}
+
 /// The long short-term memory (Hochreiter and Schmidhuber 1997; in the form of Zaremba and
 /// Sutskever, "Learning to Execute"): h' = cont_t h_(t-1),
 ///
@@ -19,26 +23,32 @@ namespace caffe {
 /// Output: h. Parameters: W_xc (4 D, inputs), b_c (4 D), W_xc_static if there is a static input,
 /// W_hc (4 D, D), with the gates' rows in the order i, f, o, g. Exposed states: h, c.
 ///
-/// Engine ONEDNN computes the TEST phase in FLOAT where no sequence begins behind the first step
-/// and there is no static input.
+/// Engine ONEDNN computes in FLOAT where no sequence begins behind the first step and there is no
+/// static input; it is the default in the TEST phase.
 template <typename Dtype>
 class LSTMLayer : public DirectRecurrentLayer<Dtype> {
  public:
   explicit LSTMLayer(const LayerParameter& param) : DirectRecurrentLayer<Dtype>(param) {}
   const char* type() const override { return "LSTM"; }
+  const char* forward_engine() const override { return EngineName(by_onednn_); }
 
  protected:
   int states() const override { return 2; }
   int gates() const override { return 4; }
   void Step(int t, const Dtype* cont) override;
   void StepGradient(int t, const Dtype* cont) override;
+  /// True if StepGradient does more than the definition says.
+  virtual bool ClipsGradients() const { return false; }
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 
  private:
   struct OneDnn;
+  onednn::Lstm* PrepareOneDnn(const vector<Blob<Dtype>*>& bottom);
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  void BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                      const vector<Blob<Dtype>*>& bottom);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<OneDnn> onednn_;

@@ -33,6 +33,9 @@ class PoolingLayer : public Layer<Dtype> {
   int ExactNumBottomBlobs() const override { return 1; }
   int MinTopBlobs() const override { return 1; }
   int MaxTopBlobs() const override { return method() == PoolingParameter_PoolMethod_MAX ? 2 : 1; }
+  const char* forward_engine() const override {
+    return EngineName(active_, is_reference(std::max(1, this->layer_param_.top_size())));
+  }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;

@@ -17,6 +17,7 @@ namespace caffe {
 /// Tops: regions (R, 5), rows of item and corners; optionally their scores (R). Boxes are cut at
 /// the picture's border; those smaller than min_size times the scale score 0. Of the pre_nms_topn
 /// best those are kept that overlap no better one by more than nms_thresh, post_nms_topn at most.
+/// Gradients are 0.
 template <typename Dtype>
 class ProposalLayer : public Layer<Dtype> {
  public:

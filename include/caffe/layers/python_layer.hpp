@@ -22,6 +22,10 @@ using PythonLayerFactory = std::function<shared_ptr<Layer<Dtype>>(const LayerPar
 template <typename Dtype>
 void SetPythonLayerFactory(PythonLayerFactory<Dtype> factory);
 
+/// A sentence on the layer in C++ that does the work of a well-known Python layer (Faster R-CNN's),
+/// for messages of where that layer cannot be had; "" for others.
+std::string CppTwinOf(const PythonParameter& param);
+
 /// What the plugin has: starts the interpreter if need be and imports the package. `failure` gets
 /// the reason where that fails.
 typedef void (*PythonPluginStart)(std::string* failure);

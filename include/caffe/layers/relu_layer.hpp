@@ -22,6 +22,7 @@ class ReLULayer : public NeuronLayer<Dtype> {
   explicit ReLULayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
   const char* type() const override { return "ReLU"; }
   bool DescribePointwise(Pointwise* description) override;
+  const char* forward_engine() const override { return EngineName(active_); }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;

@@ -22,6 +22,9 @@ class SoftmaxLayer : public Layer<Dtype> {
   explicit SoftmaxLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Softmax"; }
+  const char* forward_engine() const override {
+    return EngineName(active_, engine_ == Engine::REFERENCE);
+  }
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 

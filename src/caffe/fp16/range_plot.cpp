@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "caffe/fp16/range_report.hpp"
+#include "caffe/util/svg.hpp"
 
 namespace caffe {
 namespace {
@@ -18,29 +19,6 @@ const char kOutside[] = "#fbe0de";
 const char kFits[] = "#2f6f9f";
 const char kOverflows[] = "#c0392b";
 
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 class Plot {
  public:
   Plot(const RangeInspector& inspector, const std::string& title)
@@ -51,12 +29,7 @@ class Plot {
   std::string Draw() {
     const int width = static_cast<int>(X(high_)) + kRight;
     const int height = kTop + rows_ * kRow + kBottom;
-    out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\""
-         << height << "\" viewBox=\"0 0 " << width << ' ' << height
-         << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-         << "<rect width=\"" << width << "\" height=\"" << height << "\" fill=\"white\"/>\n"
-         << "<text x=\"10\" y=\"22\" font-size=\"15\" font-weight=\"bold\">" << Escaped(title_)
-         << "</text>\n";
+    out_ << SvgBegin(width, height, title_);
     DrawBands();
     DrawRegions();
     DrawRows();
@@ -136,14 +109,14 @@ class Plot {
     out_ << "<text x=\"" << left_ - 6 << "\" y=\"" << middle + 4
          << "\" text-anchor=\"end\" font-family=\"monospace\" font-size=\"11\""
          << (overflows ? Join(" fill=\"", kOverflows, "\"") : "") << '>'
-         << Escaped(Label(layer, top)) << "</text>\n";
+         << SvgEscaped(Label(layer, top)) << "</text>\n";
     if (magnitudes.largest() > 0) {
       Line(XOf(magnitudes.smallest_nonzero()), XOf(magnitudes.largest()), middle, 2, color);
       const double from = XOf(magnitudes.Quantile(0.01));
       const double to = std::min(XOf(2 * magnitudes.Quantile(0.99)), XOf(magnitudes.largest()));
       out_ << "<rect x=\"" << from << "\" y=\"" << middle - 4 << "\" width=\""
            << std::max(1.0, to - from) << "\" height=\"8\" fill=\"" << color << "\"><title>"
-           << Escaped(Label(layer, top)) << ": " << magnitudes.smallest_nonzero() << " to "
+           << SvgEscaped(Label(layer, top)) << ": " << magnitudes.smallest_nonzero() << " to "
            << magnitudes.largest() << "</title></rect>\n";
     }
     const double inside = layer.LargestInside();

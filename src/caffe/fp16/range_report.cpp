@@ -5,54 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <vector>
+
+#include "caffe/util/text_table.hpp"
 
 namespace caffe {
 namespace {
 
-std::string Number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
-
-// Two digits; what is not 0 never looks like it.
-std::string Percent(double share) {
-  if (share == 0) return "0";
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.0001 ? "<0.01 %%" : "%.2f %%", 100 * share);
-  return text;
-}
-
 std::string PowerOfTwo(int exponent) {
-  return Join("2^", exponent, " = ", Number(std::ldexp(1.0, exponent)));
+  return Join("2^", exponent, " = ", ThreeDigits(std::ldexp(1.0, exponent)));
 }
-
-/// Columns as wide as their widest cell; the first three to the left, the others to the right.
-class Table {
- public:
-  explicit Table(std::vector<std::string> header) { Add(std::move(header)); }
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-
-  void Print(std::ostream& out) const {
-    std::vector<size_t> widths(rows_[0].size(), 0);
-    for (const auto& row : rows_) {
-      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    for (const auto& row : rows_) {
-      std::string line;
-      for (size_t i = 0; i < row.size(); ++i) {
-        const std::string space(widths[i] - row[i].size(), ' ');
-        line += (i == 0 ? "" : "  ") + (i < 4 ? row[i] + space : space + row[i]);
-      }
-      out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
-    }
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
 
 std::string Listed(const std::vector<std::string>& names) {
   std::string list;
@@ -71,7 +33,7 @@ void PrintInside(const RangeInspector& inspector, std::ostream& out) {
     for (const auto& entry : layer.inside) {
       if (entry.second <= kLargestFloat16) continue;
       out << "inside layer '" << layer.name << "' (" << layer.type << "): " << entry.first
-          << " up to " << Number(entry.second) << '\n';
+          << " up to " << ThreeDigits(entry.second) << '\n';
     }
   }
 }
@@ -82,8 +44,8 @@ void PrintParameters(const RangeInspector& inspector, std::ostream& out) {
       const Magnitudes& magnitudes = parameter.magnitudes;
       if (Overflows(magnitudes)) {
         out << "parameter of layer '" << layer.name << "' (" << layer.type
-            << "): " << parameter.name << " up to " << Number(magnitudes.largest()) << ", "
-            << Percent(magnitudes.ShareAbove()) << " above 65504\n";
+            << "): " << parameter.name << " up to " << ThreeDigits(magnitudes.largest()) << ", "
+            << PercentText(magnitudes.ShareAbove()) << " above 65504\n";
       }
     }
   }
@@ -92,16 +54,17 @@ void PrintParameters(const RangeInspector& inspector, std::ostream& out) {
 }  // namespace
 
 void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
-  Table table({"", "layer", "type", "blob", "max |x|", "min |x| > 0", "above 65504", "subnormal",
-               "flushed to 0"});
+  TextTable table({"", "layer", "type", "blob", "max |x|", "min |x| > 0", "above 65504",
+                   "subnormal", "flushed to 0"},
+                  4);
   for (const LayerRange& layer : inspector.layers()) {
     for (const BlobRange& top : layer.tops) {
       const Magnitudes& magnitudes = top.magnitudes;
       const double flushed = magnitudes.ShareFlushed();
       table.Add({Overflows(magnitudes) ? "!" : "", layer.name, layer.type, top.name,
-                 Number(magnitudes.largest()), Number(magnitudes.smallest_nonzero()),
-                 Percent(magnitudes.ShareAbove()), Percent(magnitudes.ShareSubnormal() - flushed),
-                 Percent(flushed)});
+                 ThreeDigits(magnitudes.largest()), ThreeDigits(magnitudes.smallest_nonzero()),
+                 PercentText(magnitudes.ShareAbove()),
+                 PercentText(magnitudes.ShareSubnormal() - flushed), PercentText(flushed)});
     }
   }
   table.Print(out);
@@ -109,7 +72,7 @@ void PrintRanges(const RangeInspector& inspector, std::ostream& out) {
   const std::vector<OverflowRegion> regions = inspector.Regions();
   for (const OverflowRegion& region : regions) {
     out << "region: from layer '" << region.from << "' to " << To(region.to)
-        << " values leave FP16's range, up to " << Number(region.largest)
+        << " values leave FP16's range, up to " << ThreeDigits(region.largest)
         << " (blobs: " << Listed(region.blobs) << ")\n";
   }
   PrintInside(inspector, out);
@@ -124,14 +87,16 @@ void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out) {
   for (const ScaledRegion& region : rewriting.regions()) {
     out << "scaled by 1/p, p = " << PowerOfTwo(region.exponent) << ": from layer '" << region.from
         << "' to " << To(region.to) << " (blobs: " << Listed(region.blobs) << "); largest "
-        << Number(region.largest) << " -> " << Number(std::ldexp(region.largest, -region.exponent))
-        << "; subnormal or flushed " << Percent(region.subnormal_before) << " -> "
-        << Percent(region.subnormal_after) << '\n';
+        << ThreeDigits(region.largest) << " -> "
+        << ThreeDigits(std::ldexp(region.largest, -region.exponent)) << "; subnormal or flushed "
+        << PercentText(region.subnormal_before) << " -> " << PercentText(region.subnormal_after)
+        << '\n';
   }
   for (const FoldedFactor& folded : rewriting.folded()) {
     out << "folded: " << folded.parameter << " of layer '" << folded.layer << "' times "
         << PowerOfTwo(folded.exponent) << "; subnormal or flushed "
-        << Percent(folded.subnormal_before) << " -> " << Percent(folded.subnormal_after) << '\n';
+        << PercentText(folded.subnormal_before) << " -> " << PercentText(folded.subnormal_after)
+        << '\n';
   }
   const auto list = [&out](const char* what, const std::vector<std::string>& layers) {
     if (!layers.empty()) out << what << Listed(layers) << '\n';
@@ -158,7 +123,7 @@ void Set(Struct* object, const std::string& key, double number) {
   if (std::isfinite(number)) {
     value.set_number_value(number);
   } else {
-    value.set_string_value(Number(number));
+    value.set_string_value(ThreeDigits(number));
   }
 }
 void Set(Struct* object, const std::string& key, const std::string& text) {

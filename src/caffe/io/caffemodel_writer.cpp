@@ -7,6 +7,7 @@
 #include "caffe/io/payload.hpp"
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/io/wire.hpp"
+#include "raw_type.hpp"
 
 namespace caffe {
 
@@ -38,21 +39,6 @@ Place PlaceOf(ElementType type, Form form, const Numbers& numbers) {
   }
   if (type == ElementType::DOUBLE) return {numbers.doubles, ElementType::DOUBLE};
   return {numbers.floats, ElementType::FLOAT};
-}
-
-Type RawType(ElementType type) {
-  switch (type) {
-    case ElementType::DOUBLE:
-      return caffe::DOUBLE;
-    case ElementType::FLOAT16:
-      return caffe::FLOAT16;
-    case ElementType::INT32:
-      return caffe::INT;
-    case ElementType::UINT32:
-      return caffe::UINT;
-    default:
-      return caffe::FLOAT;
-  }
 }
 
 /// One array (data or diff) of a blob: the bytes in front of its elements, and the elements.

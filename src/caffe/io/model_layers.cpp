@@ -7,6 +7,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/wire.hpp"
 #include "caffe/util/hdf5.hpp"
+#include "raw_type.hpp"
 
 namespace caffe {
 
@@ -114,19 +115,6 @@ ModelLayer ReadLayer(const wire::Field& field, const MappedFile& file) {
   return layer;
 }
 
-Type ProtoType(ElementType type) {
-  switch (type) {
-    case ElementType::FLOAT16:
-      return caffe::FLOAT16;
-    case ElementType::INT32:
-      return caffe::INT;
-    case ElementType::UINT32:
-      return caffe::UINT;
-    default:
-      return caffe::FLOAT;
-  }
-}
-
 /// A blob on its way to the file: `head` is everything in front of the elements.
 struct EncodedBlob {
   std::string head;
@@ -146,7 +134,7 @@ EncodedBlob Encode(const ModelBlob& blob, const ModelLayers::Storage& storage) {
   int number = BlobProto::kDataFieldNumber;
   if (storage.raw) {
     wire::AppendTag(BlobProto::kRawDataTypeFieldNumber, wire::Type::VARINT, &encoded.head);
-    wire::AppendVarint(ProtoType(encoded.type), &encoded.head);
+    wire::AppendVarint(RawType(encoded.type), &encoded.head);
     number = BlobProto::kRawDataFieldNumber;
   }
   wire::AppendHeader(number, elements.count() * SizeOf(encoded.type), &encoded.head);

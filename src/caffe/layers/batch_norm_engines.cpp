@@ -162,12 +162,18 @@ bool BatchNormLayer<Dtype>::BackwardByEngine(const Blob<Dtype>& top,
   return true;
 }
 
+template <typename Dtype>
+const char* BatchNormLayer<Dtype>::forward_engine() const {
+  return EngineName(engines_ && engines_->primitive, engines_ && engines_->reference);
+}
+
 template struct BatchNormLayer<float>::Engines;
 template struct BatchNormLayer<double>::Engines;
 #define CAFFE_BATCH_NORM(Dtype)                                                                  \
   template bool BatchNormLayer<Dtype>::ForwardByEngine(const Blob<Dtype>&, Blob<Dtype>*);        \
   template bool BatchNormLayer<Dtype>::BackwardByEngine(const Blob<Dtype>&, const vector<bool>&, \
-                                                        Blob<Dtype>*)
+                                                        Blob<Dtype>*);                           \
+  template const char* BatchNormLayer<Dtype>::forward_engine() const
 CAFFE_BATCH_NORM(float);
 CAFFE_BATCH_NORM(double);
 #undef CAFFE_BATCH_NORM

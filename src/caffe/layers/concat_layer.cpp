@@ -123,7 +123,8 @@ bool ConcatLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<
 template <typename Dtype>
 void ConcatLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                      const vector<Blob<Dtype>*>& top) {
-  if (bottom.size() == 1 || ForwardOneDnn(bottom, top[0])) return;
+  by_onednn_ = bottom.size() > 1 && ForwardOneDnn(bottom, top[0]);
+  if (bottom.size() == 1 || by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     if (ConcatBlocked<T>(bottom, top[0])) return;

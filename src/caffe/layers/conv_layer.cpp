@@ -1,10 +1,13 @@
 #include "caffe/layers/conv_layer.hpp"
 
+#include <optional>
+
 #include "../onednn/onednn.hpp"
 #include "absorbed_layers.hpp"
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "float_pieces.hpp"
 #include "packed_convolution_runner.hpp"
 
 namespace caffe {
@@ -62,6 +65,7 @@ template <typename Dtype>
 struct ConvolutionLayer<Dtype>::OneDnn {
   /// One with, one without the work of the absorbed layers.
   Primitive alone, fused;
+  Primitive training;  // for FLOAT16
   PackedConvolutionRunner<Dtype> packed_alone, packed_fused;
   AbsorbedLayers<Dtype> absorbed;
 };
@@ -210,7 +214,10 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
     own.stamp = stamp;
   }
   if (half) {
-    ForwardWidened(bottom, top, own);
+    const size_t count = own.convolution->packed_size();
+    Workspace::Buffer<float> weights(Context::Current().workspace(), count);
+    kernels::Convert(count, static_cast<const float16*>(own.weights->cpu_data()), weights.get());
+    ForwardWidened(bottom, top, images, weights.get(), own.bias.data(), own.convolution.get());
     return true;
   }
   for (size_t i = 0; i < bottom.size(); ++i) {
@@ -226,58 +233,102 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
   return true;
 }
 
+// A few images at a time; `weights` are packed.
 template <typename Dtype>
 void ConvolutionLayer<Dtype>::ForwardWidened(const vector<Blob<Dtype>*>& bottom,
-                                             const vector<Blob<Dtype>*>& top,
-                                             const Primitive& own) {
-  onednn::LinearMap& convolution = *own.convolution;
-  Layout source = convolution.source(), target = convolution.target();
-  const size_t x_size = source.extent(size_t(own.num) * this->shape_.input_size());
-  const size_t y_size = target.extent(size_t(own.num) * this->shape_.output_size());
-  source.num = target.num = this->num_;
-  Workspace& workspace = Context::Current().workspace();
-  Workspace::Buffer<float> weights(workspace, convolution.packed_size());
-  Workspace::Buffer<float> wide_x(workspace, x_size), wide_y(workspace, y_size);
-  kernels::Convert(convolution.packed_size(), static_cast<const float16*>(own.weights->cpu_data()),
-                   weights.get());
+                                             const vector<Blob<Dtype>*>& top, int images,
+                                             const float* weights, const float* bias,
+                                             onednn::LinearMap* convolution) {
+  const int pieces = this->num_ / images;
   for (size_t i = 0; i < bottom.size(); ++i) {
-    const float16* x = ReadAs<float16>(bottom[i]->data_tensor(), source);
-    float16* y = OverwriteAs<float16>(top[i]->data_tensor(), target);
-    for (int n = 0; n < this->num_; n += own.num, x += x_size, y += y_size) {
-      kernels::Convert(x_size, x, wide_x.get());
-      convolution.ForwardPacked(weights.get(), wide_x.get(), own.bias.data(), wide_y.get());
-      kernels::Convert(y_size, wide_y.get(), y);
+    FloatReader x(bottom[i]->data_tensor(), ElementType::FLOAT16, convolution->source(), pieces);
+    FloatWriter y(top[i]->data_tensor(), ElementType::FLOAT16, convolution->target(), pieces);
+    for (int piece = 0; piece < pieces; ++piece) {
+      y.Write(piece,
+              [&](float* to) { convolution->ForwardPacked(weights, x.Piece(piece), bias, to); });
     }
   }
+}
+
+// In training the weights are others in each pass, and the primitive is that of the backward pass.
+template <typename Dtype>
+bool ConvolutionLayer<Dtype>::TrainWidened(const vector<Blob<Dtype>*>& bottom,
+                                           const vector<Blob<Dtype>*>& top) {
+  if (this->forward_type() != ElementType::FLOAT16 || this->phase_ != TRAIN) return false;
+  int images = 0;
+  onednn::LinearMap* convolution = TrainingMap(&images);
+  if (!convolution || images == 0) return false;
+  const FloatValues<Dtype> weights(*this->blobs_[0], ElementType::FLOAT16);
+  Workspace::Buffer<float> packed(Context::Current().workspace(), convolution->packed_size());
+  convolution->PackWeights(weights.data(), packed.get());
+  std::optional<FloatValues<Dtype>> bias;
+  if (this->bias_term_) bias.emplace(*this->blobs_[1], ElementType::FLOAT16);
+  ForwardWidened(bottom, top, images, packed.get(), bias ? bias->data() : nullptr, convolution);
+  return true;
+}
+
+// What both passes of training run on: ForwardOneDnn's where all is float, else one for a few
+// images at a time. Null where our own kernels have to do.
+template <typename Dtype>
+onednn::LinearMap* ConvolutionLayer<Dtype>::TrainingMap(int* images) {
+  const auto fits = [](ElementType type) {
+    return type == ElementType::FLOAT || type == ElementType::FLOAT16;
+  };
+  if (!onednn::Enabled() || !std::is_same<Dtype, float>::value || this->reference_engine() ||
+      this->phase_ != TRAIN || !fits(this->forward_type()) || !fits(this->backward_type())) {
+    return nullptr;
+  }
+  const bool wide =
+      this->forward_type() == ElementType::FLOAT && this->backward_type() == ElementType::FLOAT;
+  *images = wide ? this->num_ : ImagesAtATime();
+  Primitive& own = wide ? onednn_->alone : onednn_->training;
+  const bool made = own.num == *images && SameShape(own.shape, this->shape_);
+  if (!made && !wide) {
+    onednn::Convolution::Options options;
+    options.bias = this->bias_term_;
+    options.training = true;
+    own.convolution = onednn::Convolution::Make(this->shape_, *images, options);
+    own.shape = this->shape_;
+    own.num = *images;
+  }
+  return made || !wide ? own.convolution.get() : nullptr;
 }
 
 template <typename Dtype>
 bool ConvolutionLayer<Dtype>::BackwardOneDnn(const vector<Blob<Dtype>*>& top,
                                              const vector<bool>& propagate_down,
                                              const vector<Blob<Dtype>*>& bottom) {
-  onednn::LinearMap* convolution = onednn_->alone.convolution.get();
-  if (!convolution || !this->UsesOneDnn() || this->backward_type() != ElementType::FLOAT ||
-      onednn_->alone.num != this->num_ || !SameShape(onednn_->alone.shape, this->shape_) ||
-      this->phase_ != TRAIN) {
-    return false;
-  }
   const bool weights_wanted = this->param_propagate_down_[0];
   const bool bias_wanted = this->bias_term_ && this->param_propagate_down_[1];
   if (bias_wanted && !weights_wanted) return false;
+  int images = 0;
+  onednn::LinearMap* convolution = TrainingMap(&images);
+  if (!convolution || images == 0) return false;
+  const int pieces = this->num_ / images;
+  const FloatValues<Dtype> weights(*this->blobs_[0], this->forward_type());
   for (size_t i = 0; i < top.size(); ++i) {
     Tensor& dy = top[i]->diff_tensor();
     if (weights_wanted) {
-      convolution->BackwardWeights(
-          ReadAs<float>(bottom[i]->data_tensor(), convolution->weights_source()),
-          ReadAs<float>(dy, convolution->weights_target()),
-          this->blobs_[0]->template mutable_cpu_diff_as<float>(),
-          bias_wanted ? this->blobs_[1]->template mutable_cpu_diff_as<float>() : nullptr);
+      FloatReader x(bottom[i]->data_tensor(), this->forward_type(), convolution->weights_source(),
+                    pieces);
+      FloatReader gradient(dy, this->backward_type(), convolution->weights_target(), pieces);
+      float* weights_diff = this->blobs_[0]->template mutable_cpu_diff_as<float>();
+      float* bias_diff =
+          bias_wanted ? this->blobs_[1]->template mutable_cpu_diff_as<float>() : nullptr;
+      for (int piece = 0; piece < pieces; ++piece) {
+        convolution->BackwardWeights(x.Piece(piece), gradient.Piece(piece), weights_diff,
+                                     bias_diff);
+      }
     }
     if (propagate_down[i]) {
-      convolution->BackwardData(
-          ReadAs<float>(dy, convolution->data_target()),
-          this->blobs_[0]->template cpu_data_as<float>(),
-          OverwriteAs<float>(bottom[i]->diff_tensor(), convolution->data_source()));
+      FloatReader gradient(dy, this->backward_type(), convolution->data_target(), pieces);
+      FloatWriter dx(bottom[i]->diff_tensor(), this->backward_type(), convolution->data_source(),
+                     pieces);
+      for (int piece = 0; piece < pieces; ++piece) {
+        dx.Write(piece, [&](float* to) {
+          convolution->BackwardData(gradient.Piece(piece), weights.data(), to);
+        });
+      }
     }
   }
   return true;
@@ -291,7 +342,7 @@ void ConvolutionLayer<Dtype>::compute_output_shape() {
 template <typename Dtype>
 void ConvolutionLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  if (ForwardPacked(bottom, top) || ForwardOneDnn(bottom, top)) return;
+  if (ForwardPacked(bottom, top) || ForwardOneDnn(bottom, top) || TrainWidened(bottom, top)) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* weights = this->blobs_[0]->template cpu_data_as<T>();
@@ -339,6 +390,15 @@ void ConvolutionLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                                                          bottom[i]);
     }
   });
+}
+
+template <typename Dtype>
+const char* ConvolutionLayer<Dtype>::forward_engine() const {
+  const auto computes = [this](const Primitive& own) {
+    return own.convolution && SameShape(own.shape, this->shape_);
+  };
+  const bool made = computes(onednn_->alone) || computes(onednn_->fused);
+  return EngineName(made && this->UsesOneDnn(), this->reference_engine());
 }
 
 INSTANTIATE_CLASS(ConvolutionLayer);

@@ -104,7 +104,8 @@ bool EltwiseLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob
 template <typename Dtype>
 void EltwiseLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
-  if (ForwardOneDnn(bottom, top[0])) return;
+  by_onednn_ = ForwardOneDnn(bottom, top[0]);
+  if (by_onednn_) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;

@@ -1,8 +1,7 @@
 #include "caffe/layers/proposal_layer.hpp"
 
-#include <cmath>
-
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/util/regions.hpp"
 
 namespace caffe {
 namespace {
@@ -38,26 +37,6 @@ const bool registered = OperationTable::Add(Operation("Proposal")
                                                 .FloatBottoms({-1})
                                                 .FloatTops({-1}));
 
-float Rounded(float x) { return std::floor(x + 0.5f); }
-
-/// For each ratio (height / width), for each scale, a box around the cell's middle whose area is
-/// that of base_size^2, rounded to whole pixels before it is scaled.
-std::vector<Box> Anchors(const ProposalParameter& param) {
-  const float area = float(param.base_size()) * param.base_size();
-  const float middle = 0.5f * (param.base_size() - 1.f);
-  std::vector<Box> anchors;
-  for (const float ratio : param.ratio()) {
-    Require(ratio > 0, "proposal_param: ratio must be positive, got ", ratio);
-    const float width = Rounded(std::sqrt(area / ratio)), height = Rounded(width * ratio);
-    for (const float scale : param.scale()) {
-      Require(scale > 0, "proposal_param: scale must be positive, got ", scale);
-      const float x = 0.5f * (width * scale - 1), y = 0.5f * (height * scale - 1);
-      anchors.push_back({middle - x, middle - y, middle + x, middle + y});
-    }
-  }
-  return anchors;
-}
-
 }  // namespace
 
 template <typename Dtype>
@@ -65,12 +44,12 @@ void ProposalLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<
   const ProposalParameter& param = this->layer_param_.proposal_param();
   Require(param.ratio_size() > 0 && param.scale_size() > 0,
           "proposal_param: ratio and scale are missing");
-  Require(param.base_size() > 0 && param.base_size() < 100000,
-          "proposal_param: base_size must be positive, got ", param.base_size());
   Require(param.feat_stride() > 0, "proposal_param: feat_stride must be positive, got 0");
   Require(param.pre_nms_topn() > 0 && param.pre_nms_topn() < 2147483648u,
           "proposal_param: pre_nms_topn must be positive, got ", param.pre_nms_topn());
-  anchors_ = Anchors(param);
+  anchors_ =
+      CellAnchors("proposal_param", param.base_size(), {param.ratio().begin(), param.ratio().end()},
+                  {param.scale().begin(), param.scale().end()});
 }
 
 template <typename Dtype>
@@ -97,7 +76,7 @@ template <typename Dtype>
 void ProposalLayer<Dtype>::Propose(const Dtype* scores, const Dtype* codes, int height, int width,
                                    const Picture& picture, vector<Box>* boxes,
                                    vector<ScoredIndex>* scored) const {
-  const BoxCode code = {PriorBoxParameter_CodeType_CENTER_SIZE, true, false};
+  const BoxCode code = RegionCode();
   const float stride = this->layer_param_.proposal_param().feat_stride();
   const size_t cells = size_t(height) * width, anchors = anchors_.size();
   boxes->resize(cells * anchors);
@@ -107,8 +86,7 @@ void ProposalLayer<Dtype>::Propose(const Dtype* scores, const Dtype* codes, int 
     for (size_t cell = begin; cell < end; ++cell) {
       const float x = stride * float(cell % width), y = stride * float(cell / width);
       for (size_t a = 0; a < anchors; ++a) {
-        const Box& anchor = anchors_[a];
-        prior.box = {anchor.xmin + x, anchor.ymin + y, anchor.xmax + x, anchor.ymax + y};
+        prior.box = Moved(anchors_[a], x, y);
         const auto number = [&](int k) { return float(codes[(a * 4 + k) * cells + cell]); };
         const Box box = Clipped(Decode(prior, code, {number(0), number(1), number(2), number(3)}),
                                 picture.height - 1, picture.width - 1);
@@ -156,8 +134,8 @@ void ProposalLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 void ProposalLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,
                                         const vector<bool>& propagate_down,
-                                        const vector<Blob<Dtype>*>&) {
-  for (const bool propagate : propagate_down) Require(!propagate, "Proposal has no gradient");
+                                        const vector<Blob<Dtype>*>& bottom) {
+  StopGradients(propagate_down, bottom);
 }
 
 INSTANTIATE_CLASS(ProposalLayer);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <map>
 #include <mutex>
 
 namespace caffe {
@@ -83,6 +84,19 @@ void SetPythonLayerFactory(PythonLayerFactory<Dtype> factory) {
 template void SetPythonLayerFactory<float>(PythonLayerFactory<float>);
 template void SetPythonLayerFactory<double>(PythonLayerFactory<double>);
 
+string CppTwinOf(const PythonParameter& param) {
+  const std::map<string, string> twins = {
+      {"ProposalLayer",
+       "type: 'Proposal' proposal_param { feat_stride: 16 ratio: 0.5 ratio: 1 ratio: 2 scale: 8 "
+       "scale: 16 scale: 32 }, with the numbers of this layer's param_str"},
+      {"AnchorTargetLayer", "type: 'AnchorTarget', with the same python_param"},
+      {"ProposalTargetLayer", "type: 'ProposalTarget', with the same python_param"},
+  };
+  const auto found = twins.find(param.layer());
+  if (found == twins.end()) return "";
+  return Join("\nThe same in C++, without Python: ", found->second);
+}
+
 namespace {
 
 template <typename Dtype>
@@ -91,19 +105,12 @@ PythonLayerFactory<Dtype> CurrentFactory() {
   return Factory<Dtype>();
 }
 
-/// The C++ layer that does what a well-known Python layer does.
-string Twin(const string& layer) {
-  if (layer != "ProposalLayer") return "";
-  return "\nFor a deployed net type: 'Proposal' computes the same in C++ (proposal_param: "
-         "feat_stride, ...)";
-}
-
 string NeedsPackage(const PythonParameter& param, const string& reason) {
   return Join("layers of type Python (here python_param: module '", param.module(), "', layer '",
               param.layer(), "') need Caffe's Python package, which could not be loaded: ", reason,
               "\nRun the net from Python (import caffe), or name the library ", kPlugin,
               " of a build with BUILD_python in the environment variable ", kVariable,
-              Twin(param.layer()));
+              CppTwinOf(param));
 }
 
 template <typename Dtype>

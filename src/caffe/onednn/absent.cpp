@@ -43,7 +43,7 @@ std::unique_ptr<Elementwise> Elementwise::Make(Operation, const std::vector<floa
   return nullptr;
 }
 std::unique_ptr<Concat> Concat::Make(int, const std::vector<int>&, int, int) { return nullptr; }
-std::unique_ptr<Lstm> Lstm::Make(int, int, int, int) { return nullptr; }
+std::unique_ptr<Lstm> Lstm::Make(int, int, int, int, bool) { return nullptr; }
 
 }  // namespace onednn
 }  // namespace caffe

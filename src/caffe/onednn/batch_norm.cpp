@@ -37,8 +37,9 @@ class BatchNormPrimitive : public BatchNorm {
                            {DNNL_ARG_DIFF_SRC, Wrap(backward_desc.diff_src_desc(), dx)}};
     if (options.scale) {
       arguments.emplace(DNNL_ARG_SCALE, Wrap(per_channel, scale));
-      // 2.6 wants to be given a shift, which no gradient depends on.
-      arguments.emplace(DNNL_ARG_SHIFT, Wrap(per_channel, scale));
+      if (kBatchNormBackwardTakesShift) {  // which no gradient depends on
+        arguments.emplace(DNNL_ARG_SHIFT, Wrap(per_channel, scale));
+      }
       arguments.emplace(DNNL_ARG_DIFF_SCALE, Wrap(per_channel, d_scale));
       arguments.emplace(DNNL_ARG_DIFF_SHIFT, Wrap(per_channel, d_shift));
     }

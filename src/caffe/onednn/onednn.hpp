@@ -191,10 +191,10 @@ class Concat {
 };
 
 /// A long short-term memory over `steps` steps of `batch` sequences; the gates in Caffe's order i,
-/// f, o, g. The inference only.
+/// f, o, g.
 class Lstm {
  public:
-  static std::unique_ptr<Lstm> Make(int steps, int batch, int inputs, int outputs);
+  static std::unique_ptr<Lstm> Make(int steps, int batch, int inputs, int outputs, bool training);
   virtual ~Lstm() = default;
   /// W_x (4 outputs, inputs), b (4 outputs), W_h (4 outputs, outputs); copied.
   virtual void SetWeights(const float* input_weights, const float* bias,
@@ -202,6 +202,15 @@ class Lstm {
   /// x (steps, batch, inputs); y (steps, batch, outputs). h and c (batch, outputs) are the state
   /// before the first step, and become that after the last one.
   virtual void Forward(const float* x, float* h, float* c, float* y) = 0;
+
+  /// What Backward adds to; null where it is not wanted. Shapes as in SetWeights.
+  struct WeightGradients {
+    float *input_weights, *bias, *hidden_weights;
+  };
+  /// After Forward, in training, with its x and y: dx from dy. dh and dc are the gradients of the
+  /// state after the last step, and become those of the state before the first one.
+  virtual void Backward(const float* x, const float* y, const float* dy, float* dh, float* dc,
+                        float* dx, const WeightGradients& gradients) = 0;
 };
 
 }  // namespace onednn

@@ -43,6 +43,9 @@ typename Primitive::primitive_desc DescribeBackward(const Forward& forward,
 #endif
 }
 
+/// Version 2 wants the shift in the backward pass, version 3 refuses it.
+constexpr bool kBatchNormBackwardTakesShift = DNNL_VERSION_MAJOR < 3;
+
 inline void AppendEltwise(dnnl::algorithm algorithm, float alpha, float beta,
                           dnnl::post_ops* operations) {
 #if DNNL_VERSION_MAJOR >= 3

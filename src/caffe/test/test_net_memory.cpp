@@ -225,6 +225,23 @@ void FillInputs(Net<float>* net) {
   Fill(net->input_blobs()[1], {0, 1, 1});
 }
 
+TEST(NetTypes, AFloat16NetIsNeverInMemoryAsFloat) {
+  constexpr size_t kSide = 256, kLayers = 8;
+  string text = Join("default_forward_type: FLOAT16 layer { name: 'd' type: 'Input' top: 'x0' ",
+                     "input_param { shape { dim: 1 dim: ", kSide, " } } } ");
+  for (size_t i = 0; i < kLayers; ++i) {
+    text += Join("layer { name: 'ip", i, "' type: 'InnerProduct' bottom: 'x", i, "' top: 'x", i + 1,
+                 "' inner_product_param { bias_term: false num_output: ", kSide,
+                 " weight_filler { type: 'xavier' } } } ");
+  }
+  const size_t before = Allocator::bytes_in_use();
+  Allocator::ResetPeak();
+  const auto net = MakeNet(text);
+  constexpr size_t kHalves = kLayers * kSide * kSide * sizeof(float16);
+  EXPECT_LT(Allocator::bytes_in_use() - before, 1.01 * kHalves);
+  EXPECT_LT(Allocator::peak_bytes() - before, 1.3 * kHalves) << "one layer at a time is float";
+}
+
 TEST(NetTypes, DeclaresActivationsAndKeepsLossesAndLabelsFloat) {
   const auto net = MakeNet(Half(), TRAIN);
   EXPECT_EQ(net->blob_by_name("ip1")->data_type(), ElementType::FLOAT16);

@@ -89,6 +89,14 @@ TEST_F(ProposalValues, BoxesThatOverlapGiveWay) {
   EXPECT_EQ(limited.Forward(0), (Floats{0, 16, 0, 31, 15}));
 }
 
+TEST_F(ProposalValues, RegionsAreTakenAsGiven) {
+  Example example = Propose({0, 0, .1f, .2f}, still_);
+  example.Forward();
+  const Floats ones(example.TopShape(0)[0] * 5, 1);
+  EXPECT_EQ(example.Backward(ones, 0), Floats(4, 0));
+  EXPECT_EQ(example.Backward(ones, 1), Floats(8, 0));
+}
+
 // The well-known anchors of Faster R-CNN: ratios 0.5, 1, 2 at scale 8.
 TEST(ProposalAnchors, AreThoseOfFasterRcnn) {
   Example example(

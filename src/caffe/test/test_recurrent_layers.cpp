@@ -1,6 +1,7 @@
 // RNN, LSTM, LSTMUnit, Lstm, ContinuationIndicator.
 #include <cmath>
 
+#include "../onednn/onednn.hpp"
 #include "caffe/layers/recurrent_layer.hpp"
 #include "caffe/test/layer_example.hpp"
 #include "caffe/test/layer_harness.hpp"
@@ -54,6 +55,11 @@ std::vector<LayerCase> Cases() {
     one.bottoms = {{{4, 1, 2, 5}}, Cont({4, 1}, {0, 1, 1, 1})};
     one.detour = {{2, 3, 2, 5}, {2, 3}};
     cases.push_back(one);
+    // No sequence begins behind the first step, where one of two goes on: as engine ONEDNN takes
+    // it.
+    LayerCase on = Sequences("GoesOn", type, exposed, 1, states, tops, detour);
+    on.bottoms[1] = Cont({3, 2}, {1, 0, 1, 1, 1, 1});
+    cases.push_back(on);
   }
   cases.push_back({"LSTMUnit",
                    "type: 'LSTMUnit'",
@@ -197,6 +203,16 @@ TEST(LstmValues, ExposesItsState) {
   EXPECT_FLOAT_EQ(example.Forward(1)[0], std::tanh(c));
 }
 
+TEST(LstmValues, TrainsOnOneDnnWhereItCan) {
+  if (!onednn::Enabled()) GTEST_SKIP() << "oneDNN is off";
+  for (const bool begins : {false, true}) {
+    Example example("type: 'LSTM' engine: 'ONEDNN' recurrent_param { num_output: 4 }");
+    example.Bottom({2, 1, 3}, Floats(6, 0.5f)).Bottom({2, 1}, {0, begins ? 0.f : 1.f}).SetUp();
+    example.Forward();
+    EXPECT_STREQ(example.layer().forward_engine(), begins ? "own" : "oneDNN");
+  }
+}
+
 TEST(RnnValues, IsTwoTanhs) {
   Example example("type: 'RNN' recurrent_param { num_output: 1 }");
   example.Bottom({2, 1, 1}, {0.5, 0.25}).Bottom({2, 1}, {0, 1}).SetUp();
@@ -224,12 +240,15 @@ TEST(LstmValues, TheForkTakesStepsAndSequencesOnOneAxis) {
 }
 
 TEST(LstmValues, TheForkCutsGradientsOff) {
-  Example example("type: 'Lstm' lstm_param { num_output: 1 clipping_threshold: 0.125 }");
-  example.Bottom({1, 1}, {0}).SetUp();
-  example.Parameter(0, kAddingWeights).Parameter(2, kAddingBias);
-  example.Forward();
-  EXPECT_FLOAT_EQ(example.Backward({1})[0], 0.125);
-  EXPECT_FLOAT_EQ(example.Backward({0.0625})[0], 0.0625);
+  for (const std::string engine : {"CAFFE", "ONEDNN"}) {
+    Example example("type: 'Lstm' engine: '" + engine +
+                    "' lstm_param { num_output: 1 clipping_threshold: 0.125 }");
+    example.Bottom({1, 1}, {0}).SetUp();
+    example.Parameter(0, kAddingWeights).Parameter(2, kAddingBias);
+    example.Forward();
+    EXPECT_FLOAT_EQ(example.Backward({1})[0], 0.125) << engine;
+    EXPECT_FLOAT_EQ(example.Backward({0.0625})[0], 0.0625) << engine;
+  }
 }
 
 TEST(ContinuationIndicatorValues, OnlyTheFirstRowIsZero) {

@@ -12,8 +12,10 @@ PENALTIES = {
 EVALUATIONS = {"Accuracy", "DetectionEvaluate", "LabelsequenceAccuracy"}
 # Why a type has no ONNX form.
 INEXPRESSIBLE = {
+    "AnchorTarget": "it chooses examples for training",
     "BoxAnnotatorOHEM": "it chooses examples for training",
     "DetectNetTransformation": "it distorts pictures for training",
+    "ProposalTarget": "it chooses examples for training",
     "Python": "what it computes is a program",
 }
 # Losses of probabilities, and the layers that give these.

@@ -1,4 +1,5 @@
 #include "caffe/kernels/instruction_set.hpp"
+#include "int8_tiles.hpp"
 #include "packed_tiles.hpp"
 #include "vector_kernels.hpp"
 
@@ -28,9 +29,13 @@ const VectorKernels& ChosenKernels() {
 const PackedTiles& ChosenPackedTiles() {
   return Choose(kGenericPackedTiles, kAvx2PackedTiles, kAvx512PackedTiles);
 }
+const Int8Tiles& ChosenInt8Tiles() {
+  return Choose(kGenericInt8Tiles, kAvx2Int8Tiles, kAvx512Int8Tiles);
+}
 #else
 const VectorKernels& ChosenKernels() { return kGenericKernels; }
 const PackedTiles& ChosenPackedTiles() { return kGenericPackedTiles; }
+const Int8Tiles& ChosenInt8Tiles() { return kGenericInt8Tiles; }
 #endif
 
 }  // namespace kernels

@@ -108,52 +108,26 @@ void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int out
   }
 }
 
-void Bands::WidenRow(const Band& band, int lanes, const Halves& x, size_t row, float* buffer,
-                     int columns) const {
-  const int step = columns_.step(), first = columns_.first(band.column);
-  const int begin = std::min(columns, first < 0 ? Divide(-first, step) : 0);
-  const int end = std::max(
-      begin, std::min(columns, first < columns_.input ? Divide(columns_.input - first, step) : 0));
-  std::fill_n(buffer, begin * lanes, 0.f);
-  std::fill_n(buffer + end * lanes, (columns - end) * lanes, 0.f);
-  if (begin == end) return;
-  const void* from = x.at((row + first + begin * step) * lanes);
-  float* to = buffer + begin * lanes;
-  const size_t count = end - begin;
-  if (lanes == 1 && step > 1) {
-    for (size_t i = 0; i < count; ++i) {
-      to[i] = x.half ? static_cast<float>(static_cast<const float16*>(from)[i * step])
-                     : static_cast<const float*>(from)[i * step];
-    }
-  } else if (lanes == 1) {
-    if (x.half) {
-      ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(from), to);
-    } else {
-      std::memcpy(to, from, count * sizeof(float));
-    }
-  } else if (x.half) {
-    ChosenPackedTiles().widen_blocks(count, step, static_cast<const uint16_t*>(from), to);
-  } else {
-    ChosenPackedTiles().copy_blocks(count, step, static_cast<const float*>(from), to);
-  }
-}
-
 void Bands::Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,
                   size_t image_size, float* buffer) const {
-  const int pitch = columns_.extent(largest.columns), height = rows_.extent(largest.rows);
-  const int columns = columns_.extent(band.columns), rows = rows_.extent(band.rows);
-  for (int n = 0; n < band.images; ++n) {
-    const Halves image{x.at((band.image + n) * image_size + plane * input_plane() * lanes), x.half};
-    for (int r = 0; r < rows; ++r) {
-      const int row = rows_.first(band.row) + r * rows_.step();
-      float* to = buffer + (size_t(n) * height + r) * pitch * lanes;
-      if (row < 0 || row >= rows_.input) {
-        std::fill_n(to, size_t(columns) * lanes, 0.f);
-      } else {
-        WidenRow(band, lanes, image, size_t(row) * columns_.input, to, columns);
+  const auto copy = [lanes, &x](size_t offset, size_t count, int step, float* to) {
+    const void* from = x.at(offset);
+    if (lanes == 1 && step > 1) {
+      for (size_t i = 0; i < count; ++i) {
+        to[i] = x.half ? static_cast<float>(static_cast<const float16*>(from)[i * step])
+                       : static_cast<const float*>(from)[i * step];
       }
+    } else if (lanes == 1 && x.half) {
+      ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(from), to);
+    } else if (lanes == 1) {
+      std::memcpy(to, from, count * sizeof(float));
+    } else if (x.half) {
+      ChosenPackedTiles().widen_blocks(count, step, static_cast<const uint16_t*>(from), to);
+    } else {
+      ChosenPackedTiles().copy_blocks(count, step, static_cast<const float*>(from), to);
     }
-  }
+  };
+  Fill(band, largest, lanes, plane, image_size, buffer, copy);
 }
 
 }  // namespace kernels

@@ -1,6 +1,7 @@
 #ifndef CAFFE_KERNELS_CPU_CONVOLUTION_BANDS_HPP_
 #define CAFFE_KERNELS_CPU_CONVOLUTION_BANDS_HPP_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -85,12 +86,41 @@ class Bands {
   void Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,
              size_t image_size, float* buffer) const;
 
- private:
-  void WidenRow(const Band& band, int lanes, const Halves& x, size_t row, float* buffer,
-                int columns) const;
+  /// The same for other types: copy(offset, positions, step, to) takes every step-th position, the
+  /// first one at `offset` elements into the input.
+  template <typename T, typename Copy>
+  void Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
+            T* buffer, Copy&& copy) const;
 
+ private:
   BandAxis rows_, columns_;
 };
+
+template <typename T, typename Copy>
+void Bands::Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
+                 T* buffer, Copy&& copy) const {
+  const int pitch = columns_.extent(largest.columns), height = rows_.extent(largest.rows);
+  const int columns = columns_.extent(band.columns), rows = rows_.extent(band.rows);
+  const int step = columns_.step(), first = columns_.first(band.column);
+  // The positions that lie in the input.
+  const auto positions = [step](int extent) { return extent > 0 ? (extent + step - 1) / step : 0; };
+  const int begin = std::min(columns, positions(-first));
+  const int end = std::max(begin, std::min(columns, positions(columns_.input - first)));
+  for (int n = 0; n < band.images; ++n) {
+    const size_t image = (band.image + n) * image_size + plane * input_plane() * lanes;
+    for (int r = 0; r < rows; ++r) {
+      const int row = rows_.first(band.row) + r * rows_.step();
+      T* to = buffer + (size_t(n) * height + r) * pitch * lanes;
+      const bool inside = row >= 0 && row < rows_.input && begin < end;
+      const int zeros = inside ? begin : columns;
+      std::fill_n(to, zeros * lanes, T(0));
+      if (!inside) continue;
+      const size_t offset = (size_t(row) * columns_.input + first + begin * step) * lanes;
+      copy(image + offset, static_cast<size_t>(end - begin), step, to + begin * lanes);
+      std::fill_n(to + end * lanes, (columns - end) * lanes, T(0));
+    }
+  }
+}
 
 }  // namespace kernels
 }  // namespace caffe

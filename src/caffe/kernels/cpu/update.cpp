@@ -1,6 +1,10 @@
 #include "caffe/kernels/update.hpp"
 
+#include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "chunks.hpp"
 
@@ -76,6 +80,24 @@ void AddL1Gradient(size_t n, T decay, const T* w, T* g) {
   ForEach(n, [=](size_t i) { g[i] += decay * ((w[i] > 0) - (w[i] < 0)); });
 }
 
+// By the bits, where a loop over comparisons of floats would not be vectorised.
+template <typename T>
+bool AllFinite(size_t n, const T* x) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  constexpr Bits kExponent = sizeof(T) == 8 ? Bits(0x7ff) << 26 << 26 : Bits(0x7f800000);
+  std::atomic<bool> finite{true};
+  ForEachChunk(n, [&](size_t offset, size_t length) {
+    Bits found = 0;
+    for (size_t i = offset; i < offset + length; ++i) {
+      Bits bits;
+      std::memcpy(&bits, x + i, sizeof(bits));
+      found |= static_cast<Bits>((bits & kExponent) == kExponent);
+    }
+    if (found) finite = false;
+  });
+  return finite;
+}
+
 #define CAFFE_UPDATE(T)                                      \
   template void SgdUpdate(size_t, T, T, T*, T*);             \
   template void NesterovUpdate(size_t, T, T, T*, T*);        \
@@ -84,7 +106,8 @@ void AddL1Gradient(size_t n, T decay, const T* w, T* g) {
   template void AdaDeltaUpdate(size_t, T, T, T, T*, T*, T*); \
   template void AdamUpdate(size_t, T, T, T, T, T*, T*, T*);  \
   template void AddL2Gradient(size_t, T, const T*, T*);      \
-  template void AddL1Gradient(size_t, T, const T*, T*)
+  template void AddL1Gradient(size_t, T, const T*, T*);      \
+  template bool AllFinite(size_t, const T*)
 CAFFE_UPDATE(float);
 CAFFE_UPDATE(double);
 #undef CAFFE_UPDATE

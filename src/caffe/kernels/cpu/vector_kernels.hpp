@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/quantize.hpp"
+
 namespace caffe {
 namespace kernels {
 
@@ -40,6 +42,16 @@ struct ArithmeticLoops {
   void (*pixels)(size_t n, const uint8_t* x, size_t step, const T* means, T mean, T scale, T* y);
 };
 
+/// Serial loops of quantize.hpp.
+struct QuantizeLoops {
+  void (*to_int8)(size_t n, float factor, const float* x, int8_t* y);
+  void (*to_uint8)(size_t n, float factor, const float* x, uint8_t* y);
+  void (*from_int8)(size_t n, float scale, const int8_t* q, float* y);
+  void (*from_uint8)(size_t n, float scale, const uint8_t* q, float* y);
+  void (*summarize)(size_t n, const float* x, ValueSummary* summary);
+  void (*bins)(size_t n, float factor, const float* x, int32_t* y);
+};
+
 /// Serial loops compiled once per instruction set (vector_kernels.inc).
 struct VectorKernels {
   void (*half_to_float)(size_t n, const uint16_t* x, float* y);
@@ -48,6 +60,7 @@ struct VectorKernels {
   void (*half_dot_tile)(size_t n, const uint16_t* const* w, const float* const* x, double* sums);
   ArithmeticLoops<float> f32;
   ArithmeticLoops<double> f64;
+  QuantizeLoops quantize;
 };
 
 extern const VectorKernels kGenericKernels;

@@ -18,6 +18,7 @@ namespace {
 
 // Floats of a line of the cache, of a page, and what neighbouring points are moved apart: as whole
 // pages lie at the same place of the first cache, 36 of them would drive each other out.
+constexpr size_t kMaxSlice = 128;  // channels
 constexpr size_t kLine = 16, kPage = 1024, kShift = 3 * kLine;
 
 size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -74,19 +75,20 @@ struct Setting {
     g.tiles_y = (g.output_height + s.tile - 1) / s.tile;
     g.tiles_x = (g.output_width + s.tile - 1) / s.tile;
     g.depth = RoundUp(g.channels, kernels.lanes);
+    slices = (g.depth + kMaxSlice - 1) / kMaxSlice;
+    g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
     points = (s.tile + 2) * (s.tile + 2);
     pair = 2 * kernels.lanes;
     padded_outputs = Blocks(s.outputs, s.block) * s.block;
     output_panels = RoundUp(padded_outputs, pair) / pair;
-    weights_stride = PointStride(std::min(g.depth, kWinogradSlice) * pair);
+    weights_stride = PointStride(g.slice * pair);
   }
 
   /// 1 if the second vector of the panel has no outputs.
   size_t vectors(size_t output_panel) const {
     return output_panel * pair + kernels.lanes < padded_outputs ? 2 : 1;
   }
-  size_t slices() const { return (g.depth + kWinogradSlice - 1) / kWinogradSlice; }
   /// Floats of a slice of the transformed weights of an output panel.
   size_t slice_weights() const { return points * weights_stride; }
 
@@ -103,7 +105,7 @@ struct Setting {
   WinogradGeometry g;
   const WinogradKernels& kernels;
   const WinogradLoops& loops;
-  size_t tiles, points;
+  size_t tiles, points, slices;
   size_t pair;                           // outputs of a panel
   size_t padded_outputs, output_panels;  // whole blocks of outputs, and their panels
   size_t weights_stride;                 // between the points of slice_weights()
@@ -120,10 +122,12 @@ struct Plan {
   size_t floats() const { return (shared ? input : threads * input) + threads * (weights + sums); }
 };
 
-// What a strip costs beside its products: weights are transformed for each strip anew, which takes
-// as long as the products of so many tiles; and strips that a thread has for itself have room for
-// fewer tiles. But sharing a strip, threads wait for each other twice.
-constexpr size_t kLargeStrip = 96, kFairStrip = 44, kFairStripTransformed = 24;
+// Tiles of a strip. Weights are transformed for each strip anew, which takes as long as the
+// products of 5 tiles: with kLargeStrip that is nothing, with FairStrip an eighth. Strips that a
+// thread has for itself have room for fewer tiles, but sharing them the threads wait for each other
+// twice a strip, which costs more where there is other work on the machine.
+constexpr size_t kLargeStrip = 96;
+constexpr size_t FairStrip(bool transformed) { return transformed ? 24 : 40; }
 
 Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared) {
   Plan plan;
@@ -131,21 +135,23 @@ Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared
   plan.shared = shared;
   plan.weights = transformed ? 0 : s.slice_weights();
   plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
+  if (!shared && plan.threads > 1) {
+    plan.strips =
+        std::max(plan.strips, std::min(4 * plan.threads, s.tiles / FairStrip(transformed)));
+  }
   for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
     plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
     plan.input = s.points * s.input_stride(plan.strip_tiles);
     plan.sums = s.points * s.sums_stride(plan.strip_tiles);
-    if (plan.floats() * sizeof(float) <= max_scratch) return plan;
+    if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
     if (plan.strip_tiles <= s.kernels.panel) return plan;
   }
 }
 
 Plan MakePlan(const Setting& s, bool transformed, size_t max_scratch) {
   const Plan own = PlanFor(s, transformed, max_scratch, false);
-  const size_t fair = transformed ? kFairStripTransformed : kFairStrip;
-  const bool many = own.strips >= 4 * own.threads && own.strip_tiles >= fair;
-  if (own.threads == 1 || many) return own;
-  return PlanFor(s, transformed, max_scratch, true);
+  const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= FairStrip(transformed);
+  return own.threads == 1 || fair ? own : PlanFor(s, transformed, max_scratch, true);
 }
 
 /// The scratch memory of a plan, in parts.
@@ -206,12 +212,12 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
   const Setting& s = call.s;
   const size_t v_stride = s.input_stride(call.plan.strip_tiles);
   const size_t m_stride = s.sums_stride(call.plan.strip_tiles);
-  for (size_t slice = 0; slice < s.slices(); ++slice) {
-    const size_t begin = slice * kWinogradSlice;
-    const size_t end = std::min(s.g.depth, begin + kWinogradSlice);
+  for (size_t slice = 0; slice < s.slices; ++slice) {
+    const size_t begin = slice * s.g.slice;
+    const size_t end = std::min(s.g.depth, begin + s.g.slice);
     const float* weights = u;
     if (call.transformed) {
-      weights = call.transformed + (output_panel * s.slices() + slice) * s.slice_weights();
+      weights = call.transformed + (output_panel * s.slices + slice) * s.slice_weights();
     } else {
       s.loops.weights[call.weights_type](s.g, call.packed, output_panel, begin, end, u,
                                          s.weights_stride);
@@ -294,7 +300,23 @@ bool Forward(const Call& call, void* scratch) {
 
 }  // namespace
 
-bool WinogradPays(const WinogradShape& s) { return s.channels >= 32 && s.outputs >= 32; }
+// Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
+// of products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to
+// transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both
+// ways gain the same from wider vectors and more threads.
+bool WinogradPays(const WinogradShape& shape) {
+  const Setting s(shape);
+  constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
+  const double outputs = s.padded_outputs, tiles = s.tiles;
+  const double channels = Blocks(shape.channels, shape.block) * shape.block;
+  // Direct convolutions have their own ways with pictures of three colours.
+  const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
+  const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
+  const double direct = 9 * kProduct * positions * direct_channels * outputs;
+  const double winograd = (s.points * kProduct * tiles + 14) * channels * outputs +
+                          25 * tiles * (channels + outputs) + kStart;
+  return kMargin * winograd < direct;
+}
 
 size_t WinogradPackedSize(const WinogradShape& s) {
   return Blocks(s.outputs, s.block) * s.block * s.channels * 9;
@@ -355,17 +377,17 @@ bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
 
 size_t WinogradTransformedSize(const WinogradShape& shape) {
   const Setting s(shape);
-  return s.output_panels * s.slices() * s.slice_weights();
+  return s.output_panels * s.slices * s.slice_weights();
 }
 
 template <typename W>
 void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed) {
   const Setting s(shape);
-  ParallelFor(s.output_panels * s.slices(), 1, [&](size_t begin, size_t end) {
+  ParallelFor(s.output_panels * s.slices, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t channel = i % s.slices() * kWinogradSlice;
-      s.loops.weights[StorageIndex<W>()](s.g, packed, i / s.slices(), channel,
-                                         std::min(s.g.depth, channel + kWinogradSlice),
+      const size_t channel = i % s.slices * s.g.slice;
+      s.loops.weights[StorageIndex<W>()](s.g, packed, i / s.slices, channel,
+                                         std::min(s.g.depth, channel + s.g.slice),
                                          transformed + i * s.slice_weights(), s.weights_stride);
     }
   });

@@ -9,13 +9,11 @@
 // Names: a *point* is one of the (m + 2)^2 positions of a transformed tile; each point has a matrix
 // product of its own, [tiles x channels] x [channels x outputs]. *Lanes* are the floats of a
 // vector; an *output panel* has 2 vectors of output channels, a *tile panel* up to `panel` tiles:
-// as many as the registers hold sums for. A *slice* is up to kWinogradSlice channels.
+// as many as the registers hold sums for. A *slice* is as many channels as are multiplied at a
+// time: the weights of a slice and an output panel, transformed, stay in the second cache, those of
+// one point in the first.
 namespace caffe {
 namespace kernels {
-
-/// Channels multiplied at a time: the weights of a slice and an output panel, transformed, stay in
-/// the second cache, those of one point in the first.
-constexpr size_t kWinogradSlice = 128;
 
 struct WinogradGeometry {
   size_t channels, outputs, block;
@@ -23,6 +21,7 @@ struct WinogradGeometry {
   size_t pad_h, pad_w;
   size_t tiles_y, tiles_x;  ///< of an image
   size_t depth;             ///< channels rounded up to whole vectors
+  size_t slice;             ///< channels of a slice, whole vectors; the last may have fewer
 };
 
 /// Tiles first, first + 1, ... of all tiles (num, tiles_y, tiles_x), cut into equal panels.
@@ -42,7 +41,7 @@ struct WinogradWriting {
 struct WinogradLoops {
   /// v[point * stride + ...] = the transformed tiles of the panels [panel_begin, panel_end),
   /// channels [channel_begin, channel_end) (whole vectors), in the order (slice, panel, vector of
-  /// channels, tile, lane); the slices before the last have kWinogradSlice channels.
+  /// channels, tile, lane).
   void (*input[2])(const WinogradGeometry& g, const WinogradStrip& strip, const void* x,
                    size_t panel_begin, size_t panel_end, size_t channel_begin, size_t channel_end,
                    float* v, size_t stride);

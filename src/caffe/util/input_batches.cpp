@@ -1,4 +1,4 @@
-#include "caffe/fp16/input_batches.hpp"
+#include "caffe/util/input_batches.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,11 +11,33 @@
 #endif
 
 #include "caffe/data_transformer.hpp"
+#include "caffe/io/npy.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
 
 namespace caffe {
 namespace {
+
+void FillWith(const std::vector<float>& values, const std::string& name, Blob<float>* blob) {
+  Require(!values.empty() && blob->count() % values.size() == 0, "-constant ", name, ": ",
+          values.size(), " values do not fill a blob of ", blob->shape_string());
+  float* data = blob->mutable_cpu_data();
+  for (int i = 0; i < blob->count(); ++i) data[i] = values[i % values.size()];
+}
+
+int64_t BatchesOf(int64_t items, int64_t batch_size) {
+  return (items + batch_size - 1) / std::max<int64_t>(batch_size, 1);
+}
+
+/// Items of the first input; of the first layer's data if there is none.
+int64_t BatchSize(const Net<float>& net) {
+  if (net.num_inputs() == 0) {
+    const Blob<float>& first = *net.top_vecs()[0][0];
+    return first.num_axes() == 0 ? 1 : first.shape(0);
+  }
+  const Blob<float>& input = *net.input_blobs()[0];
+  return input.num_axes() == 0 ? 1 : input.shape(0);
+}
 
 /// Writes pictures to the items of a net's input, and constants to the inputs that take none.
 class PictureInput {
@@ -74,14 +96,6 @@ class PictureInput {
 #endif
 
  private:
-  static void FillWith(const std::vector<float>& values, const std::string& name,
-                       Blob<float>* blob) {
-    Require(!values.empty() && blob->count() % values.size() == 0, "-constant ", name, ": ",
-            values.size(), " values do not fill a blob of ", blob->shape_string());
-    float* data = blob->mutable_cpu_data();
-    for (int i = 0; i < blob->count(); ++i) data[i] = values[i % values.size()];
-  }
-
   // A mean picture larger than the input is one of uncut pictures.
   void MakeTransformer() {
     TransformationParameter param;
@@ -135,15 +149,16 @@ class NumberedPictures : public InputBatches {
     PictureInput input(preparation_, net);
     const int64_t first = int64_t(batch) * input.items();
     if (!Begin(first, input.items())) return false;
-    for (int i = 0; i < input.items(); ++i) Write(first + i, i, &input);
+    images_ = 0;
+    for (int i = 0; i < input.items(); ++i) images_ += Write(first + i, i, &input);
     return true;
   }
 
  protected:
   /// False if there is no picture `first`.
   virtual bool Begin(int64_t first, int count) = 0;
-  /// Writes that picture, or an earlier one in its place behind the last.
-  virtual void Write(int64_t number, int item, PictureInput* input) = 0;
+  /// Writes that picture; behind the last an earlier one in its place, and returns false.
+  virtual bool Write(int64_t number, int item, PictureInput* input) = 0;
 
  private:
   PicturePreparation preparation_;
@@ -186,14 +201,18 @@ class ListedPictures : public NumberedPictures {
     }
     Require(!paths_.empty(), list, ": the list names no pictures");
   }
+  int64_t batches(const Net<float>& net) const override {
+    return BatchesOf(paths_.size(), BatchSize(net));
+  }
 
  protected:
   bool Begin(int64_t first, int) override { return first < int64_t(paths_.size()); }
-  void Write(int64_t number, int item, PictureInput* input) override {
+  bool Write(int64_t number, int item, PictureInput* input) override {
     const std::string& path = paths_[number % paths_.size()];
     const cv::Mat image = ReadImageToCVMat(path, input->blob().shape(1) == 3);
     Require(!image.empty(), path, ": cannot be read as a picture");
     input->Write(image, item);
+    return number < int64_t(paths_.size());
   }
 
  private:
@@ -221,6 +240,7 @@ class DatabasePictures : public NumberedPictures {
     cursor_.reset(db_->NewCursor());
     Require(cursor_->valid(), source, ": the database has no records");
   }
+  int64_t batches(const Net<float>&) const override { return limit_; }
 
  protected:
   // Records are read forward; whoever asks for batch 0 starts again.
@@ -229,12 +249,14 @@ class DatabasePictures : public NumberedPictures {
     if (first < next_) {
       cursor_->SeekToFirst();
       next_ = 0;
+      ended_ = false;
     }
     while (next_ < first && cursor_->valid()) Next();
     return cursor_->valid();
   }
 
-  void Write(int64_t, int item, PictureInput* input) override {
+  bool Write(int64_t, int item, PictureInput* input) override {
+    ended_ |= !cursor_->valid();
     if (!cursor_->valid()) cursor_->SeekToFirst();
     try {
       WriteRecord(cursor_->value(), item, input);
@@ -243,6 +265,7 @@ class DatabasePictures : public NumberedPictures {
       throw;
     }
     Next();
+    return !ended_;
   }
 
  private:
@@ -279,17 +302,19 @@ class DatabasePictures : public NumberedPictures {
   const int64_t limit_;
   std::unique_ptr<db::DB> db_;
   std::unique_ptr<db::Cursor> cursor_;
-  int64_t next_ = 0;  // the number of the record at the cursor
+  int64_t next_ = 0;    // the number of the record at the cursor
+  bool ended_ = false;  // records are repeated
 };
 
 class RandomPictures : public NumberedPictures {
  public:
   RandomPictures(int count, unsigned seed, const PicturePreparation& preparation)
       : NumberedPictures(preparation), count_(count), seed_(seed) {}
+  int64_t batches(const Net<float>&) const override { return count_; }
 
  protected:
   bool Begin(int64_t first, int count) override { return first / count < count_; }
-  void Write(int64_t number, int item, PictureInput* input) override {
+  bool Write(int64_t number, int item, PictureInput* input) override {
     std::minstd_rand generator(seed_ + static_cast<unsigned>(number) * 7919u + 1);
     const Blob<float>& blob = input->blob();
     Datum datum;
@@ -300,6 +325,7 @@ class RandomPictures : public NumberedPictures {
     pixels->resize(blob.count(1));
     for (char& pixel : *pixels) pixel = static_cast<char>(generator() >> 8 & 255);
     input->WriteValues(datum, item);
+    return true;
   }
 
  private:
@@ -310,10 +336,92 @@ class RandomPictures : public NumberedPictures {
 class OwnData : public InputBatches {
  public:
   explicit OwnData(int count) : count_(count) {}
-  bool Feed(int batch, Net<float>*) override { return batch < count_; }
+  bool Feed(int batch, Net<float>* net) override {
+    images_ = BatchSize(*net);
+    return batch < count_;
+  }
+  int64_t batches(const Net<float>&) const override { return count_; }
 
  private:
   const int count_;
+};
+
+class NpyRows : public InputBatches {
+ public:
+  NpyRows(const std::map<std::string, std::string>& files,
+          const std::map<std::string, std::vector<float>>& constants)
+      : constants_(constants) {
+    Require(!files.empty(), "no .npy file is given");
+    for (const auto& file : files) {
+      const auto array = std::make_shared<NpyFile>(file.second);
+      Require(!array->shape().empty() && array->shape()[0] > 0, file.second,
+              ": the array has no rows");
+      Require(rows_ == 0 || rows_ == array->shape()[0], file.second, ": the array has ",
+              array->shape()[0], " rows, others have ", rows_);
+      rows_ = array->shape()[0];
+      arrays_[file.first] = array;
+    }
+  }
+
+  bool Feed(int batch, Net<float>* net) override {
+    Assign(*net);
+    const int64_t size = BatchSize(*net), first = batch * size;
+    if (first >= rows_) return false;
+    images_ = std::min(size, rows_ - first);
+    for (int i = 0; i < net->num_inputs(); ++i) {
+      Blob<float>* blob = net->input_blobs()[i];
+      const std::string& name = InputName(*net, i);
+      const auto constant = constants_.find(name);
+      if (constant != constants_.end()) {
+        FillWith(constant->second, name, blob);
+      } else {
+        Read(*arrays_.at(name), name, first, size, blob);
+      }
+    }
+    return true;
+  }
+  int64_t batches(const Net<float>& net) const override { return BatchesOf(rows_, BatchSize(net)); }
+
+ private:
+  static const std::string& InputName(const Net<float>& net, int i) {
+    return net.blob_names()[net.input_blob_indices()[i]];
+  }
+
+  // Gives the array without a name to the input that nothing else fills.
+  void Assign(const Net<float>& net) {
+    std::vector<std::string> names;
+    for (int i = 0; i < net.num_inputs(); ++i) names.push_back(InputName(net, i));
+    for (const auto& array : arrays_) {
+      Require(array.first.empty() || std::count(names.begin(), names.end(), array.first) > 0,
+              array.second->name(), ": the net has no input '", array.first, "'");
+    }
+    for (const std::string& name : names) {
+      if (arrays_.count(name) + constants_.count(name) > 0) continue;
+      const auto unnamed = arrays_.find("");
+      Require(unnamed != arrays_.end(), "input '", name,
+              "' has no array: give one for each, as in -npy data=a.npy,", name, "=b.npy");
+      arrays_[name] = unnamed->second;
+      arrays_.erase(unnamed);
+    }
+    Require(arrays_.count("") == 0, "the net has no input for ", arrays_.begin()->second->name());
+  }
+
+  void Read(const NpyFile& array, const std::string& name, int64_t first, int64_t size,
+            Blob<float>* blob) const {
+    const std::vector<int> item(blob->shape().begin() + 1, blob->shape().end());
+    const std::vector<int> rows(array.shape().begin() + 1, array.shape().end());
+    Require(item == rows && blob->shape(0) == size, array.name(), ": the array's rows do not have ",
+            "the shape of input '", name, "', ", blob->shape_string());
+    const size_t count = blob->count(1);
+    float* data = blob->mutable_cpu_data();
+    for (int64_t row = 0; row < size; ++row) {
+      array.Read((first + row) % rows_ * count, count, data + row * count);
+    }
+  }
+
+  const std::map<std::string, std::vector<float>> constants_;
+  std::map<std::string, std::shared_ptr<NpyFile>> arrays_;
+  int64_t rows_ = 0;
 };
 
 }  // namespace
@@ -337,6 +445,12 @@ std::unique_ptr<InputBatches> InputBatches::FromDatabase(const std::string& sour
 std::unique_ptr<InputBatches> InputBatches::Random(int count, unsigned seed,
                                                    const PicturePreparation& preparation) {
   return std::make_unique<RandomPictures>(count, seed, preparation);
+}
+
+std::unique_ptr<InputBatches> InputBatches::FromNpy(
+    const std::map<std::string, std::string>& files,
+    const std::map<std::string, std::vector<float>>& constants) {
+  return std::make_unique<NpyRows>(files, constants);
 }
 
 std::unique_ptr<InputBatches> InputBatches::Own(int count) {

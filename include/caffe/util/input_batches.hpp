@@ -1,6 +1,7 @@
-#ifndef CAFFE_FP16_INPUT_BATCHES_HPP_
-#define CAFFE_FP16_INPUT_BATCHES_HPP_
+#ifndef CAFFE_UTIL_INPUT_BATCHES_HPP_
+#define CAFFE_UTIL_INPUT_BATCHES_HPP_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,6 +29,10 @@ class InputBatches {
   /// Writes batch number `batch`, from 0, to the net's inputs. False if there is none; Error if the
   /// net's inputs do not fit, naming the file or record.
   virtual bool Feed(int batch, Net<float>* net) = 0;
+  /// How many pictures (items) the last batch had, without those that only filled it up.
+  int64_t images() const { return images_; }
+  /// How many batches there are for this net, at most; 0 if that is unknown.
+  virtual int64_t batches(const Net<float>& net) const = 0;
 
   /// The pictures that a file lists, one path a line (what follows the last space is taken as a
   /// label if the path without it exists); relative paths count from the list's folder, else from
@@ -45,8 +50,18 @@ class InputBatches {
                                               const PicturePreparation& preparation);
   /// `count` batches of the net's own data layers.
   static std::unique_ptr<InputBatches> Own(int count);
+  /// Rows of NumPy files, by the input that takes them; "" stands for the only input that
+  /// `constants` (by blob, repeated to fill it) leaves. An array is (rows, shape of one item), its
+  /// values are taken as they are, and all have the same number of rows. The last batch is filled
+  /// up with the first rows. Throws Error if a file is missing or no such array.
+  static std::unique_ptr<InputBatches> FromNpy(
+      const std::map<std::string, std::string>& files,
+      const std::map<std::string, std::vector<float>>& constants);
+
+ protected:
+  int64_t images_ = 0;
 };
 
 }  // namespace caffe
 
-#endif  // CAFFE_FP16_INPUT_BATCHES_HPP_
+#endif  // CAFFE_UTIL_INPUT_BATCHES_HPP_

@@ -1,0 +1,55 @@
+#ifndef CAFFE_INFERENCE_ACTIVATION_STATISTICS_HPP_
+#define CAFFE_INFERENCE_ACTIVATION_STATISTICS_HPP_
+
+#include <string>
+#include <vector>
+
+#include "caffe/fp16/value_graph.hpp"
+#include "caffe/inference/histogram.hpp"
+#include "caffe/net.hpp"
+
+namespace caffe {
+
+/// A blob that may be quantized and what was seen in it.
+struct BlobStatistics {
+  std::string blob;   ///< as the net's file names it
+  std::string layer;  ///< the one that writes it last
+  Histogram histogram;
+};
+
+/// Runs a float net and counts the values of its blobs.
+///
+/// Counted is what a layer with an INT8 form (by the operation table) writes or reads. All else
+/// stays float: labels, indices, boxes, losses, probabilities that leave the net. Of a blob that
+/// layers work on in place the last of them counts: what is before it lies inside a joined layer.
+class ActivationStatistics {
+ public:
+  /// The net must be in the TEST phase, without set_share_activations; it must outlive this.
+  explicit ActivationStatistics(Net<float>* net);
+
+  /// Runs the net on what its inputs (or data layers) hold and counts what it computes.
+  void Forward();
+
+  /// In the order in which the net computes them.
+  const std::vector<BlobStatistics>& blobs() const { return blobs_; }
+  /// A null pointer if there is no such blob.
+  const BlobStatistics* Find(const std::string& blob) const;
+  Net<float>& net() const { return *net_; }
+  int64_t batches() const { return batches_; }
+
+ private:
+  Net<float>* net_;
+  struct Place {
+    int layer, top;  // of the net
+  };
+  std::vector<BlobStatistics> blobs_;
+  std::vector<Place> places_;  // of each of them
+  int64_t batches_ = 0;
+};
+
+/// The values of the graph that ActivationStatistics counts: indices into graph.values.
+std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& graph);
+
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_ACTIVATION_STATISTICS_HPP_

@@ -1,0 +1,151 @@
+#ifndef CAFFE_INFERENCE_CALIBRATOR_HPP_
+#define CAFFE_INFERENCE_CALIBRATOR_HPP_
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "caffe/inference/activation_statistics.hpp"
+#include "caffe/inference/calibration_table.hpp"
+#include "caffe/net.hpp"
+#include "caffe/util/input_batches.hpp"
+
+namespace caffe {
+
+/// Where calibration takes its data from, and how it chooses a blob's threshold. Four choices are
+/// below; a class of one's own derives from this one or from one of them:
+///
+///     class Cameras : public EntropyCalibrator {
+///       int GetBatch(Net<float>* net) override { ...fill net->input_blobs()...; return images; }
+///     };
+///     Cameras cameras;
+///     CalibrationTable table = Calibrate(&net, &cameras);
+class Calibrator {
+ public:
+  virtual ~Calibrator() = default;
+
+  /// Writes the next batch to the net's inputs (a net with data layers of its own needs nothing
+  /// written). Returns how many images it has, 0 when there are no more.
+  virtual int64_t GetBatch(Net<float>* net) = 0;
+  /// How many batches there will be, for showing progress; 0 if that is unknown.
+  virtual int64_t Batches(const Net<float>& net) const;
+
+  /// An earlier result (CalibrationTable::Text), which is taken instead of running the net if it is
+  /// for this net and these weights; "" if there is none.
+  virtual std::string ReadCalibrationCache() { return ""; }
+  virtual void WriteCalibrationCache(const std::string& /*cache*/) {}
+
+  /// The threshold of a blob, above 0 and at most histogram.largest(). The blob has values that are
+  /// not 0.
+  virtual double ChooseThreshold(const Histogram& histogram) const = 0;
+  /// One word for the table.
+  virtual std::string method() const = 0;
+};
+
+/// What the four calibrators below have in common: batches, and a file as the cache.
+class BatchCalibrator : public Calibrator {
+ public:
+  /// For classes that override GetBatch.
+  BatchCalibrator() = default;
+  /// At most `most_batches` of the batches, 0: all. The cache is the table's file; "": none.
+  explicit BatchCalibrator(std::unique_ptr<InputBatches> batches, int64_t most_batches = 0,
+                           const std::string& cache_file = "");
+
+  int64_t GetBatch(Net<float>* net) override;
+  int64_t Batches(const Net<float>& net) const override;
+  std::string ReadCalibrationCache() override;
+  void WriteCalibrationCache(const std::string& cache) override;
+
+ private:
+  std::unique_ptr<InputBatches> batches_;
+  int64_t most_batches_ = 0;
+  std::string cache_file_;
+  int64_t next_ = 0;
+};
+
+/// Least Kullback-Leibler divergence; see EntropyThreshold.
+class EntropyCalibrator : public BatchCalibrator {
+ public:
+  using BatchCalibrator::BatchCalibrator;
+  double ChooseThreshold(const Histogram& histogram) const override;
+  std::string method() const override { return "entropy"; }
+};
+
+/// Nothing saturates.
+class MinMaxCalibrator : public BatchCalibrator {
+ public:
+  using BatchCalibrator::BatchCalibrator;
+  double ChooseThreshold(const Histogram& histogram) const override;
+  std::string method() const override { return "minmax"; }
+};
+
+/// A given share of the values does not saturate.
+class PercentileCalibrator : public BatchCalibrator {
+ public:
+  static constexpr double kDefaultPercent = 99.99;
+
+  using BatchCalibrator::BatchCalibrator;
+  double percent() const { return percent_; }
+  /// Throws Error unless 0 < percent <= 100.
+  void set_percent(double percent);
+  double ChooseThreshold(const Histogram& histogram) const override;
+  std::string method() const override { return "percentile"; }
+
+ private:
+  double percent_ = kDefaultPercent;
+};
+
+/// Least mean squared error.
+class MseCalibrator : public BatchCalibrator {
+ public:
+  using BatchCalibrator::BatchCalibrator;
+  double ChooseThreshold(const Histogram& histogram) const override;
+  std::string method() const override { return "mse"; }
+};
+
+struct CalibrationOptions {
+  /// The smallest set in the publication has 125 images; fewer than this say little of the tails.
+  static constexpr int64_t kMinimumImages = 100;
+
+  int64_t minimum_images = kMinimumImages;
+  std::set<std::string> leave_out;  ///< blobs that get no entry: they stay float
+  bool weight_scales = true;        ///< puts the weights' scales into the table
+  /// Called after each batch with the number of batches and images so far.
+  std::function<void(int64_t batches, int64_t images)> progress;
+};
+
+/// Runs the net on the calibrator's batches once and returns a threshold for each blob that may be
+/// quantized (see ActivationStatistics), or what the calibrator's cache holds.
+///
+/// Throws Error: fewer images than options.minimum_images; a blob with NaN or infinities, a blob of
+/// zeros, a blob whose values are all the same (each named, with its layer); NaN among weights; a
+/// blob in leave_out that the net lacks; a net without blobs that may be quantized; a cache for
+/// this net that lacks blobs. A cache that was made for another net or other weights is not taken;
+/// the log says so.
+CalibrationTable Calibrate(Net<float>* net, Calibrator* calibrator,
+                           const CalibrationOptions& options = CalibrationOptions());
+
+/// The parts of Calibrate, for programs that want several tables from one run. CollectStatistics
+/// runs the net; MakeCalibrationTable chooses thresholds.
+struct CalibrationData {
+  explicit CalibrationData(Net<float>* net) : statistics(net) {}
+  ActivationStatistics statistics;
+  int64_t images = 0;
+};
+CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
+                                       const CalibrationOptions& options = CalibrationOptions());
+CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibrator& calibrator,
+                                      const CalibrationOptions& options = CalibrationOptions());
+
+/// Blobs that an INT8 engine for the net may ask for and the table lacks.
+std::vector<std::string> MissingBlobs(const CalibrationTable& table, const Net<float>& net);
+
+/// A calibrator by its method: entropy, minmax, percentile or mse. Throws Error for another one.
+std::unique_ptr<Calibrator> MakeCalibrator(const std::string& method,
+                                           std::unique_ptr<InputBatches> batches,
+                                           int64_t most_batches, double percent);
+
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_CALIBRATOR_HPP_

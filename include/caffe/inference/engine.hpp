@@ -1,0 +1,88 @@
+#ifndef CAFFE_INFERENCE_ENGINE_HPP_
+#define CAFFE_INFERENCE_ENGINE_HPP_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+class ReferenceRunner;
+
+/// A built net: immutable, shared by any number of contexts and threads.
+///
+///     const auto engine = Engine::Load("lenet.plan");
+///     ExecutionContext context(engine);
+///     std::copy_n(pixels, 28 * 28, context.Input("data"));
+///     context.Run();
+///     const float* probabilities = context.Output("prob");
+class Engine {
+ public:
+  /// An optimized graph, which is validated.
+  explicit Engine(Graph graph);
+
+  /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
+  /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
+  /// another version or for another instruction set.
+  static std::shared_ptr<const Engine> Load(const std::string& file);
+  /// Writes the plan, aside and then renamed. Throws Error.
+  void Save(const std::string& file) const;
+
+  const std::string& name() const { return graph_->name; }
+  /// The largest batch; 0 for a net without inputs.
+  int max_batch() const { return BatchOf(*graph_); }
+  /// Names of inputs and outputs.
+  std::vector<std::string> inputs() const { return Names(graph_->inputs); }
+  std::vector<std::string> outputs() const { return Names(graph_->outputs); }
+  /// What is run.
+  const std::shared_ptr<const Graph>& graph() const { return graph_; }
+
+ private:
+  std::vector<std::string> Names(const std::vector<int>& values) const;
+
+  std::shared_ptr<const Graph> graph_;
+};
+
+/// What one thread needs to run an engine: activations, layer objects, a batch. The weights are the
+/// engine's.
+class ExecutionContext {
+ public:
+  /// Starts at the largest batch. Throws Error naming a layer that cannot be made.
+  explicit ExecutionContext(std::shared_ptr<const Engine> engine);
+  ~ExecutionContext();
+  ExecutionContext(ExecutionContext&&) noexcept;
+  ExecutionContext& operator=(ExecutionContext&&) noexcept;
+
+  /// Runs `batch` items from now on, 1 to max_batch(): axis 0 of the inputs. Contents of inputs are
+  /// lost. Throws Error for another number, or with the layer that cannot take it.
+  void SetBatch(int batch);
+  int batch() const;
+
+  /// Where to write an input's elements, in Caffe's order; they stay as they are until they are
+  /// written again. Throws Error, listing the inputs, for another name.
+  float* Input(const std::string& name);
+  const Shape& InputShape(const std::string& name) const;
+
+  /// Computes the outputs. Throws Error with the layer where one fails.
+  void Run();
+
+  /// An output's elements, valid until the next Run or SetBatch. Throws Error, listing the outputs,
+  /// for another name.
+  const float* Output(const std::string& name);
+  /// Where a shape depends on the data (detections), that of the last Run.
+  const Shape& OutputShape(const std::string& name) const;
+
+  const Engine& engine() const { return *engine_; }
+
+ private:
+  std::shared_ptr<const Engine> engine_;
+  std::unique_ptr<ReferenceRunner> runner_;
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_ENGINE_HPP_

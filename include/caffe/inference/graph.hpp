@@ -1,0 +1,133 @@
+#ifndef CAFFE_INFERENCE_GRAPH_HPP_
+#define CAFFE_INFERENCE_GRAPH_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/element_type.hpp"
+#include "caffe/operation.hpp"
+#include "caffe/proto/caffe.pb.h"
+#include "caffe/tensor.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// The product of the extents; 1 for a scalar's empty shape.
+size_t CountOf(const Shape& shape);
+
+/// Elements that never change, shared by all copies: trained parameters, folded values.
+struct Constant {
+  Shape shape;
+  ElementType type = ElementType::FLOAT;
+  std::shared_ptr<const void> data;  ///< CountOf(shape) elements of `type`
+
+  size_t count() const { return CountOf(shape); }
+  /// Throws Error unless `type` is FLOAT.
+  const float* floats() const;
+  std::vector<float> ToVector() const { return {floats(), floats() + count()}; }
+
+  /// FLOAT elements of its own. Throws Error unless there are as many as `shape` says.
+  static Constant Of(const Shape& shape, std::vector<float> values);
+};
+
+/// Where a value lies that has no memory of its own: within another one's. With equal counts it is
+/// that value's elements under another shape; else it is the base's indices [offset, offset + n) of
+/// `axis`, n following from the counts.
+struct View {
+  int base = -1;  ///< a value; -1: no view
+  int axis = 0;
+  int offset = 0;
+};
+
+/// What a node makes or the user gives. Each has one producer at most: where Caffe works in place
+/// the graph has two values.
+struct Value {
+  std::string name;  ///< the blob's; unique in the graph
+  Shape shape;       ///< axis 0 is the largest batch that will be run, where it is a batch
+  ElementType type = ElementType::FLOAT;
+  AffineParameters affine;  ///< of INT8 and UINT8
+  Layout::Kind layout = Layout::PLAIN;
+  std::shared_ptr<const void> data;  ///< of a constant: CountOf(shape) elements of `type`
+  View view;
+  int64_t arena_offset = -1;  ///< bytes into the activations' memory; -1: not planned
+
+  bool is_constant() const { return data != nullptr; }
+};
+
+/// A step after a node's own computation: `layer` applied to what the node has computed so far
+/// (its bottom 0) and, where it takes two bottoms, to `operand`. Layer types that occur: the
+/// activations ReLU, ReLU6, PReLU, ELU, Sigmoid, Swish and Clip, and Eltwise.
+struct Epilogue {
+  LayerParameter layer;
+  std::vector<Constant> parameters;
+  int operand = -1;  ///< a value; -1: none
+};
+
+/// One operation: a layer's type and parameters on values.
+struct Node {
+  LayerParameter layer;  ///< name, type, parameters; no bottoms, tops and blobs
+  std::vector<int> inputs, outputs;
+  std::vector<Constant> parameters;
+  std::vector<Epilogue> epilogue;  ///< of output 0, in this order
+
+  const std::string& name() const { return layer.name(); }
+  const std::string& type() const { return layer.type(); }
+  /// The inputs and the epilogue's operands.
+  std::vector<int> Reads() const;
+};
+
+/// What a net computes in the TEST phase: nodes in the order in which they run, on values that are
+/// named by their index. A copy shares the constants.
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  std::vector<int> inputs, outputs;  ///< values
+  size_t arena_bytes = 0;            ///< memory that the planned values need together
+
+  /// Throws Error, naming node and value, unless names are unique, every index is one, nodes read
+  /// only what was given or made before, each value is made once, views lie within their bases and
+  /// planned values within the arena.
+  void Validate() const;
+
+  /// The value (node) of this name, -1 if there is none.
+  int FindValue(const std::string& value_name) const;
+  int FindNode(const std::string& node_name) const;
+  bool IsInput(int value) const;
+  bool IsOutput(int value) const;
+  int AddValue(const std::string& value_name, const Shape& shape);
+};
+
+/// Per value: the node that makes it, -1 for inputs and constants.
+std::vector<int> Producers(const Graph& graph);
+/// Per value: the nodes that read it, once for each time they do, in order.
+std::vector<std::vector<int>> Readers(const Graph& graph);
+
+/// Per value: its shape may depend on the data, as the number of detections does, so that memory
+/// cannot be planned for it: made by an operation that does not declare its tops' shapes, or from
+/// such values.
+std::vector<bool> HaveDataDependentShapes(const Graph& graph);
+
+/// The batch: extent 0 of the first input; 0 without inputs. Inputs with the same extent 0 follow
+/// when another batch is run.
+int BatchOf(const Graph& graph);
+/// Shapes of the inputs for another batch.
+std::vector<Shape> InputShapes(const Graph& graph, int batch);
+
+/// The graph for another batch: all shapes are inferred again by the layers. Throws Error, with the
+/// layer, where one cannot take it. Plans of memory and views are dropped.
+Graph WithBatch(Graph graph, int batch);
+
+/// A line for each input, constant, node and output: what a node computes, from what, and the
+/// shape, type and place of what it makes.
+std::string ToText(const Graph& graph);
+/// For Graphviz: nodes as boxes, values as arrows with their shapes.
+std::string ToDot(const Graph& graph);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_GRAPH_HPP_

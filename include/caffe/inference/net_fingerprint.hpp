@@ -1,0 +1,30 @@
+#ifndef CAFFE_INFERENCE_NET_FINGERPRINT_HPP_
+#define CAFFE_INFERENCE_NET_FINGERPRINT_HPP_
+
+#include <cstdint>
+
+#include "caffe/net.hpp"
+
+namespace caffe {
+
+/// Two numbers that say whether a net is still the one that something was made for.
+struct NetFingerprint {
+  /// Of the layers: names, types, connections and the fields that decide what they compute. What
+  /// differs between a net as it is trained and as it is deployed does not count: layers that make
+  /// data, losses, Softmax, Accuracy, identities of the TEST phase, fillers, learning rates, types,
+  /// engines, the batch size.
+  uint64_t net = 0;
+  /// Of the parameters of those layers, as floats.
+  uint64_t weights = 0;
+
+  bool operator==(const NetFingerprint& other) const {
+    return net == other.net && weights == other.weights;
+  }
+};
+
+/// Of a net whose weights are loaded. Not cryptographic.
+NetFingerprint FingerprintOf(const Net<float>& net);
+
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_NET_FINGERPRINT_HPP_

@@ -1,0 +1,49 @@
+#ifndef CAFFE_INFERENCE_WEIGHT_QUANTIZATION_HPP_
+#define CAFFE_INFERENCE_WEIGHT_QUANTIZATION_HPP_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "caffe/proto/caffe.pb.h"
+
+namespace caffe {
+
+/// How the weights of a layer belong to its output channels: the blob seen as (groups, outer,
+/// channels, inner), where output channel number g * channels + c has all elements with these two
+/// indices.
+struct WeightChannels {
+  size_t groups = 1, outer = 1, channels = 1, inner = 1;
+  size_t outputs() const { return groups * channels; }
+};
+
+/// True for layers whose weights (their first blob) are quantized per output channel: Convolution,
+/// Deconvolution, InnerProduct, DepthwiseConvolution and ConvolutionDepthwise.
+bool HasWeightScales(const std::string& type);
+
+/// For a layer of such a type whose first blob has this shape. Throws Error, naming the layer, if
+/// the shape does not go with the layer's parameters.
+WeightChannels WeightChannelsOf(const LayerParameter& layer, const std::vector<int>& shape);
+
+/// One scale for each output channel, max|w| / 127: no weight saturates. A channel of zeros, and
+/// one of numbers so small that the scale would not be a normal float, has the scale 1 and becomes
+/// zeros. Throws Error, naming the layer, if weights are NaN or infinite.
+std::vector<float> WeightScales(const LayerParameter& layer, const std::vector<int>& shape,
+                                const float* weights);
+
+struct QuantizedWeights {
+  std::vector<int8_t> values;  ///< -127 to 127, in the order of the blob
+  std::vector<float> scales;   ///< one for each output channel; the weight is scale * value
+};
+
+/// Weights rounded to the nearest multiple of their channel's scale (halves to even).
+QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
+                                 const float* weights);
+
+/// What those weights are as floats.
+std::vector<float> DequantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
+                                     const QuantizedWeights& weights);
+
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_WEIGHT_QUANTIZATION_HPP_

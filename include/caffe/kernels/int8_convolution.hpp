@@ -1,0 +1,94 @@
+#ifndef CAFFE_KERNELS_INT8_CONVOLUTION_HPP_
+#define CAFFE_KERNELS_INT8_CONVOLUTION_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/pointwise.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// Convolution of 8-bit integers. Sums of products are exact 32-bit integers, and what becomes of
+/// them is computed in float without fused operations: the same bits on every instruction set and
+/// with any number of threads.
+///
+/// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
+/// with zeros, which the output's are too. A plain input is (num, channels, rows, columns): for the
+/// few channels of a picture. The input is int8_t or uint8_t; its padding is 0, so 0 stands for 0
+/// (symmetric quantization).
+class Int8Convolution {
+ public:
+  /// For one or two spatial axes, groups of whole blocks or of one channel with one output each,
+  /// and at most 66,000 products a sum, which 32 bits hold; null for other shapes. `plain_input` is
+  /// for a single group.
+  static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
+                                                     bool plain_input);
+  virtual ~Int8Convolution() = default;
+
+  virtual int block() const = 0;  ///< channels of a block: 8 or 16
+  virtual bool plain_input() const = 0;
+  /// Elements of the packed weights: those of the shape, and zeros for what fills up blocks.
+  virtual size_t packed_size() const = 0;
+  /// Bytes that Forward needs as scratch, aligned to 64.
+  virtual size_t scratch_bytes(int num) const = 0;
+
+  /// packed = the weights (outputs, channels / group, kernel...) in the order that Forward reads.
+  virtual void PackWeights(const int8_t* weights, int8_t* packed) const = 0;
+
+  /// y = activation(scale[o] * sum + bias[o] + residual_scale * residual) as float, or times
+  /// `factor`, rounded to the nearest integer (halves to even) and saturated: to [-127, 127] for
+  /// int8_t, to [0, 255] for uint8_t.
+  template <typename Y>
+  struct Epilogue {
+    const float* scale = nullptr;  ///< of each output: input's scale times the weights'
+    const float* bias = nullptr;   ///< of each output, or null
+    const Y* residual = nullptr;   ///< as y, or null
+    float residual_scale = 1;
+    PointwiseActivation activation;
+    float factor = 1;  ///< 1 / the output's scale
+  };
+
+  /// X: int8_t or uint8_t; Y: float, int8_t or uint8_t. Work is spread over images, rows and
+  /// outputs.
+  template <typename X, typename Y>
+  void Forward(int num, const X* x, const int8_t* packed, const Epilogue<Y>& epilogue,
+               void* scratch, Y* y) const {
+    static_assert(sizeof(X) == 1, "int8_t or uint8_t");
+    const Writing writing = {
+        epilogue.scale,      epilogue.bias,   epilogue.residual, epilogue.residual_scale,
+        epilogue.activation, epilogue.factor, KindOf<Y>(),       y};
+    Run(num, {x, std::is_signed<X>::value}, packed, writing, scratch);
+  }
+
+ protected:
+  enum class Kind { FLOAT, INT8, UINT8 };
+  struct Input {
+    const void* data;
+    bool is_signed;
+  };
+  struct Writing {
+    const float *scale, *bias;
+    const void* residual;
+    float residual_scale;
+    PointwiseActivation activation;
+    float factor;
+    Kind kind;
+    void* y;
+  };
+  template <typename Y>
+  static constexpr Kind KindOf() {
+    static_assert(std::is_same<Y, float>::value || sizeof(Y) == 1, "float, int8_t or uint8_t");
+    return sizeof(Y) > 1 ? Kind::FLOAT : std::is_signed<Y>::value ? Kind::INT8 : Kind::UINT8;
+  }
+  virtual void Run(int num, Input x, const int8_t* packed, const Writing& writing,
+                   void* scratch) const = 0;
+};
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_INT8_CONVOLUTION_HPP_

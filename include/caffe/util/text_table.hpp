@@ -1,0 +1,30 @@
+#ifndef CAFFE_UTIL_TEXT_TABLE_HPP_
+#define CAFFE_UTIL_TEXT_TABLE_HPP_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace caffe {
+
+/// Rows of text in columns as wide as their widest cell, two spaces apart.
+class TextTable {
+ public:
+  /// The first `left` columns are aligned to the left, the others to the right.
+  TextTable(std::vector<std::string> header, size_t left) : left_(left) { Add(std::move(header)); }
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void Print(std::ostream& out) const;
+
+ private:
+  const size_t left_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Three significant digits.
+std::string ThreeDigits(double value);
+/// A share (0 to 1) as a percentage of two digits; what is not 0 never looks like it.
+std::string PercentText(double share);
+
+}  // namespace caffe
+
+#endif  // CAFFE_UTIL_TEXT_TABLE_HPP_

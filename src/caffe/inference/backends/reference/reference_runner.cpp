@@ -1,0 +1,214 @@
+#include "reference_runner.hpp"
+
+#include <algorithm>
+
+#include "caffe/allocator.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/parallel.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// Zeros, aligned as every tensor is.
+std::shared_ptr<float> Allocate(size_t count) {
+  const size_t bytes = std::max<size_t>(1, count) * sizeof(float);
+  Allocator* owner = nullptr;
+  float* memory = static_cast<float*>(AllocateHost(bytes, &owner));
+  std::shared_ptr<float> result(memory, [bytes, owner](float* p) { FreeHost(p, bytes, owner); });
+  std::fill_n(memory, count, 0.f);
+  return result;
+}
+
+}  // namespace
+
+ReferenceRunner::ReferenceRunner(std::shared_ptr<const Graph> graph)
+    : graph_(std::move(graph)),
+      dependent_(HaveDataDependentShapes(*graph_)),
+      shapes_(ShapesOf(*graph_)),
+      own_(graph_->values.size()),
+      own_count_(graph_->values.size(), 0) {
+  for (const Value& value : graph_->values) {
+    Require(value.type == ElementType::FLOAT && value.layout == Layout::PLAIN, "value '",
+            value.name, "' is ", Name(value.type), ": the reference backend runs plain FLOAT");
+  }
+  for (const Node& node : graph_->nodes) {
+    steps_.push_back({MainLayer(node), EpilogueLayers(node)});
+  }
+  arena_ = Allocate(graph_->arena_bytes / sizeof(float));
+  SetBatch(BatchOf(*graph_));
+}
+
+std::vector<Shape> ReferenceRunner::InputShapesOf(const Node& node) const {
+  std::vector<Shape> shapes;
+  for (const int input : node.inputs) shapes.push_back(shapes_[input]);
+  return shapes;
+}
+
+void ReferenceRunner::SetBatch(int batch) {
+  const int most = BatchOf(*graph_);
+  Require(batch == most || (batch > 0 && batch < most), "batch ", batch, ": graph '", graph_->name,
+          "' is built for 1 to ", most);
+  const std::vector<Shape> inputs = InputShapes(*graph_, batch);
+  for (size_t i = 0; i < inputs.size(); ++i) shapes_[graph_->inputs[i]] = inputs[i];
+  for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+    const Node& node = graph_->nodes[i];
+    const std::vector<Shape> tops = steps_[i].main.Reshape(InputShapesOf(node));
+    for (size_t j = 0; j < tops.size(); ++j) shapes_[node.outputs[j]] = tops[j];
+  }
+  batch_ = batch;
+  Place();
+}
+
+// Where every value lies for the shapes of now.
+void ReferenceRunner::Place() {
+  regions_.resize(graph_->values.size());
+  for (size_t i = 0; i < regions_.size(); ++i) {
+    const Value& value = graph_->values[i];
+    if (dependent_[i]) continue;
+    const auto region = RegionOf(*graph_, i, shapes_);
+    Require(region.has_value() && CountOf(shapes_[i]) <= CountOf(value.shape) &&
+                region->end() <= CountOf(graph_->values[region->root].shape),
+            "value '", value.name, "' of shape ", ShapeString(shapes_[i]),
+            " does not fit where shape ", ShapeString(value.shape), " was planned");
+    regions_[i] = *region;
+    if (value.view.base < 0 && value.arena_offset < 0 && !value.is_constant()) OwnMemory(i);
+  }
+}
+
+float* ReferenceRunner::OwnMemory(int value) {
+  const size_t count = std::max(CountOf(shapes_[value]),
+                                dependent_[value] ? 0 : CountOf(graph_->values[value].shape));
+  if (!own_[value] || own_count_[value] < count) {
+    own_[value] = Allocate(count);
+    own_count_[value] = count;
+  }
+  return own_[value].get();
+}
+
+float* ReferenceRunner::RootMemory(int root) const {
+  const Value& value = graph_->values[root];
+  if (value.is_constant()) {
+    return const_cast<float*>(static_cast<const float*>(value.data.get()));
+  }
+  if (value.arena_offset >= 0) return arena_.get() + value.arena_offset / sizeof(float);
+  return own_[root].get();
+}
+
+float* ReferenceRunner::data(int value) {
+  if (dependent_[value]) return OwnMemory(value);
+  const Region& region = regions_[value];
+  CHECK(region.contiguous()) << "value " << graph_->values[value].name << " lies in runs";
+  return RootMemory(region.root) + region.offset;
+}
+
+// A Concat (Slice) of which some values are views: its layer writes them once more, where they lie.
+bool ReferenceRunner::LiesInOutput(const Node& node, int input) const {
+  const auto root = [this](int value) { return RootOf(*graph_, value); };
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](int output) { return root(output) == root(input); });
+}
+
+/// A value's elements one after another: where they lie, or a copy.
+const float* ReferenceRunner::Read(int value, std::vector<float>* copy) const {
+  if (dependent_[value]) return own_[value].get();
+  const Region& region = regions_[value];
+  const float* from = RootMemory(region.root) + region.offset;
+  if (region.contiguous()) return from;
+  copy->resize(region.outer * region.run);
+  for (size_t i = 0; i < region.outer; ++i) {
+    std::copy_n(from + i * region.stride, region.run, copy->data() + i * region.run);
+  }
+  return copy->data();
+}
+
+/// Memory to write a value's elements to one after another; Write then puts them in their place.
+float* ReferenceRunner::Where(int value, std::vector<float>* copy) {
+  if (dependent_[value]) return OwnMemory(value);
+  const Region& region = regions_[value];
+  if (region.contiguous()) return RootMemory(region.root) + region.offset;
+  copy->resize(region.outer * region.run);
+  return copy->data();
+}
+
+void ReferenceRunner::Write(int value, const float* from) {
+  if (dependent_[value] || regions_[value].contiguous()) return;
+  const Region& region = regions_[value];
+  float* to = RootMemory(region.root) + region.offset;
+  for (size_t i = 0; i < region.outer; ++i) {
+    std::copy_n(from + i * region.run, region.run, to + i * region.stride);
+  }
+}
+
+void ReferenceRunner::Run() {
+  const kernels::FlushDenormals flush_denormals;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!IsFree(*graph_, graph_->nodes[i])) RunNode(i);
+  }
+}
+
+void ReferenceRunner::RunNode(size_t index) {
+  const Node& node = graph_->nodes[index];
+  Step& step = steps_[index];
+  const bool reshapes =
+      std::any_of(node.inputs.begin(), node.inputs.end(), [&](int i) { return dependent_[i]; });
+  if (reshapes) {
+    const std::vector<Shape> tops = step.main.Reshape(InputShapesOf(node));
+    for (size_t i = 0; i < tops.size(); ++i) shapes_[node.outputs[i]] = tops[i];
+  }
+  RunStep(node, &step);
+}
+
+void ReferenceRunner::RunStep(const Node& node, Step* step) {
+  const size_t inputs = node.inputs.size(), outputs = node.outputs.size();
+  if (copies_.size() < inputs + outputs + 1) copies_.resize(inputs + outputs + 1);
+  std::vector<const float*> bottoms;
+  for (size_t i = 0; i < inputs; ++i) {
+    bottoms.push_back(Read(node.inputs[i], &copies_[i]));
+    if (bottoms[i] == copies_[i].data() || !LiesInOutput(node, node.inputs[i])) continue;
+    copies_[i].assign(bottoms[i], bottoms[i] + CountOf(shapes_[node.inputs[i]]));
+    bottoms[i] = copies_[i].data();
+  }
+  const bool shapes_known = ShapesAreKnown(node);
+  std::vector<float*> tops;
+  for (size_t i = 0; i < outputs; ++i) {
+    tops.push_back(shapes_known ? Where(node.outputs[i], &copies_[inputs + i]) : nullptr);
+  }
+  float* result = outputs > 0 ? tops[0] : nullptr;
+  if (!step->epilogue.empty()) {
+    between_[0].resize(CountOf(shapes_[node.outputs[0]]));
+    tops[0] = between_[0].data();
+  }
+  step->main.Run(bottoms, tops);
+  if (!shapes_known) {
+    for (size_t i = 0; i < outputs; ++i) {
+      shapes_[node.outputs[i]] = step->main.top_shape(i);
+      std::copy_n(step->main.top_data(i), CountOf(shapes_[node.outputs[i]]),
+                  OwnMemory(node.outputs[i]));
+    }
+    return;
+  }
+  for (size_t i = 0; i < step->epilogue.size(); ++i) {
+    const int operand = node.epilogue[i].operand;
+    std::vector<Shape> shapes = {shapes_[node.outputs[0]]};
+    std::vector<const float*> values = {tops[0]};
+    if (operand >= 0) {
+      shapes.push_back(shapes_[operand]);
+      values.push_back(Read(operand, &copies_.back()));
+    }
+    float* to = result;
+    if (i + 1 < step->epilogue.size()) {
+      std::vector<float>& next = between_[(i + 1) % 2];
+      next.resize(CountOf(shapes[0]));
+      to = next.data();
+    }
+    step->epilogue[i].Reshape(shapes);
+    step->epilogue[i].Run(values, {to});
+    tops[0] = to;
+  }
+  for (size_t i = 0; i < outputs; ++i) Write(node.outputs[i], tops[i]);
+}
+
+}  // namespace inference
+}  // namespace caffe

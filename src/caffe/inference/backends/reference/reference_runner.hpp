@@ -1,0 +1,68 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_REFERENCE_REFERENCE_RUNNER_HPP_
+#define CAFFE_INFERENCE_BACKENDS_REFERENCE_REFERENCE_RUNNER_HPP_
+
+#include <memory>
+#include <vector>
+
+#include "../../graph/node_layer.hpp"
+#include "../../graph/regions.hpp"
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Runs a graph in FLOAT, every node and every step of an epilogue through its Layer, values where
+/// views and the plan of the memory put them: the oracle that passes and other backends are
+/// measured by. For one thread; several runners share a graph's constants.
+class ReferenceRunner {
+ public:
+  /// Throws Error naming the layer that cannot be made, or the value that is no FLOAT.
+  explicit ReferenceRunner(std::shared_ptr<const Graph> graph);
+
+  /// Shapes everything for this batch, at most the graph's. Contents of inputs are lost.
+  void SetBatch(int batch);
+  int batch() const { return batch_; }
+
+  /// Computes all nodes.
+  void Run();
+
+  /// The elements of an input (to be written before Run), of an output, or, for tests, of a value
+  /// that has memory of its own.
+  float* data(int value);
+  /// Of this batch; for an output whose shape depends on the data, that of the last Run.
+  const Shape& shape(int value) const { return shapes_[value]; }
+
+ private:
+  struct Step {
+    NodeLayer main;
+    std::vector<NodeLayer> epilogue;
+  };
+
+  void Place();
+  void RunNode(size_t index);
+  void RunStep(const Node& node, Step* step);
+  std::vector<Shape> InputShapesOf(const Node& node) const;
+  bool LiesInOutput(const Node& node, int input) const;
+  const float* Read(int value, std::vector<float>* copy) const;
+  float* Where(int value, std::vector<float>* copy);
+  void Write(int value, const float* from);
+  float* RootMemory(int root) const;
+  float* OwnMemory(int value);
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<bool> dependent_;
+  std::vector<Step> steps_;
+  int batch_ = 0;
+  std::vector<Shape> shapes_;
+  std::vector<Region> regions_;
+  std::shared_ptr<float> arena_;
+  std::vector<std::shared_ptr<float>> own_;  // per value that is not in the arena
+  std::vector<size_t> own_count_;
+  std::vector<std::vector<float>> copies_;  // of values that lie in runs; reused by all nodes
+  std::vector<float> between_[2];           // main layer and epilogue
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_REFERENCE_REFERENCE_RUNNER_HPP_

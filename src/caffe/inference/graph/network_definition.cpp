@@ -1,0 +1,104 @@
+#include "caffe/inference/network_definition.hpp"
+
+#include "caffe/error.hpp"
+#include "node_layer.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+std::string UnusedName(const Graph& graph, const std::string& wanted) {
+  std::string name = wanted;
+  for (int i = 2; graph.FindValue(name) >= 0; ++i) name = Join(wanted, "_", i);
+  return name;
+}
+
+/// The parameters that the layer makes when it is given none.
+std::vector<Constant> FreshParameters(const LayerParameter& layer,
+                                      const std::vector<Shape>& bottoms, size_t tops) {
+  LayerParameter without = layer;
+  without.clear_blobs();
+  NodeLayer fresh(without, {}, bottoms.size(), tops);
+  fresh.Reshape(bottoms);
+  return fresh.Parameters();
+}
+
+void CheckShapes(const std::vector<Constant>& given, const std::vector<Constant>& wanted) {
+  Require(given.size() == wanted.size(), "the layer has ", wanted.size(), " parameters, ",
+          given.size(), " are given");
+  for (size_t i = 0; i < given.size(); ++i) {
+    Require(given[i].shape == wanted[i].shape, "parameter ", i, " has shape ",
+            ShapeString(given[i].shape), " where the layer has ", ShapeString(wanted[i].shape));
+  }
+}
+
+}  // namespace
+
+void NetworkDefinition::AddInput(const std::string& name, const Shape& shape) {
+  Require(graph_.FindValue(name) < 0, "input '", name, "': there is a value of this name already");
+  graph_.inputs.push_back(graph_.AddValue(name, shape));
+}
+
+void NetworkDefinition::AddLayer(const LayerParameter& layer,
+                                 const std::vector<Constant>& parameters) {
+  try {
+    Require(graph_.FindNode(layer.name()) < 0, "there is a layer of this name already");
+    Node node;
+    node.layer = layer;
+    node.layer.set_phase(TEST);
+    std::vector<Shape> shapes;
+    for (const std::string& bottom : layer.bottom()) {
+      const int value = graph_.FindValue(bottom);
+      Require(value >= 0, "bottom '", bottom, "' is made by no layer before");
+      node.inputs.push_back(value);
+      shapes.push_back(graph_.values[value].shape);
+    }
+    NodeLayer made(node.layer, parameters, layer.bottom_size(), layer.top_size());
+    if (parameters.empty() && layer.blobs_size() > 0) {
+      std::vector<Constant> stored;
+      for (const BlobProto& proto : layer.blobs()) {
+        const boost::shared_ptr<Blob<float>> blob(new Blob<float>());
+        blob->FromProto(proto);
+        stored.push_back(Share(blob));
+      }
+      made = NodeLayer(node.layer, stored, layer.bottom_size(), layer.top_size());
+    }
+    const std::vector<Shape> tops = made.Reshape(shapes);
+    if (!parameters.empty())
+      CheckShapes(parameters, FreshParameters(node.layer, shapes, tops.size()));
+    node.parameters = parameters.empty() ? made.Parameters() : parameters;
+    node.layer.clear_blobs();
+    for (int i = 0; i < layer.top_size(); ++i) {
+      const int old = graph_.FindValue(layer.top(i));
+      const bool in_place = i < layer.bottom_size() && layer.bottom(i) == layer.top(i);
+      Require(old < 0 || in_place, "top '", layer.top(i), "' is made by another layer already");
+      Require(old < 0 || !graph_.IsInput(old), "top '", layer.top(i),
+              "' is an input: give the top another name");
+      if (old >= 0) {
+        graph_.values[old].name = UnusedName(graph_, layer.top(i) + "_before_" + layer.name());
+      }
+      node.outputs.push_back(graph_.AddValue(layer.top(i), tops[i]));
+    }
+    node.layer.clear_bottom();
+    node.layer.clear_top();
+    graph_.nodes.push_back(node);
+  } catch (Error& error) {
+    error.AddContext(Join("layer '", layer.name(), "' (", layer.type(), ")"));
+    throw;
+  }
+}
+
+void NetworkDefinition::MarkOutput(const std::string& name) {
+  const int value = graph_.FindValue(name);
+  Require(value >= 0, "output '", name, "': there is no such value");
+  if (!graph_.IsOutput(value)) graph_.outputs.push_back(value);
+}
+
+const Graph& NetworkDefinition::graph() const {
+  Require(!graph_.outputs.empty(), "net '", graph_.name, "' has no outputs: mark one");
+  graph_.Validate();
+  return graph_;
+}
+
+}  // namespace inference
+}  // namespace caffe

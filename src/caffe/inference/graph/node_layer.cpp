@@ -1,0 +1,155 @@
+#include "node_layer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "caffe/error.hpp"
+#include "caffe/kernels/parallel.hpp"
+
+namespace caffe {
+namespace inference {
+
+Constant Share(const boost::shared_ptr<Blob<float>>& blob) {
+  return {blob->shape(), ElementType::FLOAT,
+          std::shared_ptr<const void>(blob->cpu_data(), [blob](const void*) {})};
+}
+
+NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> parameters, size_t bottoms,
+                     size_t tops)
+    : parameters_(std::move(parameters)) {
+  LayerParameter full = param;
+  full.set_phase(TEST);
+  full.clear_bottom();
+  full.clear_top();
+  for (size_t i = 0; i < bottoms; ++i) full.add_bottom("bottom" + std::to_string(i));
+  for (size_t i = 0; i < tops; ++i) full.add_top("top" + std::to_string(i));
+  const auto add = [this](size_t count, vector<Blob<float>*>* list) {
+    for (size_t i = 0; i < count; ++i) {
+      blobs_.emplace_back(new Blob<float>());
+      list->push_back(blobs_.back().get());
+    }
+  };
+  add(bottoms, &bottoms_);
+  add(tops, &tops_);
+  try {
+    layer_ = LayerRegistry<float>::CreateLayer(full);
+  } catch (Error& error) {
+    error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
+    throw;
+  }
+  layer_->set_types(LayerTypes::All(ElementType::FLOAT));
+}
+
+// A layer that finds parameters leaves them as they are; one that makes its own all the same gets a
+// copy.
+void NodeLayer::SetUp() {
+  is_set_up_ = true;
+  vector<boost::shared_ptr<Blob<float>>> given;
+  for (const Constant& parameter : parameters_) {
+    given.emplace_back(new Blob<float>(parameter.shape));
+    if (given.back()->count() == 0) continue;
+    given.back()->set_cpu_data(const_cast<float*>(parameter.floats()));
+  }
+  layer_->blobs() = given;
+  layer_->SetUp(bottoms_, tops_);
+  if (given.empty()) return;
+  const auto& blobs = layer_->blobs();
+  Require(blobs.size() == given.size(), "the layer has ", blobs.size(), " parameters, ",
+          given.size(), " are given");
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    Require(blobs[i]->shape() == given[i]->shape(), "parameter ", i, " has shape ",
+            given[i]->shape_string(), " where the layer has ", blobs[i]->shape_string());
+    if (&blobs[i]->data_tensor() != &given[i]->data_tensor()) blobs[i]->CopyFrom(*given[i]);
+  }
+}
+
+std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {
+  try {
+    for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
+    if (is_set_up_) {
+      layer_->Reshape(bottoms_, tops_);
+    } else {
+      SetUp();
+    }
+  } catch (Error& error) {
+    const LayerParameter& param = layer_->layer_param();
+    error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
+    throw;
+  }
+  std::vector<Shape> shapes;
+  for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
+  return shapes;
+}
+
+namespace {
+
+void Place(float* memory, Blob<float>* blob) {
+  if (memory && blob->count() > 0) blob->set_cpu_data(memory);
+}
+
+}  // namespace
+
+// Tops are placed before bottoms: a layer that makes its top the bottom's tensor has one for both.
+// A layer without bottoms may have written its tops once, when it was set up: they stay its own.
+void NodeLayer::Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops) {
+  if (!bottoms_.empty()) {
+    for (size_t i = 0; i < tops.size(); ++i) Place(tops[i], tops_[i]);
+  }
+  for (size_t i = 0; i < bottoms.size(); ++i) Place(const_cast<float*>(bottoms[i]), bottoms_[i]);
+  std::vector<Shape> shapes;
+  for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
+  try {
+    layer_->Forward(bottoms_, tops_);
+    for (size_t i = 0; i < tops.size(); ++i) {
+      Require(!tops[i] || tops_[i]->shape() == shapes[i], "top ", i, " has shape ",
+              ShapeString(tops_[i]->shape()), " where Reshape had announced ",
+              ShapeString(shapes[i]));
+    }
+  } catch (Error& error) {
+    const LayerParameter& param = layer_->layer_param();
+    error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
+    throw;
+  }
+  for (size_t i = 0; i < tops.size(); ++i) {
+    if (!tops[i] || tops_[i]->count() == 0) continue;
+    const float* made = tops_[i]->cpu_data();
+    if (made == tops[i]) continue;
+    kernels::ParallelFor(tops_[i]->count(), 1 << 16, [&](size_t begin, size_t end) {
+      std::memmove(tops[i] + begin, made + begin, (end - begin) * sizeof(float));
+    });
+  }
+  if (bottoms_.empty()) return;
+  // Other layouts of what lies in the caller's memory are not worth keeping.
+  for (const auto& blob : blobs_) {
+    if (blob->count() > 0) blob->data_tensor().Trim();
+  }
+}
+
+std::vector<Constant> NodeLayer::Parameters() const {
+  std::vector<Constant> parameters;
+  for (const auto& blob : layer_->blobs()) parameters.push_back(Share(blob));
+  return parameters;
+}
+
+bool ShapesAreKnown(const Node& node) {
+  static const std::set<std::string> findings = {"DetectionOutput", "Proposal",
+                                                 "YoloDetectionOutput", "Yolov3DetectionOutput"};
+  const Operation* operation = OperationTable::Find(node.type());
+  return operation && operation->top_shapes && !findings.count(node.type());
+}
+
+NodeLayer MainLayer(const Node& node) {
+  return NodeLayer(node.layer, node.parameters, node.inputs.size(), node.outputs.size());
+}
+
+std::vector<NodeLayer> EpilogueLayers(const Node& node) {
+  std::vector<NodeLayer> layers;
+  for (const Epilogue& step : node.epilogue) {
+    layers.emplace_back(step.layer, step.parameters, step.operand >= 0 ? 2 : 1, 1);
+  }
+  return layers;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,62 @@
+#ifndef CAFFE_INFERENCE_GRAPH_NODE_LAYER_HPP_
+#define CAFFE_INFERENCE_GRAPH_NODE_LAYER_HPP_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+#include "caffe/layer.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// A float layer on memory of the caller's, in the TEST phase: how any node can be run, shapes
+/// inferred and values described.
+class NodeLayer {
+ public:
+  /// The layer of `param` for this many bottoms and tops, with `parameters`, which are borrowed
+  /// where the layer lets them be; none: what the layer's fillers make.
+  NodeLayer(const LayerParameter& param, std::vector<Constant> parameters, size_t bottoms,
+            size_t tops);
+
+  /// Sets the layer up (the first time) and shapes it for bottoms of these shapes; returns those of
+  /// the tops. Throws Error naming the layer.
+  std::vector<Shape> Reshape(const std::vector<Shape>& bottoms);
+
+  /// Computes from `bottoms`, elements of the shapes that Reshape got, into `tops`, of the shapes
+  /// that it returned. A top that is nullptr stays in the layer's own memory: top_data.
+  void Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops);
+  /// The shape of a top after Run, and its elements if it got no memory.
+  const Shape& top_shape(int top) const { return tops_[top]->shape(); }
+  const float* top_data(int top) const { return tops_[top]->cpu_data(); }
+
+  /// The parameters, sharing the layer's memory. After Reshape.
+  std::vector<Constant> Parameters() const;
+  Layer<float>& layer() { return *layer_; }
+
+ private:
+  void SetUp();
+
+  std::vector<Constant> parameters_;
+  std::vector<std::unique_ptr<Blob<float>>> blobs_;
+  vector<Blob<float>*> bottoms_, tops_;
+  boost::shared_ptr<Layer<float>> layer_;
+  bool is_set_up_ = false;
+};
+
+/// The layers that compute a node: its own, then one for each step of its epilogue.
+NodeLayer MainLayer(const Node& node);
+std::vector<NodeLayer> EpilogueLayers(const Node& node);
+
+/// True if the shapes of the node's outputs follow from those of its inputs alone: known before it
+/// runs. Not for layers that the library does not know, and not where they are numbers of findings.
+bool ShapesAreKnown(const Node& node);
+
+/// A blob's elements as a constant that keeps the blob alive.
+Constant Share(const boost::shared_ptr<Blob<float>>& blob);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_GRAPH_NODE_LAYER_HPP_

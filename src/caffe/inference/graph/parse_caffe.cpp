@@ -1,0 +1,136 @@
+#include <map>
+#include <set>
+
+#include "caffe/error.hpp"
+#include "caffe/fp16/range_rewriting.hpp"
+#include "caffe/fp16/value_graph.hpp"
+#include "caffe/inference/network_definition.hpp"
+#include "caffe/io/batch_norm_forms.hpp"
+#include "caffe/util/upgrade_proto.hpp"
+#include "node_layer.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// True for layers whose tops the user of an engine gives: data is not read inside.
+bool GivesInputs(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return operation && operation->source && layer.type() != "DummyData" &&
+         layer.type() != "ContinuationIndicator";
+}
+
+/// The statistics divided by their factor, which is 1 then.
+void NormalizeBatchNorm(std::vector<Constant>* parameters) {
+  std::vector<float> mean = (*parameters)[0].ToVector(), variance = (*parameters)[1].ToVector();
+  const float factor = (*parameters)[2].floats()[0];
+  NormalizeStatistics(factor, mean.data(), variance.data(), mean.size());
+  (*parameters)[0] = Constant::Of((*parameters)[0].shape, mean);
+  (*parameters)[1] = Constant::Of((*parameters)[1].shape, variance);
+  (*parameters)[2] = Constant::Of((*parameters)[2].shape, {1.f});
+}
+
+/// Builds the graph of a net whose values are known.
+class NetToGraph {
+ public:
+  explicit NetToGraph(const Net<float>& net) : net_(net), values_(net) {}
+
+  Graph Build() {
+    graph_.name = net_.name();
+    NameValues();
+    for (const ValueGraph::LayerNode& layer : values_.layers) AddLayer(layer);
+    // As a net has it: what nobody reads is an output, in alphabetical order.
+    std::map<std::string, int> outputs;
+    for (size_t i = 0; i < values_.values.size(); ++i) {
+      if (IsOutput(values_.values[i])) outputs[graph_.values[i].name] = static_cast<int>(i);
+    }
+    for (const auto& output : outputs) graph_.outputs.push_back(output.second);
+    graph_.Validate();
+    return std::move(graph_);
+  }
+
+ private:
+  const LayerParameter& Parameter(int layer) const {
+    return net_.layers()[values_.layers[layer].net_index]->layer_param();
+  }
+
+  // The newest value of a blob has its name; of an input, the one that the user gives.
+  void NameValues() {
+    std::set<std::string> inputs;
+    for (const ValueGraph::Value& value : values_.values) {
+      const LayerParameter& producer = Parameter(value.producer);
+      std::string name = value.blob;
+      if (GivesInputs(producer)) {
+        inputs.insert(name);
+      } else if (name.empty()) {
+        name = Join(producer.name(), "_top_", value.top);
+      } else if (value.overwriter >= 0) {
+        name += "_before_" + Parameter(value.overwriter).name();
+      } else if (inputs.count(name)) {
+        name += "_after_" + producer.name();
+      }
+      std::string unused = name;
+      for (int i = 2; graph_.FindValue(unused) >= 0; ++i) unused = Join(name, "_", i);
+      graph_.AddValue(unused, {});
+    }
+  }
+
+  // A loss is an output even where no top is named: its inference form will be.
+  bool IsOutput(const ValueGraph::Value& value) const {
+    if (!value.readers.empty()) return false;
+    const Operation* operation = OperationTable::Find(Parameter(value.producer).type());
+    return !value.blob.empty() || (operation && operation->loss && value.top == 0);
+  }
+
+  void AddLayer(const ValueGraph::LayerNode& layer) {
+    const Layer<float>& made = *net_.layers()[layer.net_index];
+    const vector<Blob<float>*>& tops = net_.top_vecs()[layer.net_index];
+    for (size_t i = 0; i < tops.size(); ++i) graph_.values[layer.tops[i]].shape = tops[i]->shape();
+    if (GivesInputs(made.layer_param())) {
+      graph_.inputs.insert(graph_.inputs.end(), layer.tops.begin(), layer.tops.end());
+      return;
+    }
+    Node node;
+    node.layer = made.layer_param();
+    node.layer.clear_blobs();
+    node.layer.clear_bottom();
+    node.layer.clear_top();
+    for (int i = 2; graph_.FindNode(node.name()) >= 0; ++i) {
+      node.layer.set_name(Join(made.layer_param().name(), "_", i));
+    }
+    node.inputs = layer.bottoms;
+    node.outputs = layer.tops;
+    for (const auto& blob : net_.layers()[layer.net_index]->blobs()) {
+      node.parameters.push_back(Share(blob));
+    }
+    if (node.type() == "BatchNorm") NormalizeBatchNorm(&node.parameters);
+    graph_.nodes.push_back(node);
+  }
+
+  const Net<float>& net_;
+  const ValueGraph values_;
+  Graph graph_;
+};
+
+}  // namespace
+
+Graph GraphOf(const Net<float>& net) { return NetToGraph(net).Build(); }
+
+NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
+                                               const std::vector<std::string>& weights) {
+  net.mutable_state()->set_phase(TEST);
+  ClearTypes(&net);
+  Net<float> built(net);
+  for (const std::string& file : weights) built.CopyTrainedLayersFrom(file);
+  return NetworkDefinition(GraphOf(built));
+}
+
+NetworkDefinition NetworkDefinition::FromCaffe(const std::string& model,
+                                               const std::vector<std::string>& weights) {
+  NetParameter net;
+  ReadNetParamsFromTextFileOrDie(model, &net);
+  return FromCaffe(net, weights);
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,41 @@
+#ifndef CAFFE_INFERENCE_GRAPH_REGIONS_HPP_
+#define CAFFE_INFERENCE_GRAPH_REGIONS_HPP_
+
+#include <optional>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// The memory of a value within the value that owns it: `outer` runs of `run` elements each, the
+/// first at `offset`, `stride` elements from one to the next.
+struct Region {
+  int root = -1;
+  size_t offset = 0, outer = 1, stride = 0, run = 0;
+
+  bool contiguous() const { return outer <= 1 || stride == run; }
+  size_t end() const { return outer == 0 ? offset : offset + (outer - 1) * stride + run; }
+};
+
+/// The value whose memory this one lies in: itself, unless it is a view. Throws Error if views go
+/// around in a circle.
+int RootOf(const Graph& graph, int value);
+
+/// Follows the views from `value` to its root; `shapes` has the shape of every value. Nothing if
+/// the elements do not form such runs.
+std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<Shape>& shapes);
+std::optional<Region> RegionOf(const Graph& graph, int value);
+
+/// The graph's own shapes, one a value.
+std::vector<Shape> ShapesOf(const Graph& graph);
+
+/// True if views leave nothing to do for the node: every value that it would copy lies where it
+/// shall go.
+bool IsFree(const Graph& graph, const Node& node);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_GRAPH_REGIONS_HPP_

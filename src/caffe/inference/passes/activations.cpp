@@ -1,0 +1,37 @@
+// Convolution + bias + ReLU in one, likewise the other activations and layers with weights.
+#include <set>
+
+#include "caffe/inference/passes.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+bool IsActivation(const Node& node) {
+  static const std::set<std::string> types = {"ReLU", "ReLU6",   "PReLU", "ELU",
+                                              "Clip", "Sigmoid", "Swish"};
+  return types.count(node.type()) && node.inputs.size() == 1 && node.outputs.size() == 1 &&
+         node.epilogue.empty();
+}
+
+}  // namespace
+
+Graph FuseActivations(Graph graph) {
+  for (size_t i = 0; i < graph.nodes.size();) {
+    const Node& node = graph.nodes[i];
+    const int producer = IsActivation(node) ? PrivateProducer(graph, node.inputs[0]) : -1;
+    if (producer < 0 || !MultipliesWeights(graph.nodes[producer]) ||
+        graph.nodes[producer].outputs.size() != 1) {
+      ++i;
+      continue;
+    }
+    graph.nodes[producer].epilogue.push_back({node.layer, node.parameters, -1});
+    graph.nodes[producer].outputs[0] = node.outputs[0];
+    RemoveNode(i, &graph);
+  }
+  return WithoutUnusedValues(std::move(graph));
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,228 @@
+// y = scale[c] x + shift[c] goes into the weights of the layer that makes x, or of those that read
+// y. With W the weights and b the bias of such a layer:
+//   behind it   W' = scale[o] W[o],                  b' = scale[o] b[o] + shift[o]
+//   before it   W' = W[o][c] scale[c],               b' = b[o] + sum over c, k of W[o][c][k]
+//   shift[c]
+// The second sum is right only where every output sees whole kernels: not with padding, whose zeros
+// the shift does not reach, and not in a Deconvolution, whose borders see less.
+#include <algorithm>
+#include <optional>
+
+#include "../graph/node_layer.hpp"
+#include "caffe/error.hpp"
+#include "caffe/inference/passes.hpp"
+#include "caffe/layers/base_conv_layer.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+struct Affine {
+  std::vector<float> scale, shift;  // one a channel
+
+  bool shifts() const {
+    return std::any_of(shift.begin(), shift.end(), [](float value) { return value != 0; });
+  }
+};
+
+/// The node as an affine map of the channels (axis 1) of its only input.
+std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 1 || !node.epilogue.empty()) return {};
+  const Shape& shape = graph.values[node.inputs[0]].shape;
+  if (shape.size() < 2) return {};
+  const int channels = shape[1];
+  Affine affine{std::vector<float>(channels, 1), std::vector<float>(channels, 0)};
+  if (node.type() == "Power") {
+    const PowerParameter& param = node.layer.power_param();
+    if (param.power() != 1) return {};
+    std::fill(affine.scale.begin(), affine.scale.end(), param.scale());
+    std::fill(affine.shift.begin(), affine.shift.end(), param.shift());
+    return affine;
+  }
+  if (node.type() == "Bias") {
+    if (node.layer.bias_param().axis() != 1 || node.parameters[0].shape != Shape{channels}) {
+      return {};
+    }
+    affine.shift = node.parameters[0].ToVector();
+    return affine;
+  }
+  if (node.type() != "BatchNorm" && node.type() != "Scale") return {};
+  NodeLayer layer = MainLayer(node);
+  layer.Reshape({shape});
+  Pointwise pointwise;
+  if (!layer.layer().DescribePointwise(&pointwise)) return {};
+  if (!pointwise.scale.empty()) affine.scale = pointwise.scale;
+  if (!pointwise.shift.empty()) affine.shift = pointwise.shift;
+  return affine;
+}
+
+/// The weights of a Convolution, Deconvolution or InnerProduct by output, input channel and place
+/// in the kernel.
+class Weights {
+ public:
+  /// `channels`: of the layer's input.
+  Weights(const Node& node, int channels)
+      : shape_(node.parameters[0].shape), values_(node.parameters[0].ToVector()) {
+    if (node.type() == "InnerProduct") {
+      const InnerProductParameter& param = node.layer.inner_product_param();
+      outputs_ = param.num_output();
+      kernel_ = values_.size() / outputs_ / channels;
+      const size_t k = channels * kernel_;
+      output_stride_ = param.transpose() ? 1 : k;
+      place_stride_ = param.transpose() ? outputs_ : 1;
+      channel_stride_ = kernel_ * place_stride_;
+      return;
+    }
+    const ConvolutionParameter& param = node.layer.convolution_param();
+    outputs_ = param.num_output();
+    groups_ = param.group();
+    place_stride_ = 1;
+    const size_t rows = node.type() == "Deconvolution" ? channels : outputs_;
+    const size_t columns = (node.type() == "Deconvolution" ? outputs_ : channels) / groups_;
+    kernel_ = values_.size() / rows / columns;
+    output_stride_ = channel_stride_ = columns * kernel_;
+    (node.type() == "Deconvolution" ? output_stride_ : channel_stride_) = kernel_;
+    transposed_ = node.type() == "Deconvolution";
+  }
+
+  /// Calls f(o, c, w) for each weight of output o and input channel c.
+  template <typename Function>
+  void ForEach(size_t channels, Function&& f) {
+    const size_t group_outputs = outputs_ / groups_, group_channels = channels / groups_;
+    for (size_t o = 0; o < outputs_; ++o) {
+      const size_t group = o / group_outputs;
+      for (size_t j = 0; j < group_channels; ++j) {
+        const size_t c = group * group_channels + j;
+        // Within its group where the weights hold one group's only.
+        const size_t at = transposed_ ? c * channel_stride_ + (o % group_outputs) * output_stride_
+                                      : o * output_stride_ + j * channel_stride_;
+        for (size_t k = 0; k < kernel_; ++k) f(o, c, &values_[at + k * place_stride_]);
+      }
+    }
+  }
+
+  size_t outputs() const { return outputs_; }
+  Constant ToConstant() const { return Constant::Of(shape_, values_); }
+
+ private:
+  Shape shape_;
+  std::vector<float> values_;
+  size_t outputs_ = 0, groups_ = 1, kernel_ = 1;
+  size_t output_stride_ = 0, channel_stride_ = 0, place_stride_ = 1;
+  bool transposed_ = false;
+};
+
+std::vector<double> BiasOf(const Node& node, size_t outputs) {
+  if (node.parameters.size() < 2) return std::vector<double>(outputs, 0);
+  const std::vector<float> bias = node.parameters[1].ToVector();
+  return {bias.begin(), bias.end()};
+}
+
+void SetBias(const std::vector<double>& bias, Node* node) {
+  if (node->parameters.size() < 2) {
+    if (std::all_of(bias.begin(), bias.end(), [](double b) { return b == 0; })) return;
+    node->parameters.resize(2);
+    if (node->type() == "InnerProduct") {
+      node->layer.mutable_inner_product_param()->set_bias_term(true);
+    } else {
+      node->layer.mutable_convolution_param()->set_bias_term(true);
+    }
+  }
+  node->parameters[1] =
+      Constant::Of({static_cast<int>(bias.size())}, std::vector<float>(bias.begin(), bias.end()));
+}
+
+/// One bottom, one top, channels on axis 1 of both, nothing done behind yet.
+bool TakesAffine(const Graph& graph, const Node& node) {
+  if (!MultipliesWeights(node) || !node.epilogue.empty() || node.inputs.size() != 1 ||
+      node.outputs.size() != 1 || node.parameters.empty()) {
+    return false;
+  }
+  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
+  const int axis = node.type() == "InnerProduct" ? node.layer.inner_product_param().axis()
+                                                 : node.layer.convolution_param().axis();
+  return axes >= 2 && (axis == 1 || axis + axes == 1);
+}
+
+bool IsPadded(const Graph& graph, const Node& node) {
+  if (node.type() == "InnerProduct") return false;
+  if (node.type() == "Deconvolution") return true;
+  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size()) - 2;
+  const std::vector<int> pad = ReadConvolutionGeometry(node.layer.convolution_param(), axes).pad;
+  return std::any_of(pad.begin(), pad.end(), [](int extent) { return extent > 0; });
+}
+
+void FoldBehind(const Affine& affine, int channels, Node* node) {
+  Weights weights(*node, channels);
+  std::vector<double> bias = BiasOf(*node, weights.outputs());
+  weights.ForEach(channels, [&](size_t o, size_t, float* w) { *w *= affine.scale[o]; });
+  for (size_t o = 0; o < bias.size(); ++o) bias[o] = affine.scale[o] * bias[o] + affine.shift[o];
+  node->parameters[0] = weights.ToConstant();
+  SetBias(bias, node);
+}
+
+void FoldBefore(const Affine& affine, int channels, Node* node) {
+  Weights weights(*node, channels);
+  std::vector<double> bias = BiasOf(*node, weights.outputs());
+  weights.ForEach(channels, [&](size_t o, size_t c, float* w) {
+    bias[o] += static_cast<double>(*w) * affine.shift[c];
+    *w *= affine.scale[c];
+  });
+  node->parameters[0] = weights.ToConstant();
+  SetBias(bias, node);
+}
+
+class AffineFolding {
+ public:
+  explicit AffineFolding(Graph graph) : graph_(std::move(graph)) {}
+
+  Graph Run() {
+    // Each fold may bring the next one's layers together.
+    for (size_t i = 0; i < graph_.nodes.size();) i = Fold(i) ? 0 : i + 1;
+    return WithoutUnusedValues(std::move(graph_));
+  }
+
+ private:
+  bool Fold(int index) {
+    const std::optional<Affine> affine = AffineOf(graph_, graph_.nodes[index]);
+    return affine && (IntoProducer(index, *affine) || IntoReaders(index, *affine));
+  }
+
+  int Channels(const Node& node) const { return graph_.values[node.inputs[0]].shape[1]; }
+
+  bool IntoProducer(int index, const Affine& affine) {
+    const int value = graph_.nodes[index].inputs[0];
+    const int producer = PrivateProducer(graph_, value);
+    if (producer < 0 || !TakesAffine(graph_, graph_.nodes[producer])) return false;
+    FoldBehind(affine, Channels(graph_.nodes[producer]), &graph_.nodes[producer]);
+    graph_.nodes[producer].outputs[0] = graph_.nodes[index].outputs[0];
+    RemoveNode(index, &graph_);
+    return true;
+  }
+
+  bool IntoReaders(int index, const Affine& affine) {
+    const Node& node = graph_.nodes[index];
+    const std::vector<int> readers = Readers(graph_)[node.outputs[0]];
+    if (graph_.IsOutput(node.outputs[0]) || readers.empty()) return false;
+    for (const int reader : readers) {
+      const Node& layer = graph_.nodes[reader];
+      if (!TakesAffine(graph_, layer) || (affine.shifts() && IsPadded(graph_, layer))) return false;
+    }
+    for (const int reader : readers) {
+      FoldBefore(affine, Channels(graph_.nodes[reader]), &graph_.nodes[reader]);
+      graph_.nodes[reader].inputs[0] = node.inputs[0];
+    }
+    RemoveNode(index, &graph_);
+    return true;
+  }
+
+  Graph graph_;
+};
+
+}  // namespace
+
+Graph FoldAffine(Graph graph) { return AffineFolding(std::move(graph)).Run(); }
+
+}  // namespace inference
+}  // namespace caffe

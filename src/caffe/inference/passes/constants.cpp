@@ -1,0 +1,73 @@
+// What depends on nothing but parameters is computed now, by its own layer.
+#include <algorithm>
+
+#include "../graph/node_layer.hpp"
+#include "caffe/error.hpp"
+#include "caffe/inference/passes.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// True for a layer whose tops are the same in every pass.
+bool IsRepeatable(const Node& node) {
+  if (node.type() == "DummyData") {
+    const auto& fillers = node.layer.dummy_data_param().data_filler();
+    return std::all_of(fillers.begin(), fillers.end(),
+                       [](const FillerParameter& filler) { return filler.type() == "constant"; });
+  }
+  const Operation* operation = OperationTable::Find(node.type());
+  return ShapesAreKnown(node) && !operation->stateful && !operation->source;
+}
+
+/// PriorBox looks at its bottoms' shapes only, and not at the batch.
+bool IsFoldable(const Graph& graph, const Node& node) {
+  if (node.outputs.empty() || !node.epilogue.empty() || !IsRepeatable(node)) return false;
+  if (node.type() == "PriorBox") return true;
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](int input) { return graph.values[input].is_constant(); });
+}
+
+void Fold(const Node& node, Graph* graph) {
+  NodeLayer layer = MainLayer(node);
+  std::vector<Shape> shapes;
+  std::vector<std::vector<float>> zeros;
+  std::vector<const float*> inputs;
+  for (const int input : node.inputs) {
+    const Value& value = graph->values[input];
+    shapes.push_back(value.shape);
+    if (!value.is_constant()) zeros.emplace_back(CountOf(value.shape));
+    inputs.push_back(value.is_constant() ? static_cast<const float*>(value.data.get())
+                                         : zeros.back().data());
+  }
+  const std::vector<Shape> tops = layer.Reshape(shapes);
+  std::vector<std::vector<float>> made;
+  std::vector<float*> outputs;
+  for (const Shape& top : tops) {
+    made.emplace_back(std::max<size_t>(1, CountOf(top)));
+    outputs.push_back(made.back().data());
+  }
+  layer.Run(inputs, outputs);
+  for (size_t i = 0; i < tops.size(); ++i) {
+    made[i].resize(CountOf(tops[i]));
+    Value& value = graph->values[node.outputs[i]];
+    value.shape = tops[i];
+    value.data = Constant::Of(tops[i], std::move(made[i])).data;
+  }
+}
+
+}  // namespace
+
+Graph FoldConstants(Graph graph) {
+  std::vector<bool> folded(graph.nodes.size(), false);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    folded[i] = IsFoldable(graph, graph.nodes[i]);
+    if (folded[i]) Fold(graph.nodes[i], &graph);
+  }
+  RemoveNodes(folded, &graph);
+  return WithoutUnusedValues(std::move(graph));
+}
+
+}  // namespace inference
+}  // namespace caffe

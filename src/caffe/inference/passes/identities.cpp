@@ -1,0 +1,50 @@
+// Layers whose tops are their bottom in the TEST phase: readers read the bottom instead.
+#include "caffe/inference/passes.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+bool IsIdentity(const Node& node) {
+  if (node.inputs.size() != 1 || !node.epilogue.empty()) return false;
+  const LayerParameter& layer = node.layer;
+  const std::string& type = node.type();
+  if (type == "Split") return true;
+  if (type == "Concat" || (type == "Slice" && node.outputs.size() == 1)) return true;
+  if (type == "Power") {
+    return layer.power_param().power() == 1 && layer.power_param().scale() == 1 &&
+           layer.power_param().shift() == 0;
+  }
+  // Dropout that did not scale while it was trained does so now.
+  if (type == "Dropout") {
+    return layer.dropout_param().scale_train() || layer.dropout_param().dropout_ratio() == 0;
+  }
+  const Operation* operation = OperationTable::Find(type);
+  return operation && operation->test_identity;
+}
+
+}  // namespace
+
+Graph RemoveIdentities(Graph graph) {
+  for (size_t i = 0; i < graph.nodes.size();) {
+    bool removed = graph.nodes[i].type() == "Silence";
+    if (IsIdentity(graph.nodes[i])) {
+      std::vector<int> kept;
+      for (const int output : graph.nodes[i].outputs) {
+        if (!Merge(graph.nodes[i].inputs[0], output, &graph)) kept.push_back(output);
+      }
+      graph.nodes[i].outputs = kept;
+      removed = kept.empty();
+    }
+    if (removed) {
+      RemoveNode(i, &graph);
+    } else {
+      ++i;
+    }
+  }
+  return WithoutUnusedValues(std::move(graph));
+}
+
+}  // namespace inference
+}  // namespace caffe

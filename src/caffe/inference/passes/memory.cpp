@@ -1,0 +1,139 @@
+// Places in one block of memory, so that values that have to be there at once do not overlap. The
+// problem (dynamic storage allocation) is NP-hard; greedy placement, the largest first, comes close
+// to the lower bound. Of several orders the best is taken.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "../graph/regions.hpp"
+#include "caffe/allocator.hpp"
+#include "caffe/inference/passes.hpp"
+#include "memory_plan.hpp"
+
+namespace caffe {
+namespace inference {
+
+std::vector<Lifetime> Lifetimes(const Graph& graph) {
+  const std::vector<bool> dependent = HaveDataDependentShapes(graph);
+  const int never = std::numeric_limits<int>::max();
+  std::vector<int> first(graph.values.size(), never), last(graph.values.size(), -1);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (IsFree(graph, node)) continue;
+    std::vector<int> touched = node.Reads();
+    touched.insert(touched.end(), node.outputs.begin(), node.outputs.end());
+    for (const int value : touched) {
+      const int root = RootOf(graph, value);
+      first[root] = std::min(first[root], static_cast<int>(i));
+      last[root] = std::max(last[root], static_cast<int>(i));
+    }
+  }
+  std::vector<Lifetime> lifetimes;
+  const std::vector<int> producers = Producers(graph);
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const Value& value = graph.values[i];
+    if (last[i] < 0 || producers[i] < 0 || dependent[i] || graph.IsOutput(i)) continue;
+    const size_t bytes = CountOf(value.shape) * SizeOf(value.type);
+    const size_t unit = Allocator::kAlignment;
+    lifetimes.push_back({static_cast<int>(i), first[i], last[i], (bytes + unit - 1) / unit * unit});
+  }
+  return lifetimes;
+}
+
+size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes) {
+  size_t largest = 0;
+  for (const Lifetime& at : lifetimes) {
+    size_t live = 0;
+    for (const Lifetime& other : lifetimes) {
+      if (other.first <= at.first && at.first <= other.last) live += other.bytes;
+    }
+    largest = std::max(largest, live);
+  }
+  return largest;
+}
+
+namespace {
+
+struct Placement {
+  std::vector<size_t> offsets;  // of each lifetime
+  size_t bytes = 0;
+};
+
+/// Places the lifetimes in this order, each in the smallest gap that holds it between those already
+/// there at the same time, else behind them.
+Placement Place(const std::vector<Lifetime>& lifetimes, const std::vector<int>& order) {
+  Placement placement;
+  placement.offsets.resize(lifetimes.size());
+  std::vector<int> by_offset;  // placed ones
+  for (const int index : order) {
+    const Lifetime& lifetime = lifetimes[index];
+    size_t end = 0, best = 0, best_gap = std::numeric_limits<size_t>::max();
+    for (const int other : by_offset) {
+      const Lifetime& placed = lifetimes[other];
+      if (placed.last < lifetime.first || lifetime.last < placed.first) continue;
+      const size_t begin = placement.offsets[other];
+      if (begin >= end + lifetime.bytes && begin - end < best_gap) {
+        best = end;
+        best_gap = begin - end;
+      }
+      end = std::max(end, begin + placed.bytes);
+    }
+    if (best_gap == std::numeric_limits<size_t>::max()) best = end;
+    placement.offsets[index] = best;
+    placement.bytes = std::max(placement.bytes, best + lifetime.bytes);
+    by_offset.insert(std::upper_bound(by_offset.begin(), by_offset.end(), best,
+                                      [&](size_t offset, int other) {
+                                        return offset < placement.offsets[other];
+                                      }),
+                     index);
+  }
+  return placement;
+}
+
+Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
+  const size_t bound = LargestLiveBytes(lifetimes);
+  std::vector<int> all(lifetimes.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto sorted = [&](auto key) {
+    std::vector<int> order = all;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return key(lifetimes[a]) > key(lifetimes[b]); });
+    return order;
+  };
+  std::vector<int> order = sorted([](const Lifetime& l) { return l.bytes; });
+  Placement best = Place(lifetimes, order);
+  const auto attempt = [&](const std::vector<int>& other) {
+    Placement placement = Place(lifetimes, other);
+    if (placement.bytes >= best.bytes) return;
+    best = std::move(placement);
+    order = other;
+  };
+  attempt(sorted([](const Lifetime& l) { return l.bytes * (l.last - l.first + 1); }));
+  attempt(sorted([](const Lifetime& l) { return -static_cast<double>(l.first); }));
+  // Then the best order with two exchanged, always the same way for the same graph.
+  std::mt19937 random(1);
+  constexpr int kAttempts = 1000;
+  for (int i = 0; i < kAttempts && best.bytes > bound; ++i) {
+    std::vector<int> other = order;
+    std::swap(other[random() % other.size()], other[random() % other.size()]);
+    attempt(other);
+  }
+  return best;
+}
+
+}  // namespace
+
+Graph PlanMemory(Graph graph) {
+  for (Value& value : graph.values) value.arena_offset = -1;
+  const std::vector<Lifetime> lifetimes = Lifetimes(graph);
+  const Placement placement = BestPlacement(lifetimes);
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    graph.values[lifetimes[i].value].arena_offset = static_cast<int64_t>(placement.offsets[i]);
+  }
+  graph.arena_bytes = placement.bytes;
+  return graph;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,30 @@
+#ifndef CAFFE_INFERENCE_PASSES_MEMORY_PLAN_HPP_
+#define CAFFE_INFERENCE_PASSES_MEMORY_PLAN_HPP_
+
+#include <cstddef>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// A value with memory of its own (views upon it included) and the nodes that run while it has to
+/// be there, both ends included.
+struct Lifetime {
+  int value;
+  int first, last;
+  size_t bytes;  ///< a multiple of Allocator::kAlignment
+};
+
+/// Of all values that are planned: not inputs, outputs and constants, which lie elsewhere, and not
+/// those whose shapes depend on the data.
+std::vector<Lifetime> Lifetimes(const Graph& graph);
+
+/// The largest sum of the bytes of values that have to be there at once: no arena is smaller.
+size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_PASSES_MEMORY_PLAN_HPP_

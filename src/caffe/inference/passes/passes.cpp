@@ -1,0 +1,57 @@
+#include "caffe/inference/passes.hpp"
+
+#include <algorithm>
+
+#include "caffe/error.hpp"
+#include "caffe/util/edit_distance.hpp"
+
+namespace caffe {
+namespace inference {
+
+const std::vector<Pass>& Passes() {
+  static const std::vector<Pass> passes = {
+      {"losses", "losses become what a trained net predicts; accuracies and labels are dropped",
+       LossesToInference},
+      {"identities", "layers that hand on their bottom in the TEST phase are taken out",
+       RemoveIdentities},
+      {"dead_layers", "layers and tops that no output depends on are taken out", RemoveDeadLayers},
+      {"constants", "what depends on no input is computed once", FoldConstants},
+      {"affine", "BatchNorm, Scale, Bias and linear Power go into the weights beside them",
+       FoldAffine},
+      {"pooling_order", "max pooling and a rising activation change places where that is cheaper",
+       OrderPooling},
+      {"residuals", "a sum goes into the layer that makes one of its bottoms", FuseResiduals},
+      {"activations", "an activation goes into the layer that makes its bottom", FuseActivations},
+      {"siblings", "convolutions of one kind on one bottom become one", MergeSiblings},
+      {"views", "Concat, Slice, Flatten and Reshape cost nothing: blobs lie within others",
+       MakeViews},
+      {"memory", "every blob gets its place in one block of memory", PlanMemory},
+  };
+  return passes;
+}
+
+Graph Optimize(Graph graph, const std::vector<std::string>& skipped, const PassObserver& observer) {
+  std::vector<std::string> names;
+  for (const Pass& pass : Passes()) names.push_back(pass.name);
+  for (const std::string& name : skipped) {
+    Require(std::find(names.begin(), names.end(), name) != names.end(), "there is no pass '", name,
+            "'", DidYouMean(name, names));
+  }
+  graph.Validate();
+  if (observer) observer("", graph);
+  for (const Pass& pass : Passes()) {
+    if (std::find(skipped.begin(), skipped.end(), pass.name) != skipped.end()) continue;
+    try {
+      graph = pass.run(std::move(graph));
+      graph.Validate();
+    } catch (Error& error) {
+      error.AddContext(Join("pass '", pass.name, "'"));
+      throw;
+    }
+    if (observer) observer(pass.name, graph);
+  }
+  return graph;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,52 @@
+// The largest of rising values rises with them: max(f(x)) = f(max(x)), bit by bit, for f = ReLU,
+// ReLU6 or Clip. Behind a layer that can apply f while it writes, f comes first and costs nothing;
+// elsewhere pooling comes first and leaves f fewer elements.
+#include <utility>
+
+#include "caffe/inference/passes.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+bool IsMaxPooling(const Node& node) {
+  return node.type() == "Pooling" && node.outputs.size() == 1 && node.epilogue.empty() &&
+         node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
+}
+
+bool Rises(const Node& node) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.epilogue.empty()) return false;
+  if (node.type() == "ReLU") return node.layer.relu_param().negative_slope() >= 0;
+  return node.type() == "ReLU6" || node.type() == "Clip";
+}
+
+/// True if an activation right behind the value goes into the layer that makes it.
+bool TakesActivation(const Graph& graph, int value) {
+  const int producer = PrivateProducer(graph, value);
+  return producer >= 0 && MultipliesWeights(graph.nodes[producer]) &&
+         graph.nodes[producer].outputs.size() == 1;
+}
+
+}  // namespace
+
+Graph OrderPooling(Graph graph) {
+  for (size_t second = 0; second < graph.nodes.size(); ++second) {
+    const bool activation_second = Rises(graph.nodes[second]);
+    if (!activation_second && !IsMaxPooling(graph.nodes[second])) continue;
+    const int middle = graph.nodes[second].inputs[0];
+    const int first = PrivateProducer(graph, middle);
+    if (first < 0) continue;
+    const bool pair =
+        activation_second ? IsMaxPooling(graph.nodes[first]) : Rises(graph.nodes[first]);
+    if (!pair) continue;
+    const int input = graph.nodes[first].inputs[0], output = graph.nodes[second].outputs[0];
+    if (TakesActivation(graph, input) != activation_second) continue;
+    std::swap(graph.nodes[first].layer, graph.nodes[second].layer);
+    graph.values[middle].shape = graph.values[activation_second ? input : output].shape;
+  }
+  return graph;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,52 @@
+// A sum of two blobs becomes the last step of the layer that makes one of them.
+#include <utility>
+
+#include "caffe/inference/passes.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+bool IsSumOfTwo(const Node& node) {
+  return node.type() == "Eltwise" && node.inputs.size() == 2 && node.epilogue.empty() &&
+         node.layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
+}
+
+/// Which of the two inputs the sum can join, -1 for none: its maker runs after the other's.
+int Joinable(const Graph& graph, const Node& sum) {
+  const std::vector<int> producers = Producers(graph);
+  for (int i = 0; i < 2; ++i) {
+    const int producer = PrivateProducer(graph, sum.inputs[i]);
+    if (producer < 0 || producer < producers[sum.inputs[1 - i]]) continue;
+    const Node& node = graph.nodes[producer];
+    if (MultipliesWeights(node) && node.outputs.size() == 1) return i;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Graph FuseResiduals(Graph graph) {
+  for (size_t i = 0; i < graph.nodes.size();) {
+    const Node sum = graph.nodes[i];
+    const int joined = IsSumOfTwo(sum) ? Joinable(graph, sum) : -1;
+    if (joined < 0) {
+      ++i;
+      continue;
+    }
+    Epilogue step;
+    step.layer = sum.layer;
+    step.operand = sum.inputs[1 - joined];
+    auto* coefficients = step.layer.mutable_eltwise_param()->mutable_coeff();
+    if (joined == 1 && coefficients->size() == 2) coefficients->SwapElements(0, 1);
+    Node& producer = graph.nodes[PrivateProducer(graph, sum.inputs[joined])];
+    producer.epilogue.push_back(step);
+    producer.outputs[0] = sum.outputs[0];
+    RemoveNode(i, &graph);
+  }
+  return WithoutUnusedValues(std::move(graph));
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,132 @@
+// Convolutions that differ in nothing but their weights and read one value become one convolution
+// with all their outputs, which a Slice hands out.
+#include <map>
+#include <numeric>
+
+#include "caffe/inference/passes.hpp"
+#include "graph_editing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// The layer's parameters without what may differ.
+std::string Kind(const LayerParameter& layer) {
+  LayerParameter kind = layer;
+  kind.clear_name();
+  kind.clear_param();
+  if (kind.has_convolution_param()) {
+    ConvolutionParameter* param = kind.mutable_convolution_param();
+    param->clear_num_output();
+    param->clear_bias_term();
+    param->clear_weight_filler();
+    param->clear_bias_filler();
+  }
+  return kind.SerializeAsString();
+}
+
+bool IsMergeable(const Graph& graph, const Node& node) {
+  if (node.type() != "Convolution" || node.inputs.size() != 1 || node.outputs.size() != 1) {
+    return false;
+  }
+  const ConvolutionParameter& param = node.layer.convolution_param();
+  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
+  if (param.group() != 1 || (param.axis() != 1 && param.axis() + axes != 1)) return false;
+  for (const Epilogue& step : node.epilogue) {
+    if (step.operand >= 0 || !step.parameters.empty()) return false;
+  }
+  return true;
+}
+
+/// What two nodes have to have in common.
+std::string KindOf(const Node& node) {
+  std::string kind = std::to_string(node.inputs[0]) + ":" + Kind(node.layer);
+  for (const Epilogue& step : node.epilogue) kind += "+" + Kind(step.layer);
+  return kind;
+}
+
+/// Parameter number `index` of all nodes one after another along axis 0; zeros where a node has no
+/// bias.
+Constant Joined(const std::vector<Node>& nodes, size_t index) {
+  std::vector<float> values;
+  Shape shape;
+  int outputs = 0;
+  for (const Node& node : nodes) {
+    const int own = static_cast<int>(node.layer.convolution_param().num_output());
+    outputs += own;
+    if (index >= node.parameters.size()) {
+      values.resize(values.size() + own, 0.f);
+      continue;
+    }
+    const std::vector<float> part = node.parameters[index].ToVector();
+    values.insert(values.end(), part.begin(), part.end());
+    shape = node.parameters[index].shape;
+  }
+  shape[0] = outputs;
+  return Constant::Of(shape, std::move(values));
+}
+
+/// Puts a convolution and a Slice in the place of the first of these nodes.
+void MergeNodes(const std::vector<int>& indices, Graph* graph) {
+  std::vector<Node> nodes;
+  std::string names, value_names;
+  for (const int index : indices) {
+    nodes.push_back(graph->nodes[index]);
+    names += (names.empty() ? "" : "+") + nodes.back().name();
+    value_names += (value_names.empty() ? "" : "+") + graph->values[nodes.back().outputs[0]].name;
+  }
+  Node merged = nodes[0];
+  Node slice;
+  const bool bias = std::any_of(nodes.begin(), nodes.end(),
+                                [](const Node& node) { return node.parameters.size() > 1; });
+  merged.parameters = {Joined(nodes, 0)};
+  if (bias) merged.parameters.push_back(Joined(nodes, 1));
+  const int outputs = merged.parameters[0].shape[0];
+  ConvolutionParameter* param = merged.layer.mutable_convolution_param();
+  param->set_num_output(outputs);
+  param->set_bias_term(bias);
+  merged.layer.clear_param();
+  merged.layer.set_name(NewNodeName(*graph, names));
+  Shape shape = graph->values[nodes[0].outputs[0]].shape;
+  shape[1] = outputs;
+  merged.outputs = {graph->AddValue(NewValueName(*graph, value_names), shape)};
+
+  slice.layer.set_name(NewNodeName(*graph, names + "_slice"));
+  slice.layer.set_type("Slice");
+  slice.layer.set_phase(TEST);
+  slice.layer.mutable_slice_param()->set_axis(1);
+  slice.inputs = merged.outputs;
+  int channel = 0;
+  for (const Node& node : nodes) {
+    if (channel > 0) slice.layer.mutable_slice_param()->add_slice_point(channel);
+    channel += node.layer.convolution_param().num_output();
+    slice.outputs.push_back(node.outputs[0]);
+  }
+
+  std::vector<bool> removed(graph->nodes.size() + 2, false);
+  for (const int index : indices) removed[index + 2] = true;
+  graph->nodes.insert(graph->nodes.begin() + indices[0], {merged, slice});
+  RemoveNodes(removed, graph);
+}
+
+}  // namespace
+
+Graph MergeSiblings(Graph graph) {
+  for (bool merged = true; merged;) {
+    merged = false;
+    std::map<std::string, std::vector<int>> kinds;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (IsMergeable(graph, graph.nodes[i])) kinds[KindOf(graph.nodes[i])].push_back(i);
+    }
+    for (const auto& kind : kinds) {
+      if (kind.second.size() < 2) continue;
+      MergeNodes(kind.second, &graph);
+      merged = true;
+      break;
+    }
+  }
+  return graph;
+}
+
+}  // namespace inference
+}  // namespace caffe

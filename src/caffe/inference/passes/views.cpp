@@ -1,0 +1,86 @@
+// Values are put where their reader wants them. From the last layer to the first: bottoms of a
+// Concat into its top, tops of a Slice into its bottom, and of Flatten and Reshape one into the
+// other. A value goes into one place only; layers of which some values do not fit copy those.
+#include <algorithm>
+
+#include "../graph/regions.hpp"
+#include "caffe/inference/passes.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+class ViewMaker {
+ public:
+  explicit ViewMaker(Graph graph)
+      : graph_(std::move(graph)),
+        dependent_(HaveDataDependentShapes(graph_)),
+        producers_(Producers(graph_)) {}
+
+  Graph Run() {
+    for (size_t i = graph_.nodes.size(); i-- > 0;) {
+      const Node& node = graph_.nodes[i];
+      if (!node.epilogue.empty()) continue;
+      if (node.type() == "Concat") {
+        const ConcatParameter& param = node.layer.concat_param();
+        PlaceAll(node.inputs, node.outputs[0],
+                 param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis());
+      } else if (node.type() == "Slice") {
+        const SliceParameter& param = node.layer.slice_param();
+        PlaceAll(node.outputs, node.inputs[0],
+                 param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis());
+      } else if (node.type() == "Flatten" || node.type() == "Reshape") {
+        PlaceReshaped(node.inputs[0], node.outputs[0]);
+      }
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  // The parts of `whole` along an axis. Parts of the batch would lie elsewhere in a smaller one.
+  void PlaceAll(const std::vector<int>& parts, int whole, int axis) {
+    const Shape& shape = graph_.values[whole].shape;
+    if (axis < 0) axis += static_cast<int>(shape.size());
+    if (axis == 0) return;
+    int offset = 0;
+    for (const int part : parts) {
+      Place(part, whole, axis, offset);
+      offset += graph_.values[part].shape[axis];
+    }
+  }
+
+  // A top that has its place draws the bottom there; else the top stays where the bottom is, so
+  // that the bottom's maker may still choose.
+  void PlaceReshaped(int bottom, int top) {
+    const bool has_place = graph_.values[top].view.base >= 0;
+    if (has_place || !Place(top, bottom, 0, 0)) Place(bottom, top, 0, 0);
+  }
+
+  bool Place(int value, int base, int axis, int offset) {
+    View& view = graph_.values[value].view;
+    const bool own = producers_[value] >= 0 && !graph_.IsOutput(value);
+    if (!own || view.base >= 0 || dependent_[value] || dependent_[base] ||
+        graph_.values[base].is_constant() || RootOf(graph_, base) == value) {
+      return false;
+    }
+    view = {base, axis, offset};
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      if (RootOf(graph_, i) == RootOf(graph_, base) && !RegionOf(graph_, i)) {
+        view = View();
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Graph graph_;
+  const std::vector<bool> dependent_;
+  const std::vector<int> producers_;
+};
+
+}  // namespace
+
+Graph MakeViews(Graph graph) { return ViewMaker(std::move(graph)).Run(); }
+
+}  // namespace inference
+}  // namespace caffe

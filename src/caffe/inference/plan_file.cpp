@@ -1,0 +1,348 @@
+#include "plan_file.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "caffe/allocator.hpp"
+#include "caffe/error.hpp"
+#include "caffe/io/atomic_file.hpp"
+#include "caffe/io/mapped_file.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+constexpr char kMagic[8] = {'C', 'O', 'R', 'T', 'P', 'L', 'A', 'N'};
+constexpr size_t kAlignment = Allocator::kAlignment;
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t zero;
+  uint64_t file_size;
+  uint64_t description_size;
+  uint64_t checksum;
+  uint8_t rest[24];
+};
+static_assert(sizeof(Header) == 64, "the header of a plan has 64 bytes");
+
+constexpr size_t kSummedHeader = offsetof(Header, checksum);
+
+size_t Aligned(size_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+
+size_t BytesOf(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
+
+/// Appends numbers and strings. Constants are put behind the description, each once.
+class Writer {
+ public:
+  void Number(int64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), 8); }
+  void Real(float value) { bytes_.append(reinterpret_cast<const char*>(&value), 4); }
+  void Text(const std::string& text) {
+    Number(static_cast<int64_t>(text.size()));
+    bytes_ += text;
+  }
+  void Numbers(const std::vector<int>& values) {
+    Number(static_cast<int64_t>(values.size()));
+    for (const int value : values) Number(value);
+  }
+  void Add(const Constant& constant) {
+    Numbers(constant.shape);
+    Number(static_cast<int64_t>(constant.type));
+    const auto known = offsets_.find(constant.data.get());
+    if (known != offsets_.end()) return Number(static_cast<int64_t>(known->second));
+    Number(static_cast<int64_t>(end_));
+    offsets_[constant.data.get()] = end_;
+    constants_.push_back(constant);
+    end_ = Aligned(end_ + BytesOf(constant));
+  }
+  void Add(const std::vector<Constant>& constants) {
+    Number(static_cast<int64_t>(constants.size()));
+    for (const Constant& constant : constants) Add(constant);
+  }
+  void Add(const LayerParameter& layer) { Text(layer.SerializeAsString()); }
+
+  const std::string& bytes() const { return bytes_; }
+  const std::vector<Constant>& constants() const { return constants_; }
+  size_t constants_size() const { return end_; }
+
+ private:
+  std::string bytes_;
+  std::vector<Constant> constants_;
+  std::map<const void*, size_t> offsets_;
+  size_t end_ = 0;
+};
+
+void Write(const Value& value, Writer* out) {
+  out->Text(value.name);
+  out->Numbers(value.shape);
+  out->Number(static_cast<int64_t>(value.type));
+  out->Real(value.affine.scale);
+  out->Number(value.affine.zero_point);
+  out->Number(value.layout);
+  out->Number(value.view.base);
+  out->Number(value.view.axis);
+  out->Number(value.view.offset);
+  out->Number(value.arena_offset);
+  out->Number(value.is_constant());
+  if (value.is_constant()) out->Add(Constant{value.shape, value.type, value.data});
+}
+
+void Write(const Node& node, Writer* out) {
+  out->Add(node.layer);
+  out->Numbers(node.inputs);
+  out->Numbers(node.outputs);
+  out->Add(node.parameters);
+  out->Number(static_cast<int64_t>(node.epilogue.size()));
+  for (const Epilogue& step : node.epilogue) {
+    out->Add(step.layer);
+    out->Add(step.parameters);
+    out->Number(step.operand);
+  }
+}
+
+void Write(const Graph& graph, Writer* out) {
+  out->Text(graph.name);
+  out->Number(static_cast<int64_t>(graph.values.size()));
+  for (const Value& value : graph.values) Write(value, out);
+  out->Number(static_cast<int64_t>(graph.nodes.size()));
+  for (const Node& node : graph.nodes) Write(node, out);
+  out->Numbers(graph.inputs);
+  out->Numbers(graph.outputs);
+  out->Number(static_cast<int64_t>(graph.arena_bytes));
+}
+
+/// Takes what Writer appends, from a mapped file. Throws Error where there is less or nonsense.
+class Reader {
+ public:
+  Reader(std::shared_ptr<const MappedFile> file, size_t description_size)
+      : file_(std::move(file)),
+        at_(file_->data() + sizeof(Header)),
+        end_(at_ + description_size),
+        constants_(file_->data() + Aligned(sizeof(Header) + description_size)) {}
+
+  int64_t Number() { return Take<int64_t>(); }
+  float Real() { return Take<float>(); }
+  int Int() {
+    const int64_t value = Number();
+    Require(value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max(),
+            "a number is out of range");
+    return static_cast<int>(value);
+  }
+  /// A number of things that take at least a byte each.
+  size_t Count() {
+    const int64_t count = Number();
+    Require(count >= 0 && count <= end_ - at_, "it lists more than it holds");
+    return static_cast<size_t>(count);
+  }
+  std::string Text() {
+    const size_t size = Count();
+    const char* begin = reinterpret_cast<const char*>(at_);
+    at_ += size;
+    return std::string(begin, size);
+  }
+  std::vector<int> Numbers() {
+    std::vector<int> values(Count());
+    for (int& value : values) value = Int();
+    return values;
+  }
+  ElementType Type() {
+    const int64_t type = Number();
+    Require(type >= 0 && type <= static_cast<int64_t>(ElementType::UINT32),
+            "there is no element type ", type);
+    return static_cast<ElementType>(type);
+  }
+  LayerParameter Layer() {
+    LayerParameter layer;
+    Require(layer.ParseFromString(Text()), "a layer's parameters cannot be read");
+    return layer;
+  }
+  Constant OneConstant() {
+    Constant constant;
+    constant.shape = Numbers();
+    constant.type = Type();
+    const int64_t offset = Number();
+    const size_t size = file_->data() + file_->size() - constants_;
+    double bytes = static_cast<double>(SizeOf(constant.type));
+    for (const int extent : constant.shape) {
+      Require(extent >= 0, "an extent is negative");
+      bytes *= extent;
+    }
+    Require(offset >= 0 && static_cast<size_t>(offset) <= size &&
+                static_cast<size_t>(offset) % kAlignment == 0 &&
+                bytes <= static_cast<double>(size - offset),
+            "a constant does not lie within the file");
+    constant.data = std::shared_ptr<const void>(file_, constants_ + offset);
+    return constant;
+  }
+  std::vector<Constant> Constants() {
+    std::vector<Constant> constants(Count());
+    for (Constant& constant : constants) constant = OneConstant();
+    return constants;
+  }
+  bool AtEnd() const { return at_ == end_; }
+
+ private:
+  template <typename T>
+  T Take() {
+    Require(static_cast<size_t>(end_ - at_) >= sizeof(T), "its description ends too early");
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+  std::shared_ptr<const MappedFile> file_;
+  const uint8_t* at_;
+  const uint8_t* end_;
+  const uint8_t* constants_;
+};
+
+Value ReadValue(Reader* in) {
+  Value value;
+  value.name = in->Text();
+  value.shape = in->Numbers();
+  value.type = in->Type();
+  value.affine.scale = in->Real();
+  value.affine.zero_point = in->Int();
+  const int layout = in->Int();
+  Require(layout >= Layout::PLAIN && layout <= Layout::CHANNELS_BLOCKED, "there is no layout ",
+          layout);
+  value.layout = static_cast<Layout::Kind>(layout);
+  value.view.base = in->Int();
+  value.view.axis = in->Int();
+  value.view.offset = in->Int();
+  value.arena_offset = in->Number();
+  if (in->Number()) {
+    const Constant constant = in->OneConstant();
+    Require(constant.shape == value.shape && constant.type == value.type,
+            "a constant's elements are not its value's");
+    value.data = constant.data;
+  }
+  return value;
+}
+
+Node ReadNode(Reader* in) {
+  Node node;
+  node.layer = in->Layer();
+  node.inputs = in->Numbers();
+  node.outputs = in->Numbers();
+  node.parameters = in->Constants();
+  node.epilogue.resize(in->Count());
+  for (Epilogue& step : node.epilogue) {
+    step.layer = in->Layer();
+    step.parameters = in->Constants();
+    step.operand = in->Int();
+    Require(step.operand >= -1, "an epilogue's operand is no value");
+  }
+  return node;
+}
+
+Graph ReadGraph(Reader* in) {
+  Graph graph;
+  graph.name = in->Text();
+  graph.values.resize(in->Count());
+  for (Value& value : graph.values) value = ReadValue(in);
+  graph.nodes.resize(in->Count());
+  for (Node& node : graph.nodes) node = ReadNode(in);
+  graph.inputs = in->Numbers();
+  graph.outputs = in->Numbers();
+  const int64_t arena = in->Number();
+  Require(arena >= 0, "its arena's size is negative");
+  graph.arena_bytes = static_cast<size_t>(arena);
+  Require(in->AtEnd(), "there is something behind its description");
+  graph.Validate();
+  return graph;
+}
+
+uint64_t ChecksumOf(const Header& header, const uint8_t* rest, size_t size) {
+  return PlanChecksum(rest, size, PlanChecksum(&header, kSummedHeader, 0));
+}
+
+Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
+  Header header;
+  Require(file->size() >= sizeof(header.magic) &&
+              std::memcmp(file->data(), kMagic, sizeof(kMagic)) == 0,
+          "it is no plan: `caffe build` writes one");
+  Require(file->size() >= sizeof(header), "it is truncated: a plan's header has ", sizeof(header),
+          " bytes, the file ", file->size());
+  std::memcpy(&header, file->data(), sizeof(header));
+  Require(header.version == kPlanVersion, "it is a plan of version ", header.version,
+          ", this library reads version ", kPlanVersion, ": build it again");
+  Require(header.file_size == file->size(), "it is truncated or damaged: it has ", file->size(),
+          " bytes where its header says ", header.file_size);
+  Require(header.checksum ==
+              ChecksumOf(header, file->data() + sizeof(header), file->size() - sizeof(header)),
+          "it is damaged: its checksum is wrong");
+  Require(header.description_size <= file->size() - sizeof(header) &&
+              Aligned(sizeof(header) + header.description_size) <= file->size(),
+          "it is damaged: its description is larger than the file");
+  Reader reader(file, header.description_size);
+  const std::string fingerprint = reader.Text();
+  Require(fingerprint == PlanFingerprint(), "it was built for ", fingerprint, ", and this is ",
+          PlanFingerprint(), ": build it again");
+  return ReadGraph(&reader);
+}
+
+}  // namespace
+
+std::string PlanFingerprint() {
+  return Join("Cortado " CAFFE_VERSION " (", kernels::Name(kernels::CpuInstructionSet()), ")");
+}
+
+uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
+  const uint8_t* at = static_cast<const uint8_t*>(bytes);
+  uint64_t sums[4] = {sum + 1, sum ^ kOdd, sum + size, ~sum};
+  const auto mix = [](uint64_t state, uint64_t word) {
+    const uint64_t product = (state ^ word) * kOdd;
+    return product ^ (product >> 32);
+  };
+  for (; size >= 32; size -= 32, at += 32) {
+    uint64_t words[4];
+    std::memcpy(words, at, 32);
+    for (int i = 0; i < 4; ++i) sums[i] = mix(sums[i], words[i]);
+  }
+  for (; size > 0; --size, ++at) sums[0] = mix(sums[0], *at);
+  for (int i = 1; i < 4; ++i) sums[0] = mix(sums[0], sums[i]);
+  return sums[0];
+}
+
+void WritePlan(const Graph& graph, const std::string& file) {
+  Writer description;
+  description.Text(PlanFingerprint());
+  Write(graph, &description);
+  // What follows the header, in one piece: the checksum stands before it.
+  std::string rest = description.bytes();
+  const size_t begin = Aligned(sizeof(Header) + rest.size()) - sizeof(Header);
+  rest.resize(begin + description.constants_size());
+  size_t offset = begin;
+  for (const Constant& constant : description.constants()) {
+    std::memcpy(&rest[0] + offset, constant.data.get(), BytesOf(constant));
+    offset += Aligned(BytesOf(constant));
+  }
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kPlanVersion;
+  header.file_size = sizeof(header) + rest.size();
+  header.description_size = description.bytes().size();
+  header.checksum = ChecksumOf(header, reinterpret_cast<const uint8_t*>(rest.data()), rest.size());
+  AtomicFile out(file);
+  out.Write(&header, sizeof(header));
+  out.Write(rest.data(), rest.size());
+  out.Commit();
+}
+
+Graph ReadPlan(const std::string& file) {
+  try {
+    return ReadMapped(std::make_shared<const MappedFile>(file));
+  } catch (Error& error) {
+    if (std::string(error.what()).find(file) == std::string::npos) error.AddContext(file);
+    throw;
+  }
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,81 @@
+#include "caffe/inference/activation_statistics.hpp"
+
+#include <algorithm>
+
+#include "caffe/operation.hpp"
+
+namespace caffe {
+namespace {
+
+const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int layer) {
+  return OperationTable::Find(net.layers()[graph.layers[layer].net_index]->layer_param().type());
+}
+
+bool IsQuantizable(const Operation* operation) { return operation && operation->quantizable; }
+
+bool OnlyMovesValues(const Operation* operation) {
+  return operation && (operation->type_agnostic || operation->test_identity);
+}
+
+/// Per value: a layer with an INT8 form reads it as numbers (not as labels, indices, coordinates),
+/// by way of layers that only move values or not.
+std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (size_t v = graph.values.size(); v-- > 0;) {
+    for (const auto& reader : graph.values[v].readers) {
+      const Operation* operation = OperationOf(net, graph, reader.first);
+      if (operation && operation->IsFloatBottom(reader.second)) continue;
+      const std::vector<int>& tops = graph.layers[reader.first].tops;
+      const bool moved = OnlyMovesValues(operation) &&
+                         std::any_of(tops.begin(), tops.end(), [&](int top) { return read[top]; });
+      if (IsQuantizable(operation) || moved) read[v] = true;
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& graph) {
+  const std::vector<bool> read = ReadInIntegers(net, graph);
+  std::vector<int> values;
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const ValueGraph::Value& value = graph.values[v];
+    if (value.overwriter >= 0 || value.blob.empty()) continue;
+    if (read[v] || IsQuantizable(OperationOf(net, graph, value.producer))) {
+      values.push_back(static_cast<int>(v));
+    }
+  }
+  return values;
+}
+
+ActivationStatistics::ActivationStatistics(Net<float>* net) : net_(net) {
+  const ValueGraph graph(*net);
+  for (int v : QuantizableValues(*net, graph)) {
+    const ValueGraph::Value& value = graph.values[v];
+    const int layer = graph.layers[value.producer].net_index;
+    blobs_.push_back({value.blob, net->layer_names()[layer], Histogram()});
+    places_.push_back({layer, value.top});
+  }
+}
+
+void ActivationStatistics::Forward() {
+  size_t next = 0;  // places are in the order of the layers
+  for (int i = 0; i < static_cast<int>(net_->layers().size()); ++i) {
+    net_->ForwardFromTo(i, i);
+    for (; next < places_.size() && places_[next].layer == i; ++next) {
+      const Blob<float>& top = *net_->top_vecs()[i][places_[next].top];
+      blobs_[next].histogram.Add(top.cpu_data(), static_cast<size_t>(top.count()));
+    }
+  }
+  ++batches_;
+}
+
+const BlobStatistics* ActivationStatistics::Find(const std::string& blob) const {
+  for (const BlobStatistics& statistics : blobs_) {
+    if (statistics.blob == blob) return &statistics;
+  }
+  return nullptr;
+}
+
+}  // namespace caffe

@@ -1,0 +1,84 @@
+#include "caffe/inference/calibration_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "caffe/util/edit_distance.hpp"
+
+namespace caffe {
+namespace {
+
+constexpr double kLeastThreshold = 1e-30, kMostThreshold = 3e38;
+
+/// Nine significant digits, as many as tell all floats apart.
+double Rounded(double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return std::strtod(text, nullptr);
+}
+
+}  // namespace
+
+void CalibrationTable::Set(const std::string& blob, BlobCalibration calibration) {
+  calibration.threshold = Rounded(calibration.threshold);
+  calibration.minimum = Rounded(calibration.minimum);
+  calibration.maximum = Rounded(calibration.maximum);
+  SetExactly(blob, calibration);
+}
+
+void CalibrationTable::SetExactly(const std::string& blob, const BlobCalibration& calibration) {
+  Require(!blob.empty(), "a blob without a name");
+  Require(calibration.threshold >= kLeastThreshold && calibration.threshold <= kMostThreshold,
+          "blob '", blob, "': the threshold ", calibration.threshold, " does not lie between ",
+          kLeastThreshold, " and ", kMostThreshold);
+  Require(std::isfinite(calibration.minimum) && std::isfinite(calibration.maximum) &&
+              calibration.minimum <= calibration.maximum,
+          "blob '", blob, "': there is no range from ", calibration.minimum, " to ",
+          calibration.maximum);
+  Require(calibration.method.find_first_of(" \t\r\n#") == std::string::npos, "blob '", blob,
+          "': the method '", calibration.method, "' is not one word");
+  if (blobs_.count(blob) == 0) names_.push_back(blob);
+  blobs_[blob] = calibration;
+}
+
+void CalibrationTable::Remove(const std::string& blob) {
+  if (blobs_.erase(blob) > 0) names_.erase(std::find(names_.begin(), names_.end(), blob));
+}
+
+const BlobCalibration* CalibrationTable::Find(const std::string& blob) const {
+  const auto found = blobs_.find(blob);
+  return found == blobs_.end() ? nullptr : &found->second;
+}
+
+const BlobCalibration& CalibrationTable::At(const std::string& blob) const {
+  const BlobCalibration* found = Find(blob);
+  if (found == nullptr) {
+    Fail(name_, ": the table lacks blob '", blob, "'", DidYouMean(blob, names_),
+         " Calibrate the net again, or add the blob by hand");
+  }
+  return *found;
+}
+
+void CalibrationTable::SetWeightScales(const std::string& layer, std::vector<float> scales) {
+  Require(!layer.empty(), "weight scales of a layer without a name");
+  Require(!scales.empty(), "layer '", layer, "': no weight scales");
+  for (float scale : scales) {
+    Require(std::isnormal(scale) && scale > 0, "layer '", layer, "': the weight scale ", scale,
+            " is no normal number above 0");
+  }
+  weight_scales_[layer] = std::move(scales);
+}
+
+std::string CalibrationTable::WhatIsStale(const NetFingerprint& net) const {
+  const auto differs = [](uint64_t ours, uint64_t theirs) { return ours != 0 && ours != theirs; };
+  const bool other_net = differs(fingerprint_.net, net.net);
+  const bool other_weights = differs(fingerprint_.weights, net.weights);
+  if (!other_net && !other_weights) return "";
+  return Join(name_, " was made for ",
+              other_net ? other_weights ? "another net" : "a net that is connected or set otherwise"
+                        : "other weights");
+}
+
+}  // namespace caffe

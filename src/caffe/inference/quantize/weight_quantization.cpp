@@ -1,0 +1,91 @@
+#include "caffe/inference/weight_quantization.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "caffe/error.hpp"
+#include "caffe/inference/thresholds.hpp"
+#include "caffe/kernels/quantize.hpp"
+
+namespace caffe {
+namespace {
+
+size_t CountOf(const std::vector<int>& shape) {
+  size_t count = 1;
+  for (int extent : shape) count *= static_cast<size_t>(extent);
+  return count;
+}
+
+std::vector<float> Reciprocals(std::vector<float> values) {
+  for (float& value : values) value = 1 / value;
+  return values;
+}
+
+}  // namespace
+
+bool HasWeightScales(const std::string& type) {
+  return type == "Convolution" || type == "Deconvolution" || type == "InnerProduct" ||
+         type == "DepthwiseConvolution" || type == "ConvolutionDepthwise";
+}
+
+WeightChannels WeightChannelsOf(const LayerParameter& layer, const std::vector<int>& shape) {
+  WeightChannels view;
+  const size_t count = CountOf(shape);
+  if (layer.type() == "InnerProduct") {
+    view.channels = layer.inner_product_param().num_output();
+    size_t& rest = layer.inner_product_param().transpose() ? view.outer : view.inner;
+    rest = count / std::max<size_t>(view.channels, 1);
+  } else if (layer.type() == "Deconvolution") {
+    const size_t inputs = shape.empty() ? 0 : shape[0];
+    view.groups = std::max<size_t>(layer.convolution_param().group(), 1);
+    view.outer = inputs / view.groups;
+    view.channels = layer.convolution_param().num_output() / view.groups;
+    view.inner = count / std::max<size_t>(inputs * view.channels, 1);
+  } else {
+    view.channels = layer.convolution_param().num_output();
+    // Depthwise layers may leave it out: their outputs are their inputs.
+    if (view.channels == 0 && !shape.empty()) view.channels = shape[0];
+    view.inner = count / std::max<size_t>(view.channels, 1);
+  }
+  Require(count > 0 && view.outputs() * view.outer * view.inner == count, "layer '", layer.name(),
+          "' (", layer.type(), "): its ", count, " weights do not fall into ", view.outputs(),
+          " output channels");
+  return view;
+}
+
+std::vector<float> WeightScales(const LayerParameter& layer, const std::vector<int>& shape,
+                                const float* weights) {
+  const WeightChannels view = WeightChannelsOf(layer, shape);
+  std::vector<float> scales(view.outputs());
+  const bool finite = kernels::LargestPerChannel(view.groups, view.outer, view.channels, view.inner,
+                                                 weights, scales.data());
+  Require(finite, "layer '", layer.name(), "' (", layer.type(),
+          "): there are NaN or infinities among the weights");
+  for (float& scale : scales) {
+    scale /= kInt8Steps;
+    if (scale < std::numeric_limits<float>::min()) scale = 1;
+  }
+  return scales;
+}
+
+QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
+                                 const float* weights) {
+  const WeightChannels view = WeightChannelsOf(layer, shape);
+  QuantizedWeights quantized;
+  quantized.scales = WeightScales(layer, shape, weights);
+  quantized.values.resize(CountOf(shape));
+  kernels::QuantizeChannels(view.groups, view.outer, view.channels, view.inner,
+                            Reciprocals(quantized.scales).data(), weights, quantized.values.data());
+  return quantized;
+}
+
+std::vector<float> DequantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
+                                     const QuantizedWeights& weights) {
+  const WeightChannels view = WeightChannelsOf(layer, shape);
+  std::vector<float> values(weights.values.size());
+  kernels::DequantizeChannels(view.groups, view.outer, view.channels, view.inner,
+                              weights.scales.data(), weights.values.data(), values.data());
+  return values;
+}
+
+}  // namespace caffe

@@ -1,0 +1,465 @@
+#include "caffe/kernels/int8_convolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "caffe/kernels/parallel.hpp"
+#include "convolution_bands.hpp"
+#include "int8_tiles.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+// What a thread works on at a time, so that it stays in a core's first and second cache: pixels of
+// a band, widened inputs of it, widened weights of a group of outputs, unfinished sums.
+constexpr int kPixels = 128;
+constexpr size_t kInputWords = 32 << 10;
+constexpr size_t kWeightWords = 10 << 10;
+constexpr size_t kPartialSums = 16 << 10;
+constexpr size_t kDepthwiseFloats = 6 << 10;
+constexpr size_t kGrain = 1 << 18;       // products below which work stays on one thread
+constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
+constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
+
+size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
+
+/// Hands out scratch memory in pieces that begin on lines of the cache; counts only, without
+/// memory.
+class Pieces {
+ public:
+  explicit Pieces(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
+  template <typename T>
+  T* Take(size_t count) {
+    char* piece = memory_ ? memory_ + bytes_ : nullptr;
+    bytes_ += Divide(count * sizeof(T), 64) * 64;
+    return reinterpret_cast<T*>(piece);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  char* memory_;
+  size_t bytes_ = 0;
+};
+
+size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
+
+size_t SizeOfKind(Int8Tiles::Kind kind) { return kind == Int8Tiles::FLOAT ? 4 : 1; }
+
+/// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
+template <typename Function, typename Work>
+void RunTiles(Function* const* functions, int most, int pixels, const Work& work) {
+  const int tiles = static_cast<int>(Divide(pixels, most));
+  const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
+  if (larger_tiles > 0) functions[smaller](work, 0, larger_tiles);
+  functions[smaller - 1](work, larger_tiles * (smaller + 1), tiles - larger_tiles);
+}
+
+/// What both kinds have in common.
+class Packed : public Int8Convolution {
+ public:
+  Packed(const ConvolutionShape& shape, bool plain_input)
+      : tiles_(ChosenInt8Tiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
+  int block() const override { return tiles_.block; }
+  bool plain_input() const override { return plain_; }
+
+ protected:
+  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+
+  void Run(int num, Input x, const int8_t* packed, const Writing& w, void* scratch) const override {
+    if (num == 0) return;
+    std::vector<float> factors(2 * padded_outputs(), 0.f);
+    float* bias = factors.data() + padded_outputs();
+    std::copy_n(w.scale, shape_.outputs, factors.data());
+    if (w.bias) std::copy_n(w.bias, shape_.outputs, bias);
+    Int8Tiles::Writing writing = {factors.data(),
+                                  bias,
+                                  w.residual,
+                                  w.residual_scale,
+                                  w.activation,
+                                  w.factor,
+                                  static_cast<Int8Tiles::Kind>(w.kind),
+                                  w.y};
+    RunItems(num, x, packed, writing, scratch);
+    ClearPadding(num, writing);
+  }
+
+  /// Outputs with those that fill up blocks.
+  virtual size_t padded_outputs() const = 0;
+  /// Does the work, with bias and scale padded.
+  virtual void RunItems(int num, Input x, const int8_t* packed, const Int8Tiles::Writing& writing,
+                        void* scratch) const = 0;
+
+  /// Calls f(item, scratch of `bytes` bytes) for `count` items, on all cores.
+  template <typename Function>
+  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+    const size_t products = shape_.weight_count() * bands_.output_plane() * num;
+    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products / count));
+    ParallelParts(count, grain, [&](size_t part, size_t begin, size_t end) {
+      for (size_t item = begin; item < end; ++item) {
+        f(item, static_cast<char*>(scratch) + part * bytes);
+      }
+    });
+  }
+
+  /// `writing` for the outputs from `block` on, y beginning `origin` elements later.
+  Int8Tiles::Writing From(size_t block, size_t origin, Int8Tiles::Writing writing) const {
+    const size_t elements = block * bands_.output_plane() * tiles_.block + origin;
+    const size_t bytes = elements * SizeOfKind(writing.kind);
+    writing.scale += block * tiles_.block;
+    writing.bias += block * tiles_.block;
+    writing.y = static_cast<char*>(writing.y) + bytes;
+    if (writing.residual) writing.residual = static_cast<const char*>(writing.residual) + bytes;
+    return writing;
+  }
+
+  /// Zeros what fills up the last block of each image: activation and residual may have left
+  /// something there.
+  void ClearPadding(int num, const Int8Tiles::Writing& writing) const {
+    const size_t used = shape_.outputs % tiles_.block, size = SizeOfKind(writing.kind);
+    if (used == 0) return;
+    const size_t plane = bands_.output_plane(), block = tiles_.block;
+    for (int n = 0; n < num; ++n) {
+      char* last = static_cast<char*>(writing.y) +
+                   ((n + 1) * Blocks(shape_.outputs) - 1) * plane * block * size;
+      for (size_t i = 0; i < plane; ++i) {
+        std::memset(last + (i * block + used) * size, 0, (block - used) * size);
+      }
+    }
+  }
+
+  /// Copies every step-th position of `lanes` bytes and widens them.
+  template <typename T>
+  auto Widener(Input x, int lanes) const {
+    return [this, x, lanes](size_t offset, size_t count, int step, T* to) {
+      const int8_t* from = static_cast<const int8_t*>(x.data) + offset;
+      const size_t run = step == 1 ? count * lanes : lanes;
+      for (size_t i = 0; i < (step == 1 ? 1 : count); ++i, from += step * lanes, to += lanes) {
+        WidenRun(run, from, x.is_signed, to);
+      }
+    };
+  }
+
+  const Int8Tiles& tiles_;
+  const bool plain_;
+  const ConvolutionShape shape_;
+  const Bands bands_;
+
+ private:
+  void WidenRun(size_t n, const int8_t* x, bool is_signed, int16_t* y) const {
+    is_signed ? tiles_.widen_signed(n, x, y)
+              : tiles_.widen_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
+  }
+  void WidenRun(size_t n, const int8_t* x, bool is_signed, float* y) const {
+    is_signed ? tiles_.float_signed(n, x, y)
+              : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
+  }
+};
+
+/// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
+/// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
+/// the kernel, which are the pair, or one and nothing. Weights are packed as (group, blocks of
+/// outputs that are summed together, unit, step, pair, output, 2).
+class DenseInt8 : public Packed {
+ public:
+  DenseInt8(const ConvolutionShape& shape, bool plain_input)
+      : Packed(shape, plain_input),
+        lanes_(plain_input ? 1 : tiles_.block),
+        units_(Divide(shape.channels / shape.group, lanes_)),
+        group_blocks_(Blocks(shape.outputs / shape.group)) {
+    const size_t parts = Divide(group_blocks_, tiles_.vectors);
+    for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
+    const int width = bands_.columns().kernel;
+    const bool neighbours = bands_.columns().dilation == 1;
+    for (int tap = 0; tap < bands_.taps(); ++tap) {
+      if (plain_ && neighbours && tap % width % 2 == 1) continue;
+      const bool has_second = plain_ && neighbours && tap % width + 1 < width;
+      steps_.push_back({tap, has_second});
+    }
+  }
+
+  size_t packed_size() const override {
+    return shape_.group * group_blocks_ * tiles_.block * column();
+  }
+  size_t scratch_bytes(int num) const override {
+    const Plan plan = PlanFor(num);
+    return std::min(Threads(), plan.items) * BytesOf(plan);
+  }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override;
+
+ protected:
+  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
+  void RunItems(int num, Input x, const int8_t* packed, const Int8Tiles::Writing& writing,
+                void* scratch) const override {
+    const Plan plan = PlanFor(num);
+    Spread(num, plan.items, BytesOf(plan), scratch,
+           [&](size_t item, void* own) { RunItem(plan, num, item, x, packed, writing, own); });
+  }
+
+ private:
+  struct Step {
+    int tap;
+    bool has_second;  ///< the next position of the kernel is the other half of the pair
+  };
+  /// How the work is cut.
+  struct Plan {
+    Band largest;
+    size_t bands, slices, items;  // slices of each group's outputs
+    size_t units;                 // in a part of the channels
+    size_t unit_size;             // elements of a unit's buffer
+    size_t partial;               // unfinished sums
+  };
+  /// An item's scratch memory.
+  struct Buffers {
+    Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces);
+    int16_t *input, *weights;
+    int32_t *partial, *steps, *windows;
+    size_t* targets;
+  };
+  size_t BytesOf(const Plan& plan) const {
+    Pieces pieces;
+    Buffers(*this, plan, &pieces);
+    return pieces.bytes();
+  }
+
+  size_t pairs() const { return plain_ ? 1 : tiles_.block / 2; }
+  /// Rows of weights of a unit, in pairs, for each output.
+  size_t unit_rows() const { return steps_.size() * pairs(); }
+  size_t column() const { return units_ * unit_rows() * 2; }
+  size_t parts() const { return starts_.size() - 1; }
+  int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
+  size_t most_vectors() const { return Divide(group_blocks_, parts()); }
+
+  Plan PlanFor(int num) const;
+  void RunItem(const Plan& plan, int num, size_t item, Input x, const int8_t* packed,
+               const Int8Tiles::Writing& writing, void* scratch) const;
+
+  const int lanes_;
+  const size_t units_;          // of a group
+  const size_t group_blocks_;   // of outputs
+  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks
+  std::vector<Step> steps_;     // of a unit
+};
+
+DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces)
+    : input(pieces->Take<int16_t>(plan.units * plan.unit_size)),
+      weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.most_vectors() *
+                                    self.tiles_.block)),
+      partial(pieces->Take<int32_t>(plan.partial)),
+      steps(pieces->Take<int32_t>(plan.units * self.steps_.size())),
+      windows(pieces->Take<int32_t>(plan.largest.pixels())),
+      targets(pieces->Take<size_t>(plan.largest.pixels())) {}
+
+DenseInt8::Plan DenseInt8::PlanFor(int num) const {
+  Plan plan;
+  plan.largest = bands_.Largest(std::max(1, num), kPixels, kInputWords / lanes_);
+  const size_t pixels = plan.largest.pixels();
+  // A pair may reach one element past the last one.
+  plan.unit_size = Divide(bands_.BufferSize(plan.largest) * lanes_ + 1, 32) * 32;
+  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  if (plan.unit_size % 512 == 0) plan.unit_size += 32;
+
+  const size_t unit_weights = unit_rows() * 2 * most_vectors() * tiles_.block;
+  const size_t fitting =
+      std::max<size_t>(1, std::min(kWeightWords / unit_weights, kInputWords / plan.unit_size));
+  const size_t pieces = Divide(units_, fitting);
+  plan.units = Divide(units_, pieces);
+
+  plan.bands = bands_.Count(num, plan.largest);
+  const size_t sums = group_blocks_ * tiles_.block * pixels;
+  plan.slices = pieces > 1 ? std::min(parts(), Divide(sums, kPartialSums)) : 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
+  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
+  plan.items = items();
+  const size_t slice_blocks = Divide(parts(), plan.slices) * most_vectors();
+  plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
+  return plan;
+}
+
+void DenseInt8::RunItem(const Plan& plan, int num, size_t item, Input x, const int8_t* packed,
+                        const Int8Tiles::Writing& writing, void* scratch) const {
+  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+  const Band band = bands_.At(num, plan.largest, item / plan.slices / shape_.group);
+  const size_t first_part = parts() * slice / plan.slices;
+  const size_t last_part = parts() * (slice + 1) / plan.slices;
+  const int pixels = band.pixels(), block = tiles_.block;
+  const size_t plane = bands_.output_plane() * block;
+  const size_t input_image = bands_.input_plane() * lanes_ * units_ * shape_.group;
+
+  Pieces pieces(scratch);
+  const Buffers own(*this, plan, &pieces);
+  std::vector<int32_t> taps(bands_.taps());
+  bands_.FindTaps(plan.largest, lanes_, taps.data());
+  for (size_t i = 0; i < plan.units * steps_.size(); ++i) {
+    own.steps[i] = taps[steps_[i % steps_.size()].tap] +
+                   static_cast<int32_t>(i / steps_.size() * plan.unit_size);
+  }
+  const size_t output_image = shape_.group * group_blocks_ * plane;
+  bands_.FindPixels(band, plan.largest, lanes_, block, output_image, own.windows, own.targets);
+  const size_t origin = bands_.FirstTarget(band, block, output_image);
+
+  for (size_t first = 0; first < units_; first += plan.units) {
+    const size_t units = std::min(plan.units, units_ - first);
+    for (size_t u = 0; u < units; ++u) {
+      bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, input_image,
+                  own.input + u * plan.unit_size, Widener<int16_t>(x, lanes_));
+    }
+    int32_t* sums = own.partial;
+    for (size_t part = first_part; part < last_part; ++part) {
+      const int v = vectors(part);
+      const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
+      const size_t rows = 2 * unit_rows() * v * block;             // weights of a unit
+      tiles_.widen_signed(units * rows, packed + start * column() * block + first * rows,
+                          own.weights);
+      const Int8Tiles::Writing target = From(start, origin, writing);
+      Int8Tiles::Work work;
+      work.x = own.input;
+      work.steps = own.steps;
+      work.steps_count = static_cast<int>(units * steps_.size());
+      work.windows = own.windows;
+      work.weights = own.weights;
+      work.partial = sums;
+      work.first = first == 0;
+      work.last = first + units == units_;
+      work.writing = &target;
+      work.targets = own.targets;
+      work.plane = plane;
+      RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
+      if (plan.partial) sums += size_t(pixels) * v * block;
+    }
+  }
+}
+
+void DenseInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  const size_t taps = bands_.taps();
+  const auto weight = [&](size_t group, size_t o, size_t c, size_t tap) -> int8_t {
+    if (o >= outputs || c >= channels) return 0;
+    return weights[((group * outputs + o) * channels + c) * taps + tap];
+  };
+  for (size_t group = 0; group < size_t(shape_.group); ++group) {
+    for (size_t part = 0; part < parts(); ++part) {
+      for (size_t unit = 0; unit < units_; ++unit) {
+        for (const Step& step : steps_) {
+          for (size_t pair = 0; pair < pairs(); ++pair) {
+            const size_t c = plain_ ? unit : unit * lanes_ + 2 * pair;
+            for (size_t o = starts_[part] * tiles_.block; o < starts_[part + 1] * tiles_.block;
+                 ++o) {
+              *packed++ = weight(group, o, c, step.tap);
+              *packed++ = !plain_           ? weight(group, o, c + 1, step.tap)
+                          : step.has_second ? weight(group, o, c, step.tap + 1)
+                                            : int8_t(0);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A group for each channel, with one output. Weights are packed as (block, position of the kernel,
+/// channel).
+class DepthwiseInt8 : public Packed {
+ public:
+  explicit DepthwiseInt8(const ConvolutionShape& shape)
+      : Packed(shape, false),
+        blocks_(Blocks(shape.channels)),
+        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)) {}
+
+  size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override {
+    const size_t taps = bands_.taps(), block = tiles_.block;
+    std::fill_n(packed, packed_size(), int8_t(0));
+    for (size_t c = 0; c < size_t(shape_.channels); ++c) {
+      for (size_t tap = 0; tap < taps; ++tap) {
+        packed[(c / block * taps + tap) * block + c % block] = weights[c * taps + tap];
+      }
+    }
+  }
+
+  size_t scratch_bytes(int num) const override { return std::min(Threads(), items(num)) * bytes(); }
+
+ protected:
+  size_t padded_outputs() const override { return blocks_ * tiles_.block; }
+  void RunItems(int num, Input x, const int8_t* packed, const Int8Tiles::Writing& writing,
+                void* scratch) const override {
+    Spread(num, items(num), bytes(), scratch,
+           [&](size_t item, void* own) { RunItem(num, item, x, packed, writing, own); });
+  }
+
+ private:
+  size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
+  size_t bytes() const {
+    Pieces pieces;
+    Buffers(*this, &pieces);
+    return pieces.bytes();
+  }
+  void RunItem(int num, size_t item, Input x, const int8_t* packed,
+               const Int8Tiles::Writing& writing, void* scratch) const;
+
+  struct Buffers {
+    Buffers(const DepthwiseInt8& self, Pieces* pieces)
+        : input(pieces->Take<float>(self.bands_.BufferSize(self.largest_) * self.tiles_.block)),
+          weights(pieces->Take<float>(self.bands_.taps() * self.tiles_.block)),
+          steps(pieces->Take<int32_t>(self.bands_.taps())),
+          windows(pieces->Take<int32_t>(self.largest_.pixels())),
+          targets(pieces->Take<size_t>(self.largest_.pixels())) {}
+    float *input, *weights;
+    int32_t *steps, *windows;
+    size_t* targets;
+  };
+
+  const size_t blocks_;
+  const Band largest_;
+};
+
+void DepthwiseInt8::RunItem(int num, size_t item, Input x, const int8_t* packed,
+                            const Int8Tiles::Writing& writing, void* scratch) const {
+  const int block = tiles_.block, taps = bands_.taps();
+  const size_t b = item % blocks_;
+  const Band band = bands_.At(num, largest_, item / blocks_);
+  Pieces pieces(scratch);
+  const Buffers own(*this, &pieces);
+  bands_.FindTaps(largest_, block, own.steps);
+  const size_t output_image = blocks_ * bands_.output_plane() * block;
+  bands_.FindPixels(band, largest_, block, block, output_image, own.windows, own.targets);
+  const size_t origin = bands_.FirstTarget(band, block, output_image);
+  bands_.Fill(band, largest_, block, b, bands_.input_plane() * blocks_ * block, own.input,
+              Widener<float>(x, block));
+  tiles_.float_signed(taps * block, packed + b * taps * block, own.weights);
+  const Int8Tiles::Writing target = From(b, origin, writing);
+  Int8Tiles::DepthwiseWork work;
+  work.x = own.input;
+  work.steps = own.steps;
+  work.steps_count = taps;
+  work.windows = own.windows;
+  work.weights = own.weights;
+  work.writing = &target;
+  work.targets = own.targets;
+  RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
+                                                             bool plain_input) {
+  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0 || shape.column_rows() > kMostTerms) {
+    return nullptr;
+  }
+  if (shape.group > 1 && plain_input) return nullptr;
+  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+    if (shape.column_rows() > kMostFloatTerms) return nullptr;
+    return std::make_shared<DepthwiseInt8>(shape);
+  }
+  const int block = ChosenInt8Tiles().block;
+  const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
+                                                 shape.outputs / shape.group % block == 0);
+  if (!whole_blocks) return nullptr;
+  return std::make_shared<DenseInt8>(shape, plain_input);
+}
+
+}  // namespace kernels
+}  // namespace caffe

@@ -1,0 +1,89 @@
+#ifndef CAFFE_KERNELS_CPU_INT8_TILES_HPP_
+#define CAFFE_KERNELS_CPU_INT8_TILES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "caffe/pointwise.hpp"
+
+namespace caffe {
+namespace kernels {
+
+constexpr int kMostInt8Vectors = 4;
+constexpr int kMostInt8Pixels = 6;
+
+/// What is compiled once per instruction set (int8_tiles.inc).
+///
+/// Channels are multiplied in *pairs*: two products of 16-bit integers and their sum are one
+/// instruction with a 32-bit result, which nothing overflows (as the 16-bit sums of products of
+/// bytes do).
+struct Int8Tiles {
+  enum Kind { FLOAT, INT8, UINT8 };
+
+  struct Writing {
+    const float *scale, *bias;  ///< (V, block)
+    const void* residual;       ///< of y's first block, as y; or null
+    float residual_scale;
+    PointwiseActivation activation;
+    float factor;
+    Kind kind;
+    void* y;  ///< of the first block of outputs
+  };
+
+  /// Sums over steps s and pairs k, of pixels p and of V vectors v of `block` lanes each:
+  /// sum[p][v] = the sum of weights[s][k][v] x[windows[p] + steps[s] + 2 k], a product of pairs.
+  struct Work {
+    const int16_t* x;
+    const int32_t* steps;  ///< where each step begins in a window
+    int steps_count;
+    const int32_t* windows;  ///< where each pixel's window begins in x
+    const int16_t* weights;  ///< (steps, pairs of a step, V, block, 2)
+    int32_t* partial;        ///< (pixels, V, block): of the channels, from the part before
+    bool first, last;        ///< the last part writes to y, others to partial
+    const Writing* writing;
+    const size_t* targets;  ///< where in y each pixel lies
+    size_t plane;           ///< elements of y from one block of outputs to the next
+  };
+  /// The same for one vector, each lane of which has its own input: x is (.., block), weights
+  /// (steps, block). In floats, which hold these sums exactly.
+  struct DepthwiseWork {
+    const float* x;
+    const int32_t* steps;
+    int steps_count;
+    const int32_t* windows;
+    const float* weights;
+    const Writing* writing;
+    const size_t* targets;
+  };
+  /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
+  /// registers.
+  using Function = void(const Work&, int first, int tiles);
+  using DepthwiseFunction = void(const DepthwiseWork&, int first, int tiles);
+
+  int block;                     ///< lanes of a vector: channels of a block
+  int vectors;                   ///< how many fit the registers
+  int pixels[kMostInt8Vectors];  ///< how many fit beside V vectors, at [V - 1]
+  // For tiles of P pixels and V vectors, at [V - 1][P - 1].
+  Function* blocked[kMostInt8Vectors][kMostInt8Pixels];  ///< steps of block / 2 pairs
+  Function* plain[kMostInt8Vectors][kMostInt8Pixels];    ///< steps of one pair
+  DepthwiseFunction* depthwise[kMostInt8Pixels];
+  /// y = the numbers in n bytes.
+  void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);
+  void (*widen_unsigned)(size_t n, const uint8_t* x, int16_t* y);
+  void (*float_signed)(size_t n, const int8_t* x, float* y);
+  void (*float_unsigned)(size_t n, const uint8_t* x, float* y);
+};
+
+extern const Int8Tiles kGenericInt8Tiles;
+#if defined(__x86_64__)
+extern const Int8Tiles kAvx2Int8Tiles;
+extern const Int8Tiles kAvx512Int8Tiles;
+#endif
+
+/// Those of the instruction set in use.
+const Int8Tiles& ChosenInt8Tiles();
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CPU_INT8_TILES_HPP_

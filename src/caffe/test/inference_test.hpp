@@ -1,0 +1,92 @@
+#ifndef CAFFE_TEST_INFERENCE_TEST_HPP_
+#define CAFFE_TEST_INFERENCE_TEST_HPP_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/backends/reference/reference_runner.hpp"
+#include "caffe/inference/network_definition.hpp"
+#include "caffe/inference/passes.hpp"
+#include "caffe/net.hpp"
+#include "net_fixture.hpp"
+
+namespace caffe {
+namespace inference {
+
+using Floats = std::vector<float>;
+using NamedValues = std::map<std::string, Floats>;
+
+inline LayerParameter ParseLayer(const std::string& text) {
+  return ParseNet("layer { " + text + " }").layer(0);
+}
+
+/// The values of a net's inputs (outputs).
+inline NamedValues InputsOf(const Net<float>& net) {
+  NamedValues values;
+  for (int i = 0; i < net.num_inputs(); ++i) {
+    const Blob<float>& blob = *net.input_blobs()[i];
+    values[net.blob_names()[net.input_blob_indices()[i]]] = {blob.cpu_data(),
+                                                             blob.cpu_data() + blob.count()};
+  }
+  return values;
+}
+
+inline NamedValues OutputsOf(const Net<float>& net) {
+  NamedValues values;
+  for (int i = 0; i < net.num_outputs(); ++i) {
+    const Blob<float>& blob = *net.output_blobs()[i];
+    values[net.blob_names()[net.output_blob_indices()[i]]] = {blob.cpu_data(),
+                                                              blob.cpu_data() + blob.count()};
+  }
+  return values;
+}
+
+/// What the reference backend makes of a graph. Inputs that the graph does not have are left out.
+inline NamedValues RunGraph(const Graph& graph, const NamedValues& inputs, int batch = 0) {
+  ReferenceRunner runner(std::make_shared<const Graph>(graph));
+  if (batch > 0) runner.SetBatch(batch);
+  for (const int input : graph.inputs) {
+    const Floats& values = inputs.at(graph.values[input].name);
+    EXPECT_LE(CountOf(runner.shape(input)), values.size());
+    std::copy_n(values.data(), CountOf(runner.shape(input)), runner.data(input));
+  }
+  runner.Run();
+  NamedValues outputs;
+  for (const int output : graph.outputs) {
+    const float* data = runner.data(output);
+    outputs[graph.values[output].name] = {data, data + CountOf(runner.shape(output))};
+  }
+  return outputs;
+}
+
+/// To `relative` of the largest magnitude of each output, and to that of 0.1 where all are smaller:
+/// they are differences of larger ones then. 0: exactly.
+inline void ExpectSame(const NamedValues& expected, const NamedValues& actual, double relative) {
+  EXPECT_EQ(expected.size(), actual.size());
+  for (const auto& output : expected) {
+    SCOPED_TRACE("output " + output.first);
+    const auto found = actual.find(output.first);
+    if (found == actual.end() || found->second.size() != output.second.size()) {
+      ADD_FAILURE() << "it is missing or has another shape";
+      continue;
+    }
+    double largest = 0.1, difference = 0;
+    for (size_t i = 0; i < output.second.size(); ++i) {
+      largest = std::max<double>(largest, std::fabs(output.second[i]));
+      const double d = std::fabs(static_cast<double>(output.second[i]) - found->second[i]);
+      if (!(d <= difference)) difference = std::isnan(d) ? INFINITY : d;
+    }
+    EXPECT_LE(difference, relative * largest);
+  }
+}
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_TEST_INFERENCE_TEST_HPP_

@@ -1,0 +1,434 @@
+// From a net and its data to a calibration table, and what a table does to a net.
+#include "caffe/inference/calibrator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "caffe/inference/calibration_report.hpp"
+#include "caffe/inference/simulated_int8.hpp"
+#include "net_fixture.hpp"
+#include "test_files.hpp"
+
+namespace caffe {
+namespace {
+
+constexpr char kInput[] =
+    "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 1 dim: 1 "
+    "dim: 2 } } } ";
+
+/// Batches of two images with two values each, given as four numbers.
+template <typename Base>
+class GivenBatches : public Base {
+ public:
+  explicit GivenBatches(std::vector<std::vector<double>> batches) : batches_(std::move(batches)) {}
+  int64_t GetBatch(Net<float>* net) override {
+    if (next_ == batches_.size()) return 0;
+    Fill(net->input_blobs()[0], batches_[next_++]);
+    return 2;
+  }
+  size_t next() const { return next_; }
+
+ private:
+  std::vector<std::vector<double>> batches_;
+  size_t next_ = 0;
+};
+
+CalibrationOptions AnyNumberOfImages() {
+  CalibrationOptions options;
+  options.minimum_images = 1;
+  return options;
+}
+
+CalibrationTable CalibrateOn(const std::string& layers, std::vector<std::vector<double>> batches,
+                             const CalibrationOptions& options = AnyNumberOfImages()) {
+  const auto net = MakeNet(kInput + layers);
+  GivenBatches<MinMaxCalibrator> calibrator(std::move(batches));
+  return Calibrate(net.get(), &calibrator, options);
+}
+
+std::string Scale(const std::string& name, const std::string& bottom, double scale) {
+  return Join("layer { name: '", name, "' type: 'Scale' bottom: '", bottom, "' top: '", name,
+              "' scale_param { filler { value: ", scale, " } } } ");
+}
+
+constexpr char kInnerProduct[] =
+    "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { "
+    "num_output: 2 weight_filler { type: 'constant' value: 0.5 } } } ";
+
+// ------------------------------------------------------------------ what is counted
+
+TEST(Calibrate, TakesEachBlobOverAllBatches) {
+  const CalibrationTable table = CalibrateOn(Scale("a", "data", -2), {{1, 2, 3, 4}, {5, 6, 0, 1}});
+  EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "a"}));
+  EXPECT_EQ(table.At("data").threshold, 6);
+  EXPECT_TRUE(table.At("data").is_unsigned);
+  EXPECT_EQ(table.At("data").method, "minmax");
+  EXPECT_EQ(table.At("a").minimum, -12);
+  EXPECT_EQ(table.At("a").maximum, 0);
+  EXPECT_FALSE(table.At("a").is_unsigned);
+  EXPECT_EQ(table.images(), 4);
+}
+
+TEST(Calibrate, OfABlobChangedInPlaceTakesTheLastValues) {
+  const CalibrationTable table = CalibrateOn(
+      Scale("a", "data", 10) + "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }",
+      {{-7, 1, 2, 3}});
+  EXPECT_EQ(table.At("a").threshold, 30);
+  EXPECT_TRUE(table.At("a").is_unsigned);
+  EXPECT_FALSE(table.At("data").is_unsigned);
+}
+
+TEST(Calibrate, SeesThroughTheNetsSplits) {
+  const CalibrationTable table =
+      CalibrateOn(Scale("a", "data", 1) + Scale("b", "a", 1) + Scale("c", "a", 1), {{1, 2, 3, 4}});
+  EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "a", "b", "c"}));
+}
+
+TEST(Calibrate, LeavesOutWhatStaysFloat) {
+  // Labels and losses.
+  const auto net = MakeNet(
+      "layer { name: 'data' type: 'DummyData' top: 'data' top: 'label' dummy_data_param { shape { "
+      "dim: 2 dim: 3 } shape { dim: 2 } data_filler { type: 'uniform' min: 0 max: 1 } data_filler "
+      "{ value: 1 } } }" +
+      std::string(kInnerProduct) +
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' }"
+      "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'accuracy' }");
+  MinMaxCalibrator calibrator(InputBatches::Own(3));
+  EXPECT_EQ(calibrator.Batches(*net), 3);
+  CalibrationOptions options = AnyNumberOfImages();
+  options.leave_out = {"ip"};  // constant: all weights are the same
+  const CalibrationTable table = Calibrate(net.get(), &calibrator, options);
+  EXPECT_EQ(table.blobs(), std::vector<std::string>{"data"});
+  EXPECT_EQ(table.images(), 6);
+}
+
+TEST(Calibrate, TakesWhatLayersWithAnInt8FormWriteOrRead) {
+  // Softmax and Exp compute in float; the inner product reads what Exp wrote, by way of Flatten.
+  const CalibrationTable table =
+      CalibrateOn(Scale("scale", "data", 2) +
+                      "layer { name: 'exp' type: 'Exp' bottom: 'scale' top: 'exp' }"
+                      "layer { name: 'flat' type: 'Flatten' bottom: 'exp' top: 'flat' }"
+                      "layer { name: 'ip' type: 'InnerProduct' bottom: 'flat' top: 'ip' "
+                      "inner_product_param { num_output: 2 weight_filler { value: 1 } } }"
+                      "layer { name: 'prob' type: 'Softmax' bottom: 'ip' top: 'prob' }"
+                      "layer { name: 'moved' type: 'Flatten' bottom: 'prob' top: 'moved' }",
+                  {{1, 2, 3, 4}});
+  EXPECT_EQ(table.blobs(), (std::vector<std::string>{"data", "scale", "exp", "flat", "ip"}));
+}
+
+TEST(Calibrate, AddsTheScalesOfTheWeights) {
+  const CalibrationTable table = CalibrateOn(kInnerProduct, {{1, 2, 3, 4}});
+  EXPECT_EQ(table.weight_scales().at("ip"), (std::vector<float>{0.5f / 127, 0.5f / 127}));
+  CalibrationOptions options = AnyNumberOfImages();
+  options.weight_scales = false;
+  EXPECT_TRUE(CalibrateOn(kInnerProduct, {{1, 2, 3, 4}}, options).weight_scales().empty());
+}
+
+TEST(Calibrate, TellsHowFarItIs) {
+  CalibrationOptions options = AnyNumberOfImages();
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  options.progress = [&](int64_t batches, int64_t images) { seen.emplace_back(batches, images); };
+  CalibrateOn(Scale("a", "data", 2), {{1, 2, 3, 4}, {5, 6, 7, 8}}, options);
+  EXPECT_EQ(seen, (std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {2, 4}}));
+}
+
+TEST(Calibrators, ChooseByTheirNames) {
+  Histogram histogram;
+  std::vector<float> values(20000, 0);
+  for (int i = 0; i < 20000; ++i) values[i] = std::sin(0.001f * float(i)) * float(i % 97);
+  histogram.Add(values.data(), values.size());
+  const auto choose = [&](const char* method) {
+    const auto calibrator = MakeCalibrator(method, nullptr, 0, 99);
+    EXPECT_EQ(calibrator->method(), method);
+    return calibrator->ChooseThreshold(histogram);
+  };
+  EXPECT_EQ(choose("minmax"), MinMaxThreshold(histogram));
+  EXPECT_EQ(choose("percentile"), PercentileThreshold(histogram, 99));
+  EXPECT_EQ(choose("entropy"), EntropyThreshold(histogram, false));
+  EXPECT_EQ(choose("mse"), MseThreshold(histogram, kInt8Steps));
+  ExpectContains(ErrorOf([&] { choose("kl"); }), "valid are entropy, minmax, percentile and mse");
+  ExpectContains(ErrorOf([&] { MakeCalibrator("percentile", nullptr, 0, 0); }), "a percentile");
+}
+
+TEST(Calibrators, EndAfterTheGivenNumberOfBatches) {
+  const auto net = MakeNet(
+      "layer { name: 'd' type: 'DummyData' top: 'd' dummy_data_param { shape "
+      "{ dim: 3 dim: 1 } data_filler { type: 'uniform' } } }" +
+      Scale("a", "d", 2));
+  EntropyCalibrator calibrator(InputBatches::Own(100), 7);
+  EXPECT_EQ(calibrator.Batches(*net), 7);
+  const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
+  EXPECT_EQ(data.statistics.batches(), 7);
+  EXPECT_EQ(data.images, 21);
+}
+
+/// A user's own: thresholds of half the range, the cache in a string.
+class HalfCalibrator : public GivenBatches<Calibrator> {
+ public:
+  using GivenBatches<Calibrator>::GivenBatches;
+  double ChooseThreshold(const Histogram& histogram) const override {
+    return histogram.largest() / 2;
+  }
+  std::string method() const override { return "half"; }
+  std::string ReadCalibrationCache() override { return cache; }
+  void WriteCalibrationCache(const std::string& text) override { cache = text; }
+
+  std::string cache;
+};
+
+TEST(Calibrators, MayBeTheUsersOwn) {
+  const auto net = MakeNet(kInput + Scale("a", "data", 2));
+  HalfCalibrator calibrator({{1, 2, 3, 4}});
+  const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  EXPECT_EQ(table.At("data").threshold, 2);
+  EXPECT_EQ(table.At("data").method, "half");
+  EXPECT_EQ(calibrator.cache, table.Text());
+}
+
+TEST(Calibrators, WithoutDataSaySo) {
+  const auto net = MakeNet(kInput);
+  EntropyCalibrator calibrator;
+  ExpectContains(ErrorOf([&] { Calibrate(net.get(), &calibrator); }),
+                 "give it batches or override");
+}
+
+// ------------------------------------------------------------------ the cache
+
+TEST(CalibrationCache, IsTakenInsteadOfRunningTheNet) {
+  const auto net = MakeNet(kInput + std::string(kInnerProduct));
+  HalfCalibrator calibrator({{1, 2, 3, 4}, {5, 6, 7, 8}});
+  CalibrationOptions options = AnyNumberOfImages();
+  options.leave_out = {};
+  const CalibrationTable first = Calibrate(net.get(), &calibrator, options);
+  HalfCalibrator again({{100, 200, 300, 400}});
+  again.cache = calibrator.cache;
+  EXPECT_EQ(Calibrate(net.get(), &again, options).Text(), first.Text());
+  EXPECT_EQ(again.next(), 0u);
+}
+
+TEST(CalibrationCache, OfOtherWeightsIsNotTaken) {
+  const auto net = MakeNet(kInput + std::string(kInnerProduct));
+  HalfCalibrator calibrator({{1, 2, 3, 4}});
+  Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  net->layer_by_name("ip")->blobs()[0]->mutable_cpu_data()[0] = 0.25f;
+  HalfCalibrator again({{2, 4, 6, 8}});
+  again.cache = calibrator.cache;
+  EXPECT_EQ(Calibrate(net.get(), &again, AnyNumberOfImages()).At("data").threshold, 4);
+  EXPECT_NE(again.cache, calibrator.cache);
+}
+
+TEST(CalibrationCache, ThatLacksABlobIsRefusedWithItsName) {
+  const auto net = MakeNet(kInput + Scale("a", "data", 2));
+  HalfCalibrator calibrator({{1, 2, 3, 4}});
+  CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  table.Remove("a");
+  EXPECT_EQ(MissingBlobs(table, *net), std::vector<std::string>{"a"});
+  calibrator.cache = table.Text();
+  ExpectContains(ErrorOf([&] { Calibrate(net.get(), &calibrator, AnyNumberOfImages()); }),
+                 "calibration cache: the table lacks blob 'a'");
+  CalibrationOptions options = AnyNumberOfImages();
+  options.leave_out = {"a"};
+  EXPECT_EQ(Calibrate(net.get(), &calibrator, options).blobs(), std::vector<std::string>{"data"});
+}
+
+TEST(CalibrationCache, MayBeAFile) {
+  const std::string file = NewFileName();
+  const auto net = MakeNet(
+      "layer { name: 'd' type: 'DummyData' top: 'd' dummy_data_param { shape "
+      "{ dim: 3 dim: 1 } data_filler { type: 'uniform' } } }" +
+      Scale("a", "d", 2));
+  MinMaxCalibrator calibrator(InputBatches::Own(5), 0, file);
+  const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  EXPECT_EQ(ReadFile(file), table.Text());
+  MinMaxCalibrator again(nullptr, 0, file);
+  EXPECT_EQ(Calibrate(net.get(), &again, AnyNumberOfImages()).Text(), table.Text());
+}
+
+// ------------------------------------------------------------------ the fingerprint
+
+NetFingerprint FingerprintOfText(const std::string& text) { return FingerprintOf(*MakeNet(text)); }
+
+TEST(NetFingerprint, IsTheSameForTheTrainedAndTheDeployedNet) {
+  const std::string body =
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { "
+      "num_output: 2 weight_filler { value: 0.5 } } }"
+      "layer { name: 'relu' type: 'ReLU' bottom: 'ip' top: 'ip' }";
+  const NetFingerprint deployed = FingerprintOfText(
+      "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 } } }" +
+      body + "layer { name: 'prob' type: 'Softmax' bottom: 'ip' top: 'prob' }");
+  const NetFingerprint trained = FingerprintOfText(
+      "layer { name: 'd' type: 'DummyData' top: 'data' top: 'label' dummy_data_param { shape { "
+      "dim: "
+      "8 dim: 3 } shape { dim: 8 } } }"
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' param { lr_mult: 2 } "
+      "inner_product_param { num_output: 2 weight_filler { type: 'constant' value: 0.5 } } }"
+      "layer { name: 'relu' type: 'ReLU' bottom: 'ip' top: 'ip' relu_param { engine: CAFFE } }"
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' top: 'loss' }"
+      "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'accuracy' }");
+  EXPECT_TRUE(deployed == trained);
+}
+
+TEST(NetFingerprint, ChangesWithWhatIsComputed) {
+  const std::string input =
+      "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 3 } } }";
+  const auto net = [&](const std::string& value, const std::string& relu) {
+    return FingerprintOfText(
+        input +
+        "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { "
+        "num_output: 2 weight_filler { value: " +
+        value + " } } } layer { name: 'relu' bottom: 'ip' top: 'ip' " + relu + " }");
+  };
+  const NetFingerprint first = net("1", "type: 'ReLU'");
+  EXPECT_EQ(net("2", "type: 'ReLU'").net, first.net);
+  EXPECT_NE(net("2", "type: 'ReLU'").weights, first.weights);
+  EXPECT_NE(net("1", "type: 'ReLU' relu_param { negative_slope: 0.1 }").net, first.net);
+  EXPECT_NE(net("1", "type: 'Sigmoid'").net, first.net);
+  EXPECT_EQ(net("1", "type: 'Sigmoid'").weights, first.weights);
+}
+
+// ------------------------------------------------------------------ bad input
+
+TEST(Calibrate, NeedsEnoughImages) {
+  const std::string error = ErrorOf([] { CalibrateOn("", {{1, 2, 3, 4}}, CalibrationOptions()); });
+  ExpectContains(error, "calibration needs 100 images or more, there are 2");
+}
+
+TEST(Calibrate, NeedsSomethingToQuantize) {
+  ExpectContains(ErrorOf([] {
+                   CalibrateOn("", {{1, 2, 3, 4}});
+                 }),
+                 "computes nothing that can be quantized");
+}
+
+TEST(Calibrate, NamesABlobOfZerosAConstantOneAndAllOfThem) {
+  const std::string error = ErrorOf([] {
+    CalibrateOn(Scale("zero", "data", 0) +
+                    "layer { name: 'one' type: 'Scale' bottom: 'zero' top: 'constant' "
+                    "scale_param { bias_term: true bias_filler { value: 1 } } }",
+                {{1, 2, 3, 4}});
+  });
+  ExpectContains(error, "blob 'zero' of layer 'zero' is zero on all images");
+  ExpectContains(error, "-leave_out zero");
+  ExpectContains(error, "blob 'constant' of layer 'one' is 1 everywhere");
+}
+
+TEST(Calibrate, NamesTheFirstBlobThatIsNotFinite) {
+  const std::string error = ErrorOf([] {
+    CalibrateOn(Scale("a", "data", 2) + Scale("b", "a", 1), {{1, 2, 3, 4}, {1, NAN, 2, 3}});
+  });
+  ExpectContains(error, "blob 'data' of layer 'data' has 1 NaN and 0 infinite of 8 values");
+  EXPECT_EQ(error.find("'a'"), std::string::npos);
+  ExpectContains(ErrorOf([] {
+                   CalibrateOn(Scale("a", "data", 1e30) + Scale("b", "a", 1e30), {{1, -2, 3, 4}});
+                 }),
+                 "blob 'b' of layer 'b' has 0 NaN and 4 infinite of 4 values");
+}
+
+TEST(Calibrate, LeavesOutOnlyBlobsThatThereAre) {
+  CalibrationOptions options = AnyNumberOfImages();
+  options.leave_out = {"feature"};
+  const std::string error = ErrorOf([&] {
+    CalibrateOn(Scale("features", "data", 2), {{1, 2, 3, 4}}, options);
+  });
+  ExpectContains(error, "no blob 'feature'");
+  ExpectContains(error, "'features'");
+}
+
+TEST(Calibrate, NamesTheLayerWhoseWeightsAreDamaged) {
+  const auto net = MakeNet(kInput + std::string(kInnerProduct) +
+                           "layer { name: 'relu' type: 'ReLU' bottom: 'ip' top: 'ip' }");
+  net->layer_by_name("ip")->blobs()[1]->mutable_cpu_data()[0] = 1;
+  GivenBatches<MinMaxCalibrator> calibrator({{1, 2, 3, 4}});
+  const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
+  net->layer_by_name("ip")->blobs()[0]->mutable_cpu_data()[0] =
+      std::numeric_limits<float>::infinity();
+  ExpectContains(ErrorOf([&] { MakeCalibrationTable(data, calibrator); }),
+                 "layer 'ip' (InnerProduct): there are NaN or infinities among the weights");
+}
+
+// ------------------------------------------------------------------ reports
+
+TEST(CalibrationReport, IsATableThatLinesUp) {
+  const auto net = MakeNet(kInput + Scale("a", "data", -2));
+  HalfCalibrator calibrator({{0, 1, 1.5, 4}});
+  const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
+  const CalibrationTable table = MakeCalibrationTable(data, calibrator);
+  std::ostringstream out;
+  PrintCalibration(table, &data.statistics, out);
+  ExpectContains(out.str(),
+                 "blob  layer  type  min  max  threshold  saturated  signal/noise\n"
+                 "data  data   u8      0    4          2    25.00 %");
+  ExpectContains(out.str(), "\na     a      s8     -8    0          4    25.00 %");
+  std::ostringstream without;
+  PrintCalibration(table, nullptr, without);
+  ExpectContains(without.str(), "\na     s8            4   0.0315\n");
+}
+
+TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
+  const auto net = MakeNet(kInput + Scale("a<b", "data", -2));
+  HalfCalibrator calibrator({{0, 1, 1.5, 4}});
+  const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
+  const std::string svg =
+      HistogramsAsSvg(MakeCalibrationTable(data, calibrator), data.statistics, "net");
+  ExpectContains(svg, "<svg xmlns");
+  ExpectContains(svg, ">a&lt;b</text>");
+  ExpectContains(svg, "u8, threshold 2 of 4, 25.00 % saturated");
+  ExpectContains(svg, "stroke-dasharray");
+  ExpectContains(svg, "</svg>");
+}
+
+// ------------------------------------------------------------------ simulated INT8
+
+TEST(SimulatedInt8, RoundsWeightsAndTheBlobsThatLeadToThem) {
+  const auto net = MakeNet(
+      kInput + std::string("layer { name: 'relu' type: 'ReLU' bottom: 'data' top: 'relu' }"
+                           "layer { name: 'ip' type: 'InnerProduct' bottom: 'relu' top: 'ip' "
+                           "inner_product_param { num_output: 1 bias_term: false } }"
+                           "layer { name: 'half' type: 'Power' bottom: 'ip' top: 'half' "
+                           "power_param { scale: 0.5 } }"));
+  Fill(net->layer_by_name("ip")->blobs()[0].get(), {127, 2.6});
+  CalibrationTable table;
+  table.Set("data", {127, false, 0, 0, ""});  // steps of 1
+  table.Set("relu", {510, true, 0, 0, ""});   // steps of 2
+  table.Set("ip", {1, false, 0, 0, ""});
+  const SimulatedInt8 simulated(net.get(), table);
+  EXPECT_EQ(simulated.blobs(), (std::vector<std::string>{"data", "relu"}));
+  EXPECT_EQ(simulated.layers(), std::vector<std::string>{"ip"});
+  EXPECT_TRUE(simulated.float_layers().empty());
+  Fill(net->input_blobs()[0], {3.4, 500, -5, 1.2});
+  net->Forward();
+  EXPECT_EQ(Values(*net->blob_by_name("data")), (std::vector<double>{3, 127, -5, 1}));
+  // 3 and 127 are odd: 1.5 and 63.5 steps go to the even 2 and 64; 1 is half a step, 0.
+  EXPECT_EQ(Values(*net->blob_by_name("relu")), (std::vector<double>{4, 128, 0, 0}));
+  // Weights 127 and 3; the product stays as it is.
+  EXPECT_EQ(Values(*net->blob_by_name("ip")), (std::vector<double>{4 * 127 + 128 * 3, 0}));
+}
+
+TEST(SimulatedInt8, ALayerWhoseBottomTheTableLacksStaysFloat) {
+  const auto net = MakeNet(kInput + std::string(kInnerProduct));
+  const SimulatedInt8 simulated(net.get(), CalibrationTable());
+  EXPECT_TRUE(simulated.blobs().empty());
+  EXPECT_TRUE(simulated.layers().empty());
+  EXPECT_EQ(simulated.float_layers(), std::vector<std::string>{"ip"});
+}
+
+TEST(SimulatedInt8, InPlaceLayersSeeWhatIsNotYetRounded) {
+  const auto net = MakeNet(
+      kInput +
+      std::string("layer { name: 'a' type: 'Power' bottom: 'data' top: 'a' }"
+                  "layer { name: 'twice' type: 'Power' bottom: 'a' top: 'a' power_param { scale: "
+                  "0.5 } }"
+                  "layer { name: 'ip' type: 'InnerProduct' bottom: 'a' top: 'ip' "
+                  "inner_product_param { num_output: 1 } }"));
+  CalibrationTable table;
+  table.Set("a", {127, false, 0, 0, ""});
+  const SimulatedInt8 simulated(net.get(), table);
+  Fill(net->input_blobs()[0], {1.4, 2.6, 8.4, -300});
+  net->Forward();
+  EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{1, 1, 4, -127}));
+}
+
+}  // namespace
+}  // namespace caffe

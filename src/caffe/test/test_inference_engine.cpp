@@ -1,0 +1,253 @@
+// Builder, Engine, ExecutionContext and the plan file.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "caffe/inference/builder.hpp"
+#include "caffe/inference/plan_file.hpp"
+#include "inference_test.hpp"
+#include "test_files.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// Twice the bottom plus a parameter: a layer that the optimizer has never heard of.
+class TwicePlusLayer : public Layer<float> {
+ public:
+  explicit TwicePlusLayer(const LayerParameter& param) : Layer<float>(param) {}
+  void LayerSetUp(const vector<Blob<float>*>&, const vector<Blob<float>*>&) override {
+    if (!blobs_.empty()) return;
+    blobs_.emplace_back(new Blob<float>(vector<int>{1}));
+    blobs_[0]->mutable_cpu_data()[0] = 100;
+  }
+  void Reshape(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
+    top[0]->ReshapeLike(*bottom[0]);
+  }
+  const char* type() const override { return "TwicePlus"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
+    for (int i = 0; i < bottom[0]->count(); ++i) {
+      top[0]->mutable_cpu_data()[i] = 2 * bottom[0]->cpu_data()[i] + blobs_[0]->cpu_data()[0];
+    }
+  }
+  void Backward_cpu(const vector<Blob<float>*>&, const vector<bool>&,
+                    const vector<Blob<float>*>&) override {}
+};
+
+boost::shared_ptr<Layer<float>> MakeTwicePlus(const LayerParameter& param) {
+  return boost::shared_ptr<Layer<float>>(new TwicePlusLayer(param));
+}
+
+void RegisterTwicePlus() {
+  static const bool registered = [] {
+    LayerRegistry<float>::AddCreator("TwicePlus", MakeTwicePlus);
+    return true;
+  }();
+  (void)registered;
+}
+
+/// y = relu(W x) for x of 2 and y of 3.
+NetworkDefinition SmallNet() {
+  NetworkDefinition net("small");
+  net.AddInput("x", {4, 2});
+  net.AddLayer(ParseLayer("name: 'fc' type: 'InnerProduct' bottom: 'x' top: 'y' "
+                          "inner_product_param { num_output: 3 bias_term: false }"),
+               {Constant::Of({3, 2}, {1, 0, 0, 1, 1, -1})});
+  net.AddLayer(ParseLayer("name: 'relu' type: 'ReLU' bottom: 'y' top: 'y'"));
+  net.MarkOutput("y");
+  return net;
+}
+
+std::vector<float> RunOnce(ExecutionContext* context, const std::vector<float>& x) {
+  std::copy(x.begin(), x.end(), context->Input("x"));
+  context->Run();
+  const float* y = context->Output("y");
+  return {y, y + CountOf(context->OutputShape("y"))};
+}
+
+TEST(Engine, RunsByNames) {
+  const auto engine = Builder().Build(SmallNet());
+  EXPECT_EQ(engine->inputs(), std::vector<std::string>{"x"});
+  EXPECT_EQ(engine->outputs(), std::vector<std::string>{"y"});
+  EXPECT_EQ(engine->graph()->nodes.size(), 1u) << "ReLU is part of the inner product";
+  ExecutionContext context(engine);
+  context.SetBatch(1);
+  EXPECT_EQ(RunOnce(&context, {5, 7}), (Floats{5, 7, 0}));
+  EXPECT_EQ(context.InputShape("x"), (Shape{1, 2}));
+  ExpectContains(ErrorOf([&] { context.Input("z"); }),
+                 "engine 'small' has no input 'z'; it has 'x'");
+  ExpectContains(ErrorOf([&] { context.Output("x"); }), "no output 'x'; it has 'y'");
+}
+
+TEST(Engine, RunsAnyBatchUpToTheLargest) {
+  BuilderConfig config;
+  config.max_batch = 3;
+  const auto engine = Builder(config).Build(SmallNet());
+  EXPECT_EQ(engine->max_batch(), 3);
+  ExecutionContext context(engine);
+  EXPECT_EQ(context.batch(), 3);
+  EXPECT_EQ(RunOnce(&context, {1, 2, 3, 1, 0, 0}), (Floats{1, 2, 0, 3, 1, 2, 0, 0, 0}));
+  context.SetBatch(1);
+  EXPECT_EQ(RunOnce(&context, {3, 1}), (Floats{3, 1, 2}));
+  context.SetBatch(2);
+  EXPECT_EQ(RunOnce(&context, {1, 2, 3, 1}), (Floats{1, 2, 0, 3, 1, 2}));
+  for (const int batch : {0, -1, 4}) {
+    ExpectContains(ErrorOf([&] { context.SetBatch(batch); }), "is built for 1 to 3");
+  }
+}
+
+TEST(Engine, KeepsInputsFromRunToRun) {
+  const auto engine = Builder().Build(SmallNet());
+  ExecutionContext context(engine);
+  const Floats first = RunOnce(&context, {1, 2, 3, 1, 0, 0, 1, 1});
+  context.Run();
+  EXPECT_EQ(Floats(context.Output("y"), context.Output("y") + 12), first);
+}
+
+TEST(Engine, ServesManyThreads) {
+  const auto engine = Builder().Build(SmallNet());
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4, 0);
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      ExecutionContext context(engine);
+      context.SetBatch(1);
+      for (int i = 0; i < 50; ++i) {
+        const float a = static_cast<float>(t + i);
+        wrong[t] += RunOnce(&context, {a, 1}) != Floats{a, 1, std::max(0.f, a - 1)};
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
+TEST(Engine, RunsCustomLayersWithTheirParameters) {
+  RegisterTwicePlus();
+  NetworkDefinition net("custom");
+  net.AddInput("x", {1, 2});
+  net.AddLayer(ParseLayer("name: 'own' type: 'TwicePlus' bottom: 'x' top: 'own'"),
+               {Constant::Of({1}, {10})});
+  net.AddLayer(ParseLayer("name: 'relu' type: 'ReLU' bottom: 'own' top: 'y'"));
+  net.MarkOutput("y");
+  const std::string file = NewFileName();
+  Builder().Build(net)->Save(file);
+  ExecutionContext context(Engine::Load(file));
+  EXPECT_EQ(RunOnce(&context, {1, -8}), (Floats{12, 0}));
+}
+
+// A layer whose top's shape is known only when it has run.
+TEST(Engine, FollowsShapesThatDependOnTheData) {
+  NetworkDefinition net("filter");
+  net.AddInput("x", {3, 2});
+  net.AddInput("which", {3});
+  net.AddLayer(ParseLayer("name: 'filter' type: 'Filter' bottom: 'x' bottom: 'which' top: 'kept'"));
+  net.AddLayer(ParseLayer("name: 'fc' type: 'InnerProduct' bottom: 'kept' top: 'fc' "
+                          "inner_product_param { num_output: 1 bias_term: false }"),
+               {Constant::Of({1, 2}, {1, 1})});
+  net.AddLayer(ParseLayer("name: 'relu' type: 'ReLU' bottom: 'fc' top: 'y'"));
+  net.MarkOutput("y");
+  ExecutionContext context(Builder().Build(net));
+  for (const auto& which : {Floats{1, 0, 1}, Floats{0, 1, 0}, Floats{1, 1, 1}}) {
+    std::copy(which.begin(), which.end(), context.Input("which"));
+    Floats expected;
+    for (int i = 0; i < 3; ++i) {
+      if (which[i] != 0) expected.push_back(static_cast<float>(4 * i + 3));
+    }
+    EXPECT_EQ(RunOnce(&context, {1, 2, 3, 4, 5, 6}), expected);
+  }
+}
+
+TEST(Builder, RefusesBadConfigurations) {
+  BuilderConfig config;
+  config.max_batch = -1;
+  ExpectContains(ErrorOf([&] { Builder(config).Build(SmallNet()); }), "max_batch");
+  config.max_batch = 0;
+  config.skip_passes = {"activation"};
+  ExpectContains(ErrorOf([&] { Builder(config).Build(SmallNet()); }),
+                 "there is no pass 'activation'");
+}
+
+class Plan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Builder().Build(SmallNet())->Save(file_);
+    bytes_ = ReadFile(file_);
+  }
+  std::string LoadError(const std::string& bytes) {
+    return ErrorOf([&] { Engine::Load(NewFile(bytes)); });
+  }
+  /// With the checksum of what it holds now.
+  std::string Signed(std::string bytes) {
+    const uint64_t sum =
+        PlanChecksum(bytes.data() + 64, bytes.size() - 64, PlanChecksum(bytes.data(), 32, 0));
+    std::memcpy(&bytes[32], &sum, 8);
+    return bytes;
+  }
+
+  const std::string file_ = NewFileName();
+  std::string bytes_;
+};
+
+TEST_F(Plan, IsTheEngine) {
+  const auto engine = Engine::Load(file_);
+  EXPECT_EQ(ToText(*engine->graph()), ToText(*Builder().Build(SmallNet())->graph()));
+  const void* weights = engine->graph()->nodes[0].parameters[0].data.get();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(weights) % 64, 0u);
+  ExecutionContext context(engine);
+  context.SetBatch(1);
+  EXPECT_EQ(RunOnce(&context, {3, 1}), (Floats{3, 1, 2}));
+}
+
+TEST_F(Plan, IsWrittenTheSameFromWhatWasRead) {
+  const std::string again = NewFileName();
+  Engine::Load(file_)->Save(again);
+  EXPECT_EQ(ReadFile(again), bytes_);
+}
+
+TEST_F(Plan, RefusesOtherFiles) {
+  ExpectContains(ErrorOf([] { Engine::Load("/no/such/plan"); }), "/no/such/plan");
+  ExpectContains(LoadError("layer { }"), "it is no plan");
+  ExpectContains(LoadError("CORTPLAN"), "it is truncated");
+  for (size_t size : {bytes_.size() - 1, bytes_.size() / 2, size_t(65), size_t(64)}) {
+    ExpectContains(LoadError(bytes_.substr(0, size)), "it is truncated");
+  }
+  std::string other = bytes_;
+  other[8] = 99;
+  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 1");
+  other = bytes_;
+  other[other.find("Cortado")] = 'c';
+  ExpectContains(LoadError(Signed(other)), "it was built for cortado");
+  EXPECT_EQ(LoadError(other).find('\n'), std::string::npos) << "one line";
+}
+
+TEST_F(Plan, NoticesEveryWrongByte) {
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    if (i >= 40 && i < 64) continue;  // unused
+    std::string damaged = bytes_;
+    damaged[i] ^= 1 << (i % 8);
+    EXPECT_NE(LoadError(damaged), "") << "byte " << i;
+  }
+}
+
+// Damage that the checksum does not show is an Error or an engine, never a crash.
+TEST_F(Plan, SurvivesDamageThatIsSigned) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = bytes_;
+    for (int changes = 1 + random() % 3; changes > 0; --changes) {
+      damaged[24 + random() % (damaged.size() - 24)] = static_cast<char>(random());
+    }
+    LoadError(Signed(damaged));
+  }
+}
+
+}  // namespace
+}  // namespace inference
+}  // namespace caffe

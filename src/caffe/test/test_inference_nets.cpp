@@ -1,0 +1,164 @@
+// Whole nets through the optimizer: the graph of a net computes what the net does, and so does what
+// every pass makes of it. Random nets and public ones.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "caffe/inference/builder.hpp"
+#include "caffe/inference/passes/memory_plan.hpp"
+#include "corpus_nets.hpp"
+#include "inference_test.hpp"
+#include "random_nets.hpp"
+#include "test_files.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+constexpr double kRounding = 1e-5;
+constexpr double kTrainedRounding = 1e-4;
+
+/// The arena of a planned graph is within a tenth of what no plan can do without.
+void ExpectGoodPlan(const Graph& graph) {
+  const size_t bound = LargestLiveBytes(Lifetimes(graph));
+  EXPECT_GE(graph.arena_bytes, bound);
+  EXPECT_LE(graph.arena_bytes, bound + bound / 10) << ToText(graph);
+}
+
+/// Seeds: fresh ones each time, or the one of CAFFE_TEST_SEED.
+std::vector<unsigned> Seeds(int count) {
+  if (const char* seed = std::getenv("CAFFE_TEST_SEED")) {
+    return {static_cast<unsigned>(std::strtoul(seed, nullptr, 10))};
+  }
+  std::vector<unsigned> seeds;
+  std::random_device device;
+  for (int i = 0; i < count; ++i) seeds.push_back(device());
+  return seeds;
+}
+
+TEST(RandomNets, ComputeTheSameAfterEveryPass) {
+  for (const unsigned seed : Seeds(60)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    net->Forward();
+    const NamedValues inputs = InputsOf(*net), expected = OutputsOf(*net);
+    const auto check = [&](const std::string& pass, const Graph& graph) {
+      SCOPED_TRACE("after pass '" + pass + "'\n" + ToText(graph));
+      ExpectSame(expected, RunGraph(graph, inputs), kRounding);
+    };
+    ExpectGoodPlan(Optimize(GraphOf(*net), {}, check));
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(RandomNets, ComputeTheSameWithoutAnyOnePass) {
+  for (const unsigned seed : Seeds(10)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    net->Forward();
+    for (const Pass& skipped : Passes()) {
+      SCOPED_TRACE(skipped.name);
+      const Graph graph = Optimize(GraphOf(*net), {skipped.name});
+      ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), kRounding);
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// Each item of a batch is computed by itself: the first ones alone give the same.
+TEST(RandomNets, ComputeTheSameInASmallerBatch) {
+  for (const unsigned seed : Seeds(20)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    net->Forward();
+    const Graph built = Optimize(WithBatch(GraphOf(*net), 5));
+    const int batch = net->input_blobs()[0]->shape(0);
+    ExpectSame(OutputsOf(*net), RunGraph(built, InputsOf(*net), batch), kRounding);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+/// Large nets are run after the last pass only.
+bool IsLarge(const Graph& graph) {
+  size_t elements = 0;
+  for (const Node& node : graph.nodes) {
+    for (const Constant& parameter : node.parameters) elements += parameter.count();
+  }
+  for (const Value& value : graph.values) elements += CountOf(value.shape);
+  return elements > 10'000'000;
+}
+
+class CorpusGraphs : public ::testing::TestWithParam<string> {};
+
+TEST_P(CorpusGraphs, ComputeTheSameAfterEveryPass) {
+  if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
+  const std::unique_ptr<Net<float>> net = corpus::FilledNet(GetParam());
+  Graph graph = GraphOf(*net);  // before Forward: while parameters lie as in Caffe
+  net->Forward();
+  const NamedValues inputs = InputsOf(*net), expected = OutputsOf(*net);
+  const bool large = IsLarge(graph);
+  std::string last;
+  const auto check = [&](const std::string& pass, const Graph& changed) {
+    const std::string text = ToText(changed);
+    if (text == last || (large && pass != Passes().back().name)) return;
+    last = text;
+    SCOPED_TRACE("after pass '" + pass + "'");
+    ExpectSame(expected, RunGraph(changed, inputs), kRounding);
+  };
+  graph = Optimize(std::move(graph), {}, check);
+  ExpectGoodPlan(graph);
+}
+
+/// Folders of trained nets with a description and weights.
+std::vector<string> TrainedNets() {
+  std::vector<string> names;
+  if (!HasSharedData()) return {"none"};
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData("models"))) {
+    const auto has = [&](const char* file) { return std::filesystem::exists(entry.path() / file); };
+    if (has("deploy.prototxt") && has("weights.caffemodel")) {
+      names.push_back(entry.path().filename());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class TrainedGraphs : public ::testing::TestWithParam<string> {};
+
+// From the files to a plan and back: classifiers, detectors with priors and suppression, and
+// others.
+TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
+  if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
+  const string folder = SharedData("models/" + GetParam() + "/");
+  Net<float> net(folder + "deploy.prototxt", TEST);
+  net.CopyTrainedLayersFrom(folder + "weights.caffemodel");
+  std::mt19937 random(3);
+  for (Blob<float>* input : net.input_blobs()) {
+    for (int i = 0; i < input->count(); ++i) {
+      input->mutable_cpu_data()[i] = static_cast<float>(random() % 256) / 255 - 0.5f;
+    }
+  }
+  net.Forward();
+  const string plan = NewFileName();
+  Builder()
+      .Build(
+          NetworkDefinition::FromCaffe(folder + "deploy.prototxt", {folder + "weights.caffemodel"}))
+      ->Save(plan);
+  const auto engine = Engine::Load(plan);
+  ExpectGoodPlan(*engine->graph());
+  ExpectSame(OutputsOf(net), RunGraph(*engine->graph(), InputsOf(net)), kTrainedRounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, TrainedGraphs, ::testing::ValuesIn(TrainedNets()), corpus::TestName);
+
+INSTANTIATE_TEST_SUITE_P(Nets, CorpusGraphs, ::testing::ValuesIn(corpus::ExpectedNets()),
+                         corpus::TestName);
+
+}  // namespace
+}  // namespace inference
+}  // namespace caffe

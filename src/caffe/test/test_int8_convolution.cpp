@@ -1,0 +1,316 @@
+// Convolution of 8-bit integers beside its definition, to the bit, on every instruction set that
+// this machine runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/int8_convolution.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "layer_harness.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+class Int8Convolutions : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  Int8Convolutions() { SetCpuInstructionSet(GetParam()); }
+  ~Int8Convolutions() override { SetCpuInstructionSet(before_); }
+
+ private:
+  const InstructionSet before_ = CpuInstructionSet();
+};
+
+struct Extents {
+  int input, kernel, stride = 1, pad = 0, dilation = 1;
+};
+
+ConvolutionShape Shape(int channels, int outputs, int group, const std::vector<Extents>& axes) {
+  ConvolutionShape s;
+  s.channels = channels;
+  s.outputs = outputs;
+  s.group = group;
+  for (const Extents& axis : axes) {
+    s.input.push_back(axis.input);
+    s.kernel.push_back(axis.kernel);
+    s.stride.push_back(axis.stride);
+    s.pad.push_back(axis.pad);
+    s.dilation.push_back(axis.dilation);
+    const int window = axis.dilation * (axis.kernel - 1) + 1;
+    s.output.push_back((axis.input + 2 * axis.pad - window) / axis.stride + 1);
+  }
+  return s;
+}
+
+/// (num, channels, spatial) to (num, channels / block, spatial, block).
+template <typename T>
+std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels, size_t block) {
+  const size_t blocks = (channels + block - 1) / block, spatial = plain.size() / (num * channels);
+  std::vector<T> result(num * blocks * spatial * block, T(0));
+  for (size_t n = 0; n < num; ++n) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t i = 0; i < spatial; ++i) {
+        result[((n * blocks + c / block) * spatial + i) * block + c % block] =
+            plain[(n * channels + c) * spatial + i];
+      }
+    }
+  }
+  return result;
+}
+
+/// Numbers from the whole range, its ends more often than others.
+template <typename T>
+std::vector<T> Integers(size_t n, std::mt19937* random) {
+  const int least = std::is_signed<T>::value ? -127 : 0,
+            most = std::is_signed<T>::value ? 127 : 255;
+  std::uniform_int_distribution<int> value(least - 40, most + 40);
+  std::vector<T> values(n);
+  for (T& v : values) v = static_cast<T>(std::min(most, std::max(least, value(*random))));
+  return values;
+}
+
+std::vector<float> Floats(size_t n, float scale, std::mt19937* random) {
+  std::normal_distribution<float> value(0, scale);
+  std::vector<float> values(n);
+  for (float& v : values) v = value(*random);
+  return values;
+}
+
+/// The sums of the definition, (num, outputs, output...) over two spatial axes.
+template <typename X>
+std::vector<int64_t> Sums(const ConvolutionShape& s, int num, const std::vector<X>& x,
+                          const std::vector<int8_t>& weights) {
+  const bool flat = s.axes() == 1;
+  const auto axis = [&](const std::vector<int>& v, int i, int none) {
+    return flat ? (i == 0 ? none : v[0]) : v[i];
+  };
+  const int height = axis(s.input, 0, 1), width = axis(s.input, 1, 1);
+  const int out_h = axis(s.output, 0, 1), out_w = axis(s.output, 1, 1);
+  const int kernel_h = axis(s.kernel, 0, 1), kernel_w = axis(s.kernel, 1, 1);
+  const int channels = s.channels / s.group, outputs = s.outputs / s.group;
+  std::vector<int64_t> sums;
+  for (int n = 0; n < num; ++n) {
+    for (int o = 0; o < s.outputs; ++o) {
+      for (int h = 0; h < out_h; ++h) {
+        for (int w = 0; w < out_w; ++w) {
+          int64_t sum = 0;
+          for (int c = 0; c < channels; ++c) {
+            for (int i = 0; i < kernel_h; ++i) {
+              for (int j = 0; j < kernel_w; ++j) {
+                const int y =
+                    h * axis(s.stride, 0, 1) - axis(s.pad, 0, 0) + i * axis(s.dilation, 0, 1);
+                const int z =
+                    w * axis(s.stride, 1, 1) - axis(s.pad, 1, 0) + j * axis(s.dilation, 1, 1);
+                if (y < 0 || y >= height || z < 0 || z >= width) continue;
+                const int channel = o / outputs * channels + c;
+                sum += int64_t(x[((size_t(n) * s.channels + channel) * height + y) * width + z]) *
+                       weights[((size_t(o) * channels + c) * kernel_h + i) * kernel_w + j];
+              }
+            }
+          }
+          sums.push_back(sum);
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+template <typename Y>
+Y Written(float y, float factor) {
+  if (std::is_same<Y, float>::value) return static_cast<Y>(y);
+  const float least = std::is_signed<Y>::value ? -127 : 0,
+              most = std::is_signed<Y>::value ? 127 : 255;
+  return static_cast<Y>(std::nearbyint(std::min(most, std::max(least, y * factor))));
+}
+
+float Activated(const PointwiseActivation& f, float x) {
+  if (f.kind == PointwiseActivation::RELU) return x < 0 ? f.alpha * x : x;
+  if (f.kind == PointwiseActivation::CLIP) return std::min(std::max(x, f.alpha), f.beta);
+  return x;
+}
+
+const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
+                                    kLeaky = {PointwiseActivation::RELU, 0.1f, 0},
+                                    kClip = {PointwiseActivation::CLIP, 1, 6};
+
+/// Every element, padding included, must be what the definition says.
+template <typename X, typename Y>
+void ExpectExact(const ConvolutionShape& s, int num, bool plain,
+                 const PointwiseActivation& activation, bool with_residual) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
+                                    << s.outputs << " outputs, group " << s.group);
+  std::mt19937 random(seed);
+  const auto convolution = Int8Convolution::Make(s, plain);
+  ASSERT_TRUE(convolution);
+  const size_t block = convolution->block();
+  const std::vector<X> x = Integers<X>(num * s.input_size(), &random);
+  const std::vector<int8_t> weights = Integers<int8_t>(s.weight_count(), &random);
+  const std::vector<int64_t> sums = Sums(s, num, x, weights);
+  std::vector<float> scale = Floats(s.outputs, 1e-4f, &random);
+  for (float& value : scale) value = std::abs(value);
+  const std::vector<float> bias = Floats(s.outputs, 1, &random);
+  std::vector<Y> residual(sums.size());
+  if (std::is_same<Y, float>::value) {
+    const std::vector<float> values = Floats(sums.size(), 1, &random);
+    residual.assign(values.begin(), values.end());
+  } else {
+    std::uniform_int_distribution<int> value(0, 127);
+    for (Y& v : residual) v = static_cast<Y>(value(random));
+  }
+  typename Int8Convolution::Epilogue<Y> epilogue;
+  const std::vector<Y> blocked_residual = ToBlocks(residual, num, s.outputs, block);
+  epilogue.scale = scale.data();
+  epilogue.bias = bias.data();
+  epilogue.residual = with_residual ? blocked_residual.data() : nullptr;
+  epilogue.residual_scale = 0.03125f;
+  epilogue.activation = activation;
+  epilogue.factor = 16;
+
+  std::vector<Y> expected(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const size_t o = i / s.output_spatial() % s.outputs;
+    // Rounded after each operation.
+    volatile float product = static_cast<float>(sums[i]) * scale[o];
+    volatile float y = product + bias[o];
+    volatile float added = static_cast<float>(residual[i]) * epilogue.residual_scale;
+    if (with_residual) y = y + added;
+    expected[i] = Written<Y>(Activated(activation, y), epilogue.factor);
+  }
+
+  std::vector<int8_t> packed(convolution->packed_size());
+  convolution->PackWeights(weights.data(), packed.data());
+  const std::vector<X> input = plain ? x : ToBlocks(x, num, s.channels, block);
+  const std::vector<Y> blocked = ToBlocks(expected, num, s.outputs, block);
+  for (const int threads : {1, 2}) {
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    std::vector<Y> y(blocked.size(), Y(77));
+    std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
+    convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data());
+    omp_set_num_threads(before);
+    EXPECT_EQ(y, blocked) << threads << " threads";
+  }
+}
+
+template <typename X>
+void ExpectExactForAllOutputs(const ConvolutionShape& s, int num, bool plain = false) {
+  ExpectExact<X, float>(s, num, plain, kNothing, false);
+  ExpectExact<X, int8_t>(s, num, plain, kLeaky, true);
+  ExpectExact<X, uint8_t>(s, num, plain, kRelu, false);
+}
+
+void ExpectExactForAll(const ConvolutionShape& s, int num, bool plain = false) {
+  ExpectExactForAllOutputs<int8_t>(s, num, plain);
+  ExpectExactForAllOutputs<uint8_t>(s, num, plain);
+}
+
+TEST_P(Int8Convolutions, AreExactForKernelsOfAllKinds) {
+  ExpectExactForAll(Shape(16, 16, 1, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2);
+  ExpectExactForAll(Shape(19, 37, 1, {{7, 1}, {8, 1}}), 3);
+  ExpectExactForAll(Shape(24, 8, 1, {{9, 1, 2}, {10, 1, 2}}), 1);
+  ExpectExactForAll(Shape(8, 40, 1, {{11, 5, 2, 2}, {6, 3, 1, 0}}), 1);
+  ExpectExactForAll(Shape(10, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1);
+  ExpectExactForAll(Shape(16, 16, 1, {{30, 7, 3, 3}}), 2);
+}
+
+TEST_P(Int8Convolutions, AreExactInGroups) {
+  ExpectExactForAll(Shape(32, 64, 2, {{5, 3, 1, 1}, {5, 3, 1, 1}}), 2);
+  ExpectExactForAll(Shape(35, 35, 35, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2);
+  ExpectExactForAll(Shape(16, 16, 16, {{13, 5, 2, 2}, {12, 5, 2, 2}}), 1);
+}
+
+// Pairs are neighbouring positions here: of an odd and an even kernel, with gaps, of one position.
+TEST_P(Int8Convolutions, AreExactForPicturesInCaffesOrder) {
+  ExpectExactForAll(Shape(3, 32, 1, {{23, 7, 2, 3}, {23, 7, 2, 3}}), 2, /*plain=*/true);
+  ExpectExactForAll(Shape(1, 20, 1, {{12, 4, 1, 1}, {13, 4, 3, 2}}), 1, true);
+  ExpectExactForAll(Shape(3, 9, 1, {{12, 3, 1, 2, 2}, {12, 3, 1, 2, 2}}), 1, true);
+  ExpectExactForAll(Shape(4, 17, 1, {{6, 1}, {6, 1}}), 2, true);
+}
+
+// Channels are summed in parts, and one image's outputs in slices.
+TEST_P(Int8Convolutions, AreExactWhereSumsAreTakenInParts) {
+  ExpectExactForAll(Shape(512, 64, 1, {{7, 3, 1, 1}, {7, 3, 1, 1}}), 1);
+  ExpectExactForAll(Shape(1024, 136, 1, {{7, 1}, {7, 1}}), 1);
+  ExpectExactForAll(Shape(64, 16, 1, {{28, 3, 1, 1}, {28, 3, 1, 1}}), 2);
+}
+
+TEST_P(Int8Convolutions, DoWhatTheEpilogueSays) {
+  const ConvolutionShape s = Shape(16, 24, 1, {{6, 3, 1, 1}, {6, 3, 1, 1}});
+  for (const PointwiseActivation& activation : {kNothing, kRelu, kLeaky, kClip}) {
+    for (const bool residual : {false, true}) {
+      ExpectExact<uint8_t, float>(s, 1, false, activation, residual);
+      ExpectExact<uint8_t, int8_t>(s, 1, false, activation, residual);
+      ExpectExact<uint8_t, uint8_t>(s, 1, false, activation, residual);
+    }
+  }
+}
+
+// Sums of 16 bits, as products of bytes have them on processors without a better instruction,
+// saturate here.
+TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {
+  const ConvolutionShape s = Shape(2048, 8, 1, {{1, 1}});
+  const auto convolution = Int8Convolution::Make(s, false);
+  const std::vector<uint8_t> x(2048, 255);
+  for (const int weight : {127, -127}) {
+    const std::vector<int8_t> weights(s.weight_count(), static_cast<int8_t>(weight));
+    std::vector<int8_t> packed(convolution->packed_size());
+    convolution->PackWeights(weights.data(), packed.data());
+    const std::vector<float> ones(8, 1);
+    Int8Convolution::Epilogue<float> epilogue;
+    epilogue.scale = ones.data();
+    std::vector<float> y(convolution->block());
+    std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    for (int o = 0; o < 8; ++o) EXPECT_EQ(y[o], 2048.f * 255 * weight);
+  }
+}
+
+// Halves go to the even neighbour, what is too large to the end of the range.
+TEST_P(Int8Convolutions, RoundHalvesToEvenAndSaturate) {
+  const ConvolutionShape s = Shape(8, 8, 1, {{8, 1}});
+  const auto convolution = Int8Convolution::Make(s, false);
+  std::vector<int8_t> weights(64, 0), packed(convolution->packed_size());
+  for (int i = 0; i < 8; ++i) weights[i * 8 + i] = 1;
+  convolution->PackWeights(weights.data(), packed.data());
+  const size_t block = convolution->block();
+  std::vector<int8_t> x(8 * block, 0), y(8 * block);
+  const std::vector<int8_t> values = {1, 3, 5, -1, -3, 127, -127, 0};
+  for (int i = 0; i < 8; ++i) x[i * block] = values[i];
+  std::vector<float> scale(8, 0.5f);
+  Int8Convolution::Epilogue<int8_t> epilogue;
+  epilogue.scale = scale.data();
+  std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+  const auto run = [&](float factor) {
+    epilogue.factor = factor;
+    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    std::vector<int> result;
+    for (int i = 0; i < 8; ++i) result.push_back(y[i * block]);
+    return result;
+  };
+  EXPECT_EQ(run(1), (std::vector<int>{0, 2, 2, 0, -2, 64, -64, 0}));
+  EXPECT_EQ(run(100), (std::vector<int>{50, 127, 127, -50, -127, 127, -127, 0}));
+}
+
+TEST_P(Int8Convolutions, RefuseWhatTheyDoNotCompute) {
+  const Extents one = {4, 1};
+  EXPECT_FALSE(Int8Convolution::Make(Shape(8, 8, 1, {one, one, one}), false));
+  EXPECT_FALSE(Int8Convolution::Make(Shape(12, 12, 3, {one, one}), false));
+  EXPECT_FALSE(Int8Convolution::Make(Shape(32, 32, 2, {one, one}), /*plain_input=*/true));
+  EXPECT_FALSE(Int8Convolution::Make(Shape(66001, 8, 1, {one}), false)) << "too long a sum";
+  EXPECT_FALSE(Int8Convolution::Make(Shape(8, 8, 8, {{600, 600}}), false)) << "for floats";
+  EXPECT_TRUE(Int8Convolution::Make(Shape(66000, 8, 1, {one}), false));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, Int8Convolutions, ::testing::ValuesIn(SupportedInstructionSets()),
+                         [](const auto& info) { return Name(info.param); });
+
+}  // namespace
+}  // namespace kernels
+}  // namespace caffe
