@@ -74,7 +74,7 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   num_ = num;
   by_winograd_ = false;
   if (!convolution_) return false;
-  if (rounds && !plain && HasWinograd(shape)) {
+  if (rounds && !plain && num > 0 && HasWinograd(shape)) {
     winograd_ = WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);
   }
