@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <cmath>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -20,6 +21,7 @@ DEFINE_int32(batch, 1, "Pictures in a batch.");
 DEFINE_string(save, "", "Write deploy's weights, filled by chance, to this caffemodel, and end.");
 DEFINE_string(reference, "",
               "Write deploy's pictures and output to this path and .input or .output, and end.");
+DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
 
 namespace {
@@ -32,14 +34,15 @@ using caffe::Require;
 const char kUsage[] = R"(net_benchmark: times forward passes or training steps of one net.
 
 usage: net_benchmark -deploy FILE [-train FILE] [-batch N] [-type FLOAT|FLOAT16]
+       net_benchmark -deploy FILE [-batch N] -compare
        net_benchmark -deploy FILE [-batch N] -save CAFFEMODEL [-reference PREFIX]
 
 Reads numbers of iterations from standard input, one a line, and answers each with as many times in
 milliseconds on one line. With -train a step is forward, backward and update by SGD with momentum, the
 data layers of the net replaced by random pictures of deploy's shape and random labels; without it a
-step is deploy's forward pass, its input written each time. 0 is answered with the most memory in KiB
-that tensors and scratch took since the first step, counted by the allocator. -save writes a caffemodel for others to
-read, and -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
+step is deploy's forward pass, its input written each time. -save writes a caffemodel for others to
+read, -compare takes turns with forward passes in FLOAT and FLOAT16 and prints the least processor time
+of each (all threads together) and the memory that tensors and scratch take, and -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
 
 example:
   echo 20 | net_benchmark -deploy models/lenet/deploy.prototxt -batch 64
@@ -196,6 +199,41 @@ class TrainBenchmark : public Benchmark {
   caffe::shared_ptr<caffe::Solver<float>> solver_;
 };
 
+/// A net of one type, its fastest pass so far, and what its tensors and scratch take at most.
+struct Contestant {
+  explicit Contestant(const std::string& type) {
+    const size_t before = caffe::Allocator::bytes_in_use();
+    FLAGS_type = type;
+    net = std::make_unique<ForwardBenchmark>();
+    net->Step();
+    caffe::Allocator::ResetPeak();
+    net->Step();
+    bytes = caffe::Allocator::peak_bytes() - before;
+  }
+  void Step() {
+    const std::clock_t start = std::clock();
+    net->Step();
+    least_ms = std::min(least_ms, 1000. * (std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  std::unique_ptr<ForwardBenchmark> net;
+  size_t bytes;
+  double least_ms = HUGE_VAL;
+};
+
+void Compare() {
+  constexpr double kSeconds = 4;
+  Contestant wide("FLOAT"), half("FLOAT16");
+  const std::clock_t start = std::clock();
+  for (int i = 0; i < 4 || std::clock() - start < kSeconds * CLOCKS_PER_SEC; ++i) {
+    wide.Step();
+    half.Step();
+  }
+  std::cout << "FLOAT " << wide.least_ms << " ms, FLOAT16 " << half.least_ms << " ms, "
+            << half.least_ms / wide.least_ms << " times as long; " << wide.bytes / 1024 << " KiB, "
+            << half.bytes / 1024 << " KiB, " << double(half.bytes) / wide.bytes << " times as much"
+            << std::endl;
+}
+
 int Run(int argc, char**) {
   Require(argc == 1 && !FLAGS_deploy.empty(), "give -deploy FILE; --help shows how");
   Require(FLAGS_batch > 0, "-batch must be positive, got ", FLAGS_batch);
@@ -207,23 +245,20 @@ int Run(int argc, char**) {
     net.ToBinaryProto(FLAGS_save);
   }
   if (!FLAGS_reference.empty()) ForwardBenchmark().WriteReference(FLAGS_reference);
-  if (!FLAGS_save.empty() || !FLAGS_reference.empty()) return 0;
+  if (FLAGS_compare) Compare();
+  if (!FLAGS_save.empty() || !FLAGS_reference.empty() || FLAGS_compare) return 0;
   std::unique_ptr<Benchmark> benchmark;
   if (FLAGS_train.empty()) {
     benchmark = std::make_unique<ForwardBenchmark>();
   } else {
     benchmark = std::make_unique<TrainBenchmark>();
   }
-  bool warm = false;
   for (int iterations; std::cin >> iterations;) {
-    if (iterations == 0) std::cout << caffe::Allocator::peak_bytes() / 1024;
     for (int i = 0; i < iterations; ++i) {
       caffe::CPUTimer timer;
       timer.Start();
       benchmark->Step();
       std::cout << (i ? " " : "") << timer.MicroSeconds() / 1000;
-      if (!warm) caffe::Allocator::ResetPeak();
-      warm = true;
     }
     std::cout << std::endl;
   }

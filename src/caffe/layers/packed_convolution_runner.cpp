@@ -4,6 +4,7 @@
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/parallel.hpp"
 
 namespace caffe {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 /// Channels up to which a bottom in Caffe's order is read so: those of pictures.
 constexpr int kPlainChannels = 4;
 
-/// Bytes of scratch for Winograd's algorithm: a tenth of what it reads and writes, as far as it can
-/// work so.
+/// Bytes of scratch of each thread for Winograd's algorithm: of all together a tenth of what it
+/// reads and writes, as far as it can work so.
 constexpr size_t kLeastScratch = size_t(1) << 19;
 
 kernels::WinogradShape WinogradShapeOf(const kernels::ConvolutionShape& s, int num, int block) {
@@ -35,8 +36,9 @@ bool HasWinograd(const kernels::ConvolutionShape& s) {
 }
 
 size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
+  const size_t threads = std::max(1, omp_get_max_threads());
   const size_t bytes = num * (s.input_size() + s.output_size()) * sizeof(float16);
-  return std::min(kernels::kWinogradScratch, std::max(kLeastScratch, bytes / 10));
+  return std::min(kernels::kWinogradScratch, std::max(kLeastScratch, bytes / 10 / threads));
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   num_ = num;
   by_winograd_ = false;
   if (!convolution_) return false;
-  if (rounds && !plain && HasWinograd(shape)) {
+  if (rounds && !plain && num > 0 && HasWinograd(shape)) {
     winograd_ = WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);
   }

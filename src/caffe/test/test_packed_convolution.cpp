@@ -124,7 +124,9 @@ void Check(const ConvolutionShape& s, int num, bool plain_input,
                                     << ", images " << num << ", plain " << plain_input);
   const auto convolution = PackedConvolution::Make(s, plain_input);
   ASSERT_NE(convolution, nullptr);
-  std::mt19937 random(TestSeed());
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
   const auto x = Random<X>(num * s.input_size(), &random);
   const auto w = Random<W>(s.weight_count(), &random);
   const auto bias = Random<float>(s.outputs, &random);
@@ -229,7 +231,9 @@ TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {
 }
 
 TEST_P(PackedConvolutions, AgreeOnRandomShapes) {
-  std::mt19937 random(TestSeed());
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
   const auto upto = [&](int most) { return static_cast<int>(random() % most) + 1; };
   for (int i = 0; i < 40; ++i) {
     std::vector<Extents> axes;
