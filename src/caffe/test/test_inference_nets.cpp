@@ -39,7 +39,7 @@ std::vector<unsigned> Seeds(int count) {
 }
 
 TEST(RandomNets, ComputeTheSameAfterEveryPass) {
-  for (const unsigned seed : Seeds(60)) {
+  for (const unsigned seed : Seeds(30)) {
     RandomNet random(seed);
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
     const std::unique_ptr<Net<float>> net = random.Make();
@@ -143,6 +143,7 @@ TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
       input->mutable_cpu_data()[i] = static_cast<float>(random() % 256) / 255 - 0.5f;
     }
   }
+  const NamedValues inputs = InputsOf(net);  // before a layer in place overwrites them
   net.Forward();
   const string plan = NewFileName();
   Builder()
@@ -151,7 +152,7 @@ TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
       ->Save(plan);
   const auto engine = Engine::Load(plan);
   ExpectGoodPlan(*engine->graph());
-  ExpectSame(OutputsOf(net), RunGraph(*engine->graph(), InputsOf(net)), kTrainedRounding);
+  ExpectSame(OutputsOf(net), RunGraph(*engine->graph(), inputs), kTrainedRounding);
 }
 
 INSTANTIATE_TEST_SUITE_P(Nets, TrainedGraphs, ::testing::ValuesIn(TrainedNets()), corpus::TestName);
