@@ -95,8 +95,8 @@ inline void LogTypes(const Net<float>& net) {
     LOG(INFO) << std::setfill(' ') << std::setw(10) << layer->layer_param().name()
               << "\tforward: " << Name(layer->forward_type()) << " (math "
               << Name(layer->forward_math()) << ")\tbackward: " << Name(layer->backward_type())
-              << " (math " << Name(layer->backward_math()) << ")\tengine: "
-              << layer->forward_engine();
+              << " (math " << Name(layer->backward_math())
+              << ")\tengine: " << layer->forward_engine();
   }
 }
 

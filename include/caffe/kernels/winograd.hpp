@@ -97,8 +97,8 @@ template <typename W>
 void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed);
 
 /// WinogradForward with weights transformed beforehand (on the same instruction set). `transformed`
-/// is aligned to 64. The same bits as WinogradForward, and hardly sooner: with few tiles it takes as
-/// long to fetch four times the weights, and longer from memory than from a cache.
+/// is aligned to 64. The same bits as WinogradForward, and hardly sooner: with few tiles it takes
+/// as long to fetch four times the weights, and longer from memory than from a cache.
 template <typename X, typename Y>
 bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
                                 const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
