@@ -127,6 +127,14 @@ TYPED_TEST(HDF5DataLayerTest, ResumesWhereTheNetWas) {
   }
 }
 
+TYPED_TEST(HDF5DataLayerTest, SaysWhenAFileHasChangedBeforeARunGoesOn) {
+  Source<TypeParam> before(Parameter(NewFile(RowsFile(0, 6)), "batch_size: 4"));
+  before.Forward();
+  Source<TypeParam> after(Parameter(NewFile(RowsFile(0, 2)), "batch_size: 1"));
+  ExpectContains(ErrorOf([&] { after.layer.RestoreState(before.layer.SaveState()); }),
+                 "has 2 rows, the run stopped at number 4: has the file changed?");
+}
+
 TYPED_TEST(HDF5DataLayerTest, RefusesBadParameters) {
   ExpectContains(SetUpError<TypeParam>(Parameter(this->list_, "")), "batch_size");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "batch_size: 1")), "source is missing");

@@ -48,6 +48,7 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("After", "ratio: 1 scale: 1 post_nms_topn: 0", "post_nms_topn must be positive"),
     Bad("Channels", "ratio: 1 scale: 1 scale: 2",
         "1 times ratio and 2 times scale need 4 channels of scores and 8 of boxes, got 2 and 4"),
+    Bad("Axes", "ratio: 1 scale: 1", "Proposal takes maps of 4 axes", {1, 2, 3}),
     Bad("Maps", "ratio: 1 scale: 1", "the maps differ", {1, 2, 3, 4}, {1, 4, 3, 5}),
     Bad("Pictures", "ratio: 1 scale: 1", "height, width and scales", {1, 2, 3, 4}, {1, 4, 3, 4},
         {1, 2}),

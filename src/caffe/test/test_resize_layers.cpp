@@ -118,6 +118,10 @@ const std::vector<BadLayerCase> kBadCases = {
      true},
     {"UpsampleAxes", Upsample("scale: 2"), {{{1, 2, 3}}}, "4 axes"},
     {"UpsampleHuge", Upsample("scale: 2000000000"), {kPlain}, "fit an int"},
+    {"ResampleEmpty",
+     "type: 'Resample' resample_param { factor: 2 }",
+     {{{1, 2, 0, 4}}},
+     "Resample takes no empty bottom: 1 2 0 4"},
 };
 INSTANTIATE_TEST_SUITE_P(Resize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
