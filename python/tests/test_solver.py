@@ -213,7 +213,10 @@ def test_ctrl_c_ends_training(solver_file):
     file = solver_file()
     text = open(file).read().replace("max_iter: 20", "max_iter: 2000000000")
     open(file, "w").write(text)
+    # A shell starts what runs behind it without this signal, and children inherit that.
     program = textwrap.dedent(f"""
+        import signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         import caffe
         solver = caffe.SGDSolver({file!r})
         solver.add_callback(lambda: print('training', flush=True) if solver.iter == 5 else None,
