@@ -180,12 +180,11 @@ TYPED_TEST(WindowDataLayerTest, NamesABadPicture) {
   Source<TypeParam> missing(
       Parameter(NewFile("# 0 /no/a.jpg 3 8 8 1\n1 1 0 0 1 1"), "batch_size: 1 fg_fraction: 1"));
   ExpectContains(ErrorOf([&] { missing.Forward(); }), "picture 0 (/no/a.jpg)");
-  ExpectContains(
-      ErrorOf([] {
-        Source<TypeParam>(
-            Parameter(NewFile("# 0 /no/a.jpg 1 8 8 1\n1 1 0 0 1 1"), "batch_size: 1"));
-      }),
-      "/no/a.jpg has 1 channels: WindowData is for 3");
+  ExpectContains(ErrorOf([] {
+                   Source<TypeParam>(
+                       Parameter(NewFile("# 0 /no/a.jpg 1 8 8 1\n1 1 0 0 1 1"), "batch_size: 1"));
+                 }),
+                 "/no/a.jpg has 1 channels: WindowData is for 3");
   ExpectContains(ErrorOf([&] { this->Window("7 0 8 1", "", "crop_size: 2"); }),
                  "the window 7 0 8 1 lies outside");
   ExpectContains(ErrorOf([&] { this->Window("30 0 31 1", "context_pad: 1", "crop_size: 4"); }),
