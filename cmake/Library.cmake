@@ -18,6 +18,8 @@ file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/graph/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/passes/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/reference/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/quantize/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp

@@ -1,34 +1,81 @@
 #ifndef CAFFE_INFERENCE_BUILDER_HPP_
 #define CAFFE_INFERENCE_BUILDER_HPP_
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/calibrator.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
+#include "caffe/inference/precision.hpp"
+#include "caffe/inference/timing_cache.hpp"
 
 namespace caffe {
 namespace inference {
 
-/// How an engine is built. So far every engine computes in FLOAT.
+/// What computes an engine's layers.
+enum class Backend {
+  CPU,       ///< the fastest implementation of each layer, by measurement
+  REFERENCE  ///< every layer by its own Layer, in FLOAT: the oracle
+};
+
+/// How an engine is built.
 struct BuilderConfig {
-  int max_batch = 0;                     ///< 0: the batch that the net's inputs have
+  Precision precision = Precision::FP32;
+  /// By layer: another precision than `precision`. Names of layers that the net lacks are an Error.
+  std::map<std::string, Precision> layer_precisions;
+
+  int max_batch = 0;  ///< 0: the batch that the net's inputs have
+  /// The largest shapes of inputs, by name, where they shall not be the net's; smaller ones can be
+  /// run as far as the net can be shaped for them (ExecutionContext::SetInputShape).
+  std::map<std::string, Shape> max_input_shapes;
+
+  /// For INT8, one of the two: thresholds, or what makes them by running the net in FLOAT.
+  std::shared_ptr<const CalibrationTable> calibration;
+  std::shared_ptr<Calibrator> calibrator;
+  CalibrationOptions calibration_options;
+
+  /// For BEST: judges a candidate engine. A smaller number is better, 0 is as good as FLOAT (for
+  /// example the share of pictures that are no longer recognised). None: every allowed type may be
+  /// taken.
+  std::function<double(const std::shared_ptr<const Engine>&)> accuracy_loss;
+  double max_accuracy_loss = 0;  ///< what accuracy_loss may return at most
+  /// Types that BEST chooses from.
+  std::vector<Precision> allowed = {Precision::FP32, Precision::FP16, Precision::BF16,
+                                    Precision::INT8};
+
+  Backend backend = Backend::CPU;
+  int timing_iterations = 5;  ///< runs of each candidate; the least time counts. 0: no timing
+  std::shared_ptr<TimingCache> timing_cache;  ///< read and added to; may be null
+  size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any
+  size_t max_memory = 0;     ///< bytes of weights, activations and scratch together; 0: any
+
   std::vector<std::string> skip_passes;  ///< names of Passes()
   PassObserver pass_observer;            ///< sees the graph before the first and after each pass
+  /// Called while candidates are timed: layers done, of how many, the layer.
+  std::function<void(int done, int of, const std::string& layer)> progress;
+  /// Called with a line for each demand that could not be met (a layer that stays FP32).
+  std::function<void(const std::string& line)> remark;
 };
 
 /// Optimizes a net and makes an engine of it:
 ///
 ///     const auto net = NetworkDefinition::FromCaffe("deploy.prototxt", {"w.caffemodel"});
-///     const auto engine = Builder().Build(net);
+///     BuilderConfig config;
+///     config.precision = Precision::FP16;
+///     const auto engine = Builder(config).Build(net);
 ///     engine->Save("net.plan");
 class Builder {
  public:
   explicit Builder(BuilderConfig config = BuilderConfig()) : config_(std::move(config)) {}
 
-  /// Throws Error naming the pass, layer or value.
+  /// Throws Error naming the pass, layer or value; for INT8 without calibration; where max_memory
+  /// does not suffice, with what is needed.
   std::shared_ptr<const Engine> Build(const NetworkDefinition& net) const;
 
  private:

@@ -1,6 +1,9 @@
 #ifndef CAFFE_INFERENCE_ENGINE_HPP_
 #define CAFFE_INFERENCE_ENGINE_HPP_
 
+#include <exception>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,7 +13,17 @@
 namespace caffe {
 namespace inference {
 
-class ReferenceRunner;
+/// What is known of a layer of an engine.
+struct LayerInfo {
+  std::string name, type;
+  std::string implementation;     ///< "winograd", "layer", ...
+  ElementType type_of_math;       ///< FLOAT, FLOAT16, BFLOAT16 or INT8
+  std::vector<Shape> tops;        ///< at the largest batch
+  size_t weight_bytes = 0;        ///< as the engine holds them
+  size_t activation_bytes = 0;    ///< of the tops, at the largest batch
+  double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
+  std::vector<std::string> also;  ///< names of the layers that were fused into it
+};
 
 /// A built net: immutable, shared by any number of contexts and threads.
 ///
@@ -40,11 +53,30 @@ class Engine {
   /// What is run.
   const std::shared_ptr<const Graph>& graph() const { return graph_; }
 
+  /// In the order in which they run; layers of which nothing is left do not appear.
+  std::vector<LayerInfo> layers() const;
+  size_t weight_bytes() const;
+  /// What each context takes for activations and scratch.
+  size_t activation_bytes() const;
+  /// Bindings and layers, as JSON.
+  std::string ToJson() const;
+
  private:
   std::vector<std::string> Names(const std::vector<int>& values) const;
 
   std::shared_ptr<const Graph> graph_;
 };
+
+/// Is told what each layer took.
+class Profiler {
+ public:
+  virtual ~Profiler() = default;
+  virtual void ReportLayerTime(const std::string& layer, double milliseconds) = 0;
+};
+
+/// Sees every blob that a layer has made, as floats in Caffe's order, right after it.
+using BlobObserver =
+    std::function<void(const std::string& blob, const Shape& shape, const float* values)>;
 
 /// What one thread needs to run an engine: activations, layer objects, a batch. The weights are the
 /// engine's.
@@ -61,6 +93,10 @@ class ExecutionContext {
   void SetBatch(int batch);
   int batch() const;
 
+  /// Another shape of an input, with no more elements than it was built for, nor any blob that
+  /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it.
+  void SetInputShape(const std::string& name, const Shape& shape);
+
   /// Where to write an input's elements, in Caffe's order; they stay as they are until they are
   /// written again. Throws Error, listing the inputs, for another name.
   float* Input(const std::string& name);
@@ -68,6 +104,15 @@ class ExecutionContext {
 
   /// Computes the outputs. Throws Error with the layer where one fails.
   void Run();
+  /// Run on a thread of the context's own, after those enqueued before; the future rethrows what
+  /// Run throws. Inputs must not be written and outputs not read until then.
+  std::future<void> Enqueue();
+  /// The same; `done` is called on that thread, with null or what Run threw.
+  void Enqueue(std::function<void(std::exception_ptr)> done);
+
+  /// From now on; null: nobody. They must outlive their use.
+  void SetProfiler(Profiler* profiler);
+  void SetObserver(BlobObserver observer);
 
   /// An output's elements, valid until the next Run or SetBatch. Throws Error, listing the outputs,
   /// for another name.
@@ -75,11 +120,11 @@ class ExecutionContext {
   /// Where a shape depends on the data (detections), that of the last Run.
   const Shape& OutputShape(const std::string& name) const;
 
-  const Engine& engine() const { return *engine_; }
+  const Engine& engine() const;
 
  private:
-  std::shared_ptr<const Engine> engine_;
-  std::unique_ptr<ReferenceRunner> runner_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace inference

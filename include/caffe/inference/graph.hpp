@@ -50,6 +50,7 @@ struct Value {
   ElementType type = ElementType::FLOAT;
   AffineParameters affine;  ///< of INT8 and UINT8
   Layout::Kind layout = Layout::PLAIN;
+  int block = 1;                     ///< channels in a block, of CHANNELS_BLOCKED
   std::shared_ptr<const void> data;  ///< of a constant: CountOf(shape) elements of `type`
   View view;
   int64_t arena_offset = -1;  ///< bytes into the activations' memory; -1: not planned
@@ -72,6 +73,11 @@ struct Node {
   std::vector<int> inputs, outputs;
   std::vector<Constant> parameters;
   std::vector<Epilogue> epilogue;  ///< of output 0, in this order
+
+  // What the CPU backend has chosen (backends/cpu); nothing before that.
+  std::string implementation;             ///< "": the layer itself
+  ElementType math = ElementType::FLOAT;  ///< FLOAT, FLOAT16, BFLOAT16 or INT8
+  float microseconds = 0;                 ///< as measured; 0: not measured
 
   const std::string& name() const { return layer.name(); }
   const std::string& type() const { return layer.type(); }
@@ -100,6 +106,9 @@ struct Graph {
   bool IsOutput(int value) const;
   int AddValue(const std::string& value_name, const Shape& shape);
 };
+
+/// Bytes that a value takes as it lies: its type, and the zeros that fill up blocks of channels.
+size_t BytesOf(const Value& value);
 
 /// Per value: the node that makes it, -1 for inputs and constants.
 std::vector<int> Producers(const Graph& graph);

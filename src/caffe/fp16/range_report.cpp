@@ -1,12 +1,10 @@
 #include "caffe/fp16/range_report.hpp"
 
-#include <google/protobuf/struct.pb.h>
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "../util/json.hpp"
 #include "caffe/util/text_table.hpp"
 
 namespace caffe {
@@ -113,37 +111,11 @@ void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out) {
 
 namespace {
 
-using google::protobuf::ListValue;
 using google::protobuf::Struct;
-using google::protobuf::Value;
-
-// JSON has no infinity and no NaN.
-void Set(Struct* object, const std::string& key, double number) {
-  Value& value = (*object->mutable_fields())[key];
-  if (std::isfinite(number)) {
-    value.set_number_value(number);
-  } else {
-    value.set_string_value(ThreeDigits(number));
-  }
-}
-void Set(Struct* object, const std::string& key, const std::string& text) {
-  (*object->mutable_fields())[key].set_string_value(text);
-}
-void Set(Struct* object, const std::string& key, const std::vector<std::string>& texts) {
-  ListValue* list = (*object->mutable_fields())[key].mutable_list_value();
-  for (const std::string& text : texts) list->add_values()->set_string_value(text);
-}
-Struct* Object(Struct* object, const std::string& key) {
-  return (*object->mutable_fields())[key].mutable_struct_value();
-}
-Struct* Append(Struct* object, const std::string& key) {
-  ListValue* list = (*object->mutable_fields())[key].mutable_list_value();
-  return list->add_values()->mutable_struct_value();
-}
-/// Makes the list, so that it is there when nothing is appended.
-void List(Struct* object, const std::string& key) {
-  (*object->mutable_fields())[key].mutable_list_value();
-}
+using json::Append;
+using json::List;
+using json::Object;
+using json::Set;
 
 void SetRange(const BlobRange& range, Struct* object) {
   const Magnitudes& magnitudes = range.magnitudes;
@@ -216,12 +188,7 @@ std::string RangesAsJson(const RangeInspector& inspector, const RangeRewriting* 
   for (int layer : inspector.OverflowsInside()) inside.push_back(inspector.layers()[layer].name);
   Set(&root, "overflows_inside", inside);
   if (rewriting) SetRewriting(*rewriting, Object(&root, "rewriting"));
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(root, &json, options);
-  CHECK(status.ok()) << status.ToString();
-  return json;
+  return json::Text(root);
 }
 
 }  // namespace caffe

@@ -1,8 +1,13 @@
 #include "caffe/inference/engine.hpp"
 
+#include <utility>
+
 #include "backends/reference/reference_runner.hpp"
 #include "caffe/error.hpp"
+#include "engine_report.hpp"
+#include "graph/regions.hpp"
 #include "plan_file.hpp"
+#include "task_queue.hpp"
 
 namespace caffe {
 namespace inference {
@@ -23,15 +28,48 @@ std::vector<std::string> Engine::Names(const std::vector<int>& values) const {
   return names;
 }
 
+std::vector<LayerInfo> Engine::layers() const { return LayersOf(*graph_); }
+size_t Engine::weight_bytes() const { return WeightBytes(*graph_); }
+size_t Engine::activation_bytes() const { return MakeRunner(graph_)->activation_bytes(); }
+std::string Engine::ToJson() const { return EngineAsJson(*this); }
+
+/// Stays where it is when the context is moved: the queue's tasks know it.
+struct ExecutionContext::State {
+  explicit State(std::shared_ptr<const Engine> e)
+      : engine(std::move(e)), runner(MakeRunner(engine->graph())) {}
+
+  const Graph& graph() const { return *engine->graph(); }
+  void Run();
+
+  const std::shared_ptr<const Engine> engine;
+  const std::unique_ptr<Runner> runner;
+  Profiler* profiler = nullptr;
+  BlobObserver observer;
+  std::unique_ptr<TaskQueue> queue;  // made by the first Enqueue; ends before the others
+};
+
 ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine)
-    : engine_(std::move(engine)), runner_(new ReferenceRunner(engine_->graph())) {}
+    : state_(new State(std::move(engine))) {}
 
 ExecutionContext::~ExecutionContext() = default;
 ExecutionContext::ExecutionContext(ExecutionContext&&) noexcept = default;
 ExecutionContext& ExecutionContext::operator=(ExecutionContext&&) noexcept = default;
 
-void ExecutionContext::SetBatch(int batch) { runner_->SetBatch(batch); }
-int ExecutionContext::batch() const { return runner_->batch(); }
+const Engine& ExecutionContext::engine() const { return *state_->engine; }
+
+void ExecutionContext::SetBatch(int batch) {
+  const Graph& graph = state_->graph();
+  const int most = BatchOf(graph);
+  Require(batch == most || (batch > 0 && batch < most), "batch ", batch, ": engine '", graph.name,
+          "' is built for 1 to ", most);
+  state_->runner->SetInputShapes(inference::InputShapes(graph, batch));
+}
+
+int ExecutionContext::batch() const {
+  const Graph& graph = state_->graph();
+  if (graph.inputs.empty() || state_->runner->shape(graph.inputs[0]).empty()) return 0;
+  return state_->runner->shape(graph.inputs[0])[0];
+}
 
 namespace {
 
@@ -49,26 +87,78 @@ int Named(const Graph& graph, const std::vector<int>& values, const char* kind,
 
 }  // namespace
 
+void ExecutionContext::SetInputShape(const std::string& name, const Shape& shape) {
+  const Graph& graph = state_->graph();
+  const int wanted = Named(graph, graph.inputs, "input", name);
+  std::vector<Shape> shapes;
+  for (const int input : graph.inputs) {
+    shapes.push_back(input == wanted ? shape : state_->runner->shape(input));
+  }
+  state_->runner->SetInputShapes(shapes);
+}
+
 float* ExecutionContext::Input(const std::string& name) {
-  const Graph& graph = *engine_->graph();
-  return runner_->data(Named(graph, graph.inputs, "input", name));
+  const Graph& graph = state_->graph();
+  return state_->runner->data(Named(graph, graph.inputs, "input", name));
 }
 
 const Shape& ExecutionContext::InputShape(const std::string& name) const {
-  const Graph& graph = *engine_->graph();
-  return runner_->shape(Named(graph, graph.inputs, "input", name));
+  const Graph& graph = state_->graph();
+  return state_->runner->shape(Named(graph, graph.inputs, "input", name));
 }
 
-void ExecutionContext::Run() { runner_->Run(); }
+void ExecutionContext::SetProfiler(Profiler* profiler) { state_->profiler = profiler; }
+void ExecutionContext::SetObserver(BlobObserver observer) {
+  state_->observer = std::move(observer);
+}
+
+void ExecutionContext::State::Run() {
+  if (!profiler && !observer) return runner->Run(nullptr);
+  runner->Run([this](int index, double milliseconds) {
+    const Node& node = graph().nodes[index];
+    if (profiler) profiler->ReportLayerTime(node.name(), milliseconds);
+    for (const int output : node.outputs) {
+      if (!observer) break;
+      observer(graph().values[output].name, runner->shape(output), runner->Floats(output).data());
+    }
+  });
+}
+
+void ExecutionContext::Run() { state_->Run(); }
+
+void ExecutionContext::Enqueue(std::function<void(std::exception_ptr)> done) {
+  if (!state_->queue) state_->queue = std::make_unique<TaskQueue>();
+  state_->queue->Add([state = state_.get(), done = std::move(done)] {
+    std::exception_ptr error;
+    try {
+      state->Run();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done(error);
+  });
+}
+
+std::future<void> ExecutionContext::Enqueue() {
+  const auto promise = std::make_shared<std::promise<void>>();
+  Enqueue([promise](std::exception_ptr error) {
+    if (error) {
+      promise->set_exception(error);
+    } else {
+      promise->set_value();
+    }
+  });
+  return promise->get_future();
+}
 
 const float* ExecutionContext::Output(const std::string& name) {
-  const Graph& graph = *engine_->graph();
-  return runner_->data(Named(graph, graph.outputs, "output", name));
+  const Graph& graph = state_->graph();
+  return state_->runner->data(Named(graph, graph.outputs, "output", name));
 }
 
 const Shape& ExecutionContext::OutputShape(const std::string& name) const {
-  const Graph& graph = *engine_->graph();
-  return runner_->shape(Named(graph, graph.outputs, "output", name));
+  const Graph& graph = state_->graph();
+  return state_->runner->shape(Named(graph, graph.outputs, "output", name));
 }
 
 }  // namespace inference

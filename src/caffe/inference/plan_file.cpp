@@ -82,6 +82,7 @@ void Write(const Value& value, Writer* out) {
   out->Real(value.affine.scale);
   out->Number(value.affine.zero_point);
   out->Number(value.layout);
+  out->Number(value.block);
   out->Number(value.view.base);
   out->Number(value.view.axis);
   out->Number(value.view.offset);
@@ -101,6 +102,9 @@ void Write(const Node& node, Writer* out) {
     out->Add(step.parameters);
     out->Number(step.operand);
   }
+  out->Text(node.implementation);
+  out->Number(static_cast<int64_t>(node.math));
+  out->Real(node.microseconds);
 }
 
 void Write(const Graph& graph, Writer* out) {
@@ -211,6 +215,9 @@ Value ReadValue(Reader* in) {
   Require(layout >= Layout::PLAIN && layout <= Layout::CHANNELS_BLOCKED, "there is no layout ",
           layout);
   value.layout = static_cast<Layout::Kind>(layout);
+  value.block = in->Int();
+  Require(value.block > 0 && (layout != Layout::CHANNELS_BLOCKED || value.shape.size() >= 2),
+          "value '", value.name, "' cannot lie in blocks of channels");
   value.view.base = in->Int();
   value.view.axis = in->Int();
   value.view.offset = in->Int();
@@ -237,6 +244,9 @@ Node ReadNode(Reader* in) {
     step.operand = in->Int();
     Require(step.operand >= -1, "an epilogue's operand is no value");
   }
+  node.implementation = in->Text();
+  node.math = in->Type();
+  node.microseconds = in->Real();
   return node;
 }
 

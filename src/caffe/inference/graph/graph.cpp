@@ -67,6 +67,14 @@ int Graph::AddValue(const std::string& value_name, const Shape& shape) {
   return static_cast<int>(values.size()) - 1;
 }
 
+size_t BytesOf(const Value& value) {
+  Shape shape = value.shape;
+  if (value.layout == Layout::CHANNELS_BLOCKED) {
+    shape[1] = (shape[1] + value.block - 1) / value.block * value.block;
+  }
+  return CountOf(shape) * SizeOf(value.type);
+}
+
 std::vector<int> Producers(const Graph& graph) {
   std::vector<int> producers(graph.values.size(), -1);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {

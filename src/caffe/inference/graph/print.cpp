@@ -90,6 +90,7 @@ std::string ToText(const Graph& graph) {
     text << node.name() << " = " << node.type() << "(" << Names(graph, node.inputs) << ")"
          << ParametersOf(node.parameters) << EpilogueOf(graph, node);
     if (IsFree(graph, node)) text << ", nothing to do";
+    if (!node.implementation.empty()) text << " by " << node.implementation;
     const char* separator = " -> ";
     for (const int output : node.outputs) {
       text << separator << graph.values[output].name << ": " << Described(graph, output);

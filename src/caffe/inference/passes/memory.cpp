@@ -34,7 +34,7 @@ std::vector<Lifetime> Lifetimes(const Graph& graph) {
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const Value& value = graph.values[i];
     if (last[i] < 0 || producers[i] < 0 || dependent[i] || graph.IsOutput(i)) continue;
-    const size_t bytes = CountOf(value.shape) * SizeOf(value.type);
+    const size_t bytes = BytesOf(value);
     const size_t unit = Allocator::kAlignment;
     lifetimes.push_back({static_cast<int>(i), first[i], last[i], (bytes + unit - 1) / unit * unit});
   }

@@ -1,6 +1,7 @@
 #include "reference_runner.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
@@ -37,7 +38,7 @@ ReferenceRunner::ReferenceRunner(std::shared_ptr<const Graph> graph)
     steps_.push_back({MainLayer(node), EpilogueLayers(node)});
   }
   arena_ = Allocate(graph_->arena_bytes / sizeof(float));
-  SetBatch(BatchOf(*graph_));
+  SetInputShapes(InputShapes(*graph_, BatchOf(*graph_)));
 }
 
 std::vector<Shape> ReferenceRunner::InputShapesOf(const Node& node) const {
@@ -46,19 +47,28 @@ std::vector<Shape> ReferenceRunner::InputShapesOf(const Node& node) const {
   return shapes;
 }
 
-void ReferenceRunner::SetBatch(int batch) {
-  const int most = BatchOf(*graph_);
-  Require(batch == most || (batch > 0 && batch < most), "batch ", batch, ": graph '", graph_->name,
-          "' is built for 1 to ", most);
-  const std::vector<Shape> inputs = InputShapes(*graph_, batch);
+void ReferenceRunner::SetInputShapes(const std::vector<Shape>& shapes) {
+  const std::vector<Shape> before = shapes_;
+  try {
+    Shapes(shapes);
+    Place();
+  } catch (const Error&) {
+    shapes_ = before;
+    std::vector<Shape> inputs;
+    for (const int input : graph_->inputs) inputs.push_back(shapes_[input]);
+    Shapes(inputs);
+    Place();
+    throw;
+  }
+}
+
+void ReferenceRunner::Shapes(const std::vector<Shape>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) shapes_[graph_->inputs[i]] = inputs[i];
   for (size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
     const std::vector<Shape> tops = steps_[i].main.Reshape(InputShapesOf(node));
     for (size_t j = 0; j < tops.size(); ++j) shapes_[node.outputs[j]] = tops[j];
   }
-  batch_ = batch;
-  Place();
 }
 
 // Where every value lies for the shapes of now.
@@ -141,11 +151,30 @@ void ReferenceRunner::Write(int value, const float* from) {
   }
 }
 
-void ReferenceRunner::Run() {
+void ReferenceRunner::Run(const AfterNode& after) {
   const kernels::FlushDenormals flush_denormals;
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (!IsFree(*graph_, graph_->nodes[i])) RunNode(i);
+    if (IsFree(*graph_, graph_->nodes[i])) continue;
+    const auto begin = std::chrono::steady_clock::now();
+    RunNode(i);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    if (after) after(static_cast<int>(i), took.count());
   }
+}
+
+std::vector<float> ReferenceRunner::Floats(int value) {
+  std::vector<float> copy;
+  const float* from = Read(value, &copy);
+  if (from == copy.data()) return copy;
+  return {from, from + CountOf(shapes_[value])};
+}
+
+size_t ReferenceRunner::activation_bytes() const {
+  size_t bytes = graph_->arena_bytes;
+  for (const size_t count : own_count_) bytes += count * sizeof(float);
+  for (const auto& copy : copies_) bytes += copy.capacity() * sizeof(float);
+  for (const auto& between : between_) bytes += between.capacity() * sizeof(float);
+  return bytes;
 }
 
 void ReferenceRunner::RunNode(size_t index) {

@@ -6,6 +6,7 @@
 
 #include "../../graph/node_layer.hpp"
 #include "../../graph/regions.hpp"
+#include "../runner.hpp"
 #include "caffe/inference/graph.hpp"
 
 namespace caffe {
@@ -14,23 +15,22 @@ namespace inference {
 /// Runs a graph in FLOAT, every node and every step of an epilogue through its Layer, values where
 /// views and the plan of the memory put them: the oracle that passes and other backends are
 /// measured by. For one thread; several runners share a graph's constants.
-class ReferenceRunner {
+class ReferenceRunner : public Runner {
  public:
   /// Throws Error naming the layer that cannot be made, or the value that is no FLOAT.
   explicit ReferenceRunner(std::shared_ptr<const Graph> graph);
 
-  /// Shapes everything for this batch, at most the graph's. Contents of inputs are lost.
-  void SetBatch(int batch);
-  int batch() const { return batch_; }
+  /// Shapes everything for this batch, at most the graph's.
+  void SetBatch(int batch) { SetInputShapes(InputShapes(*graph_, batch)); }
+  void SetInputShapes(const std::vector<Shape>& shapes) override;
 
-  /// Computes all nodes.
-  void Run();
+  void Run(const AfterNode& after = nullptr) override;
 
-  /// The elements of an input (to be written before Run), of an output, or, for tests, of a value
-  /// that has memory of its own.
-  float* data(int value);
-  /// Of this batch; for an output whose shape depends on the data, that of the last Run.
-  const Shape& shape(int value) const { return shapes_[value]; }
+  /// Of any value that has memory of its own.
+  float* data(int value) override;
+  const Shape& shape(int value) const override { return shapes_[value]; }
+  std::vector<float> Floats(int value) override;
+  size_t activation_bytes() const override;
 
  private:
   struct Step {
@@ -38,6 +38,7 @@ class ReferenceRunner {
     std::vector<NodeLayer> epilogue;
   };
 
+  void Shapes(const std::vector<Shape>& inputs);
   void Place();
   void RunNode(size_t index);
   void RunStep(const Node& node, Step* step);
@@ -52,7 +53,6 @@ class ReferenceRunner {
   std::shared_ptr<const Graph> graph_;
   std::vector<bool> dependent_;
   std::vector<Step> steps_;
-  int batch_ = 0;
   std::vector<Shape> shapes_;
   std::vector<Region> regions_;
   std::shared_ptr<float> arena_;

@@ -1,0 +1,48 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_RUNNER_HPP_
+#define CAFFE_INFERENCE_BACKENDS_RUNNER_HPP_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Runs an engine's graph on one thread's behalf: shapes, memory for activations, layer objects.
+/// Several runners share a graph and its constants.
+class Runner {
+ public:
+  /// Called after a node has run, with its index and the milliseconds that it took.
+  using AfterNode = std::function<void(int node, double milliseconds)>;
+
+  virtual ~Runner() = default;
+
+  /// Shapes everything for inputs of these shapes, in the order of the graph's. Contents of inputs
+  /// are lost. Throws Error for more elements than were planned, or with the layer that cannot take
+  /// it; everything is as it was then.
+  virtual void SetInputShapes(const std::vector<Shape>& shapes) = 0;
+
+  /// Computes all nodes. `after` may be empty.
+  virtual void Run(const AfterNode& after) = 0;
+
+  /// The elements of an input, to be written before Run, or of an output, as floats in Caffe's
+  /// order.
+  virtual float* data(int value) = 0;
+  /// Of now; for an output whose shape depends on the data, that of the last Run.
+  virtual const Shape& shape(int value) const = 0;
+  /// The elements of a value whose node has just run, as floats in Caffe's order.
+  virtual std::vector<float> Floats(int value) = 0;
+  /// Memory for activations and scratch.
+  virtual size_t activation_bytes() const = 0;
+};
+
+/// The runner of the backend that the graph was built for. Throws Error naming a layer that cannot
+/// be made.
+std::unique_ptr<Runner> MakeRunner(const std::shared_ptr<const Graph>& graph);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_RUNNER_HPP_

@@ -1,0 +1,20 @@
+#ifndef CAFFE_INFERENCE_ENGINE_REPORT_HPP_
+#define CAFFE_INFERENCE_ENGINE_REPORT_HPP_
+
+#include <string>
+#include <vector>
+
+#include "caffe/inference/engine.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// See Engine::layers, weight_bytes and ToJson.
+std::vector<LayerInfo> LayersOf(const Graph& graph);
+size_t WeightBytes(const Graph& graph);
+std::string EngineAsJson(const Engine& engine);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_ENGINE_REPORT_HPP_

@@ -1,0 +1,46 @@
+#include "caffe/inference/precision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+constexpr std::array<const char*, 5> kNames = {"fp32", "fp16", "bf16", "int8", "best"};
+
+}  // namespace
+
+const char* Name(Precision precision) { return kNames.at(static_cast<size_t>(precision)); }
+
+Precision ParsePrecision(const std::string& name) {
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (lower == kNames[i]) return static_cast<Precision>(i);
+  }
+  Fail("there is no precision '", name, "': give fp32, fp16, bf16, int8 or best");
+}
+
+ElementType StorageOf(Precision precision) {
+  switch (precision) {
+    case Precision::FP32:
+      return ElementType::FLOAT;
+    case Precision::FP16:
+      return ElementType::FLOAT16;
+    case Precision::BF16:
+      return ElementType::BFLOAT16;
+    case Precision::INT8:
+      return ElementType::INT8;
+    case Precision::BEST:
+      break;
+  }
+  Fail("precision best is no type: it stands for a choice of the builder's");
+}
+
+}  // namespace inference
+}  // namespace caffe
