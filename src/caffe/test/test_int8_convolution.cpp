@@ -139,8 +139,17 @@ const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
                                     kLeaky = {PointwiseActivation::RELU, 0.1f, 0},
                                     kClip = {PointwiseActivation::CLIP, 1, 6};
 
+/// Residuals of a type.
+template <typename R>
+std::vector<R> Residuals(size_t n, std::mt19937* random) {
+  if constexpr (std::is_same<R, float>::value)
+    return Floats(n, 1, random);
+  else
+    return Integers<R>(n, random);
+}
+
 /// Every element, padding included, must be what the definition says.
-template <typename X, typename Y>
+template <typename X, typename Y, typename R = Y>
 void ExpectExact(const ConvolutionShape& s, int num, bool plain,
                  const PointwiseActivation& activation, bool with_residual) {
   const unsigned seed = TestSeed();
@@ -156,16 +165,9 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
   std::vector<float> scale = Floats(s.outputs, 1e-4f, &random);
   for (float& value : scale) value = std::abs(value);
   const std::vector<float> bias = Floats(s.outputs, 1, &random);
-  std::vector<Y> residual(sums.size());
-  if (std::is_same<Y, float>::value) {
-    const std::vector<float> values = Floats(sums.size(), 1, &random);
-    residual.assign(values.begin(), values.end());
-  } else {
-    std::uniform_int_distribution<int> value(0, 127);
-    for (Y& v : residual) v = static_cast<Y>(value(random));
-  }
-  typename Int8Convolution::Epilogue<Y> epilogue;
-  const std::vector<Y> blocked_residual = ToBlocks(residual, num, s.outputs, block);
+  const std::vector<R> residual = Residuals<R>(sums.size(), &random);
+  typename Int8Convolution::Epilogue<Y, R> epilogue;
+  const std::vector<R> blocked_residual = ToBlocks(residual, num, s.outputs, block);
   epilogue.scale = scale.data();
   epilogue.bias = bias.data();
   epilogue.residual = with_residual ? blocked_residual.data() : nullptr;
@@ -249,6 +251,18 @@ TEST_P(Int8Convolutions, DoWhatTheEpilogueSays) {
       ExpectExact<uint8_t, int8_t>(s, 1, false, activation, residual);
       ExpectExact<uint8_t, uint8_t>(s, 1, false, activation, residual);
     }
+  }
+}
+
+TEST_P(Int8Convolutions, AddResidualsOfEveryKindToOutputsOfEveryKind) {
+  for (const int group : {1, 24}) {
+    const ConvolutionShape s = Shape(24, 24, group, {{6, 3, 1, 1}, {6, 3, 1, 1}});
+    ExpectExact<int8_t, float, int8_t>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, float, uint8_t>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, int8_t, float>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, int8_t, uint8_t>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, uint8_t, float>(s, 2, false, kRelu, true);
+    ExpectExact<int8_t, uint8_t, int8_t>(s, 2, false, kRelu, true);
   }
 }
 

@@ -76,6 +76,7 @@ class Packed : public Int8Convolution {
     Int8Tiles::Writing writing = {factors.data(),
                                   bias,
                                   w.residual,
+                                  static_cast<Int8Tiles::Kind>(w.residual_kind),
                                   w.residual_scale,
                                   w.activation,
                                   w.factor,
@@ -106,11 +107,13 @@ class Packed : public Int8Convolution {
   /// `writing` for the outputs from `block` on, y beginning `origin` elements later.
   Int8Tiles::Writing From(size_t block, size_t origin, Int8Tiles::Writing writing) const {
     const size_t elements = block * bands_.output_plane() * tiles_.block + origin;
-    const size_t bytes = elements * SizeOfKind(writing.kind);
     writing.scale += block * tiles_.block;
     writing.bias += block * tiles_.block;
-    writing.y = static_cast<char*>(writing.y) + bytes;
-    if (writing.residual) writing.residual = static_cast<const char*>(writing.residual) + bytes;
+    writing.y = static_cast<char*>(writing.y) + elements * SizeOfKind(writing.kind);
+    if (writing.residual) {
+      writing.residual =
+          static_cast<const char*>(writing.residual) + elements * SizeOfKind(writing.residual_kind);
+    }
     return writing;
   }
 

@@ -22,7 +22,8 @@ struct Int8Tiles {
 
   struct Writing {
     const float *scale, *bias;  ///< (V, block)
-    const void* residual;       ///< of y's first block, as y; or null
+    const void* residual;       ///< of y's first block; or null
+    Kind residual_kind;
     float residual_scale;
     PointwiseActivation activation;
     float factor;
