@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
 namespace caffe {
@@ -56,7 +57,7 @@ class Int8Convolution {
   /// over images, rows and outputs.
   template <typename X, typename Y, typename R>
   void Forward(int num, const X* x, const int8_t* packed, const Epilogue<Y, R>& epilogue,
-               void* scratch, Y* y) const {
+               void* scratch, Y* y, const ImageStrides& strides = {}) const {
     static_assert(sizeof(X) == 1, "int8_t or uint8_t");
     const Writing writing = {epilogue.scale,
                              epilogue.bias,
@@ -66,7 +67,8 @@ class Int8Convolution {
                              epilogue.activation,
                              epilogue.factor,
                              KindOf<Y>(),
-                             y};
+                             y,
+                             strides};
     Run(num, {x, std::is_signed<X>::value}, packed, writing, scratch);
   }
 
@@ -85,6 +87,7 @@ class Int8Convolution {
     float factor;
     Kind kind;
     void* y;
+    ImageStrides strides;
   };
   template <typename Y>
   static constexpr Kind KindOf() {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
 namespace caffe {
@@ -44,12 +45,27 @@ class PackedConvolution {
   template <typename W>
   void UnpackWeights(const W* packed, W* weights) const;
 
-  /// y = activation(conv(x) + bias); bias of one float an output, or null. X, W and Y: float or
-  /// float16 each. Work is spread over images, rows and outputs.
+  /// What is done to a sum before it is written: y = activation(sum + bias[o] + residual).
+  template <typename Y>
+  struct Epilogue {
+    const float* bias = nullptr;  ///< one an output, or null
+    const Y* residual = nullptr;  ///< shaped as y, may be y; or null
+    PointwiseActivation activation;
+  };
+
+  /// y = epilogue(conv(x)). X, W and Y: float or float16 each. Work is spread over images, rows and
+  /// outputs.
+  template <typename X, typename W, typename Y>
+  void Forward(int num, const X* x, const W* weights, const Epilogue<Y>& epilogue, float* scratch,
+               Y* y, const ImageStrides& strides = {}) const {
+    Run(num, {x, IsHalf<X>()}, {weights, IsHalf<W>()},
+        {epilogue.bias, epilogue.residual, epilogue.activation, y, IsHalf<Y>(), strides}, scratch);
+  }
+  /// The same without a residual.
   template <typename X, typename W, typename Y>
   void Forward(int num, const X* x, const W* weights, const float* bias,
                const PointwiseActivation& activation, float* scratch, Y* y) const {
-    Run(num, {x, IsHalf<X>()}, {weights, IsHalf<W>()}, bias, activation, scratch, y, IsHalf<Y>());
+    Forward(num, x, weights, Epilogue<Y>{bias, nullptr, activation}, scratch, y);
   }
 
  protected:
@@ -64,9 +80,16 @@ class PackedConvolution {
                   "float or float16");
     return std::is_same<T, float16>::value;
   }
-  virtual void Run(int num, Array x, Array weights, const float* bias,
-                   const PointwiseActivation& activation, float* scratch, void* y,
-                   bool half) const = 0;
+  struct Writing {
+    const float* bias;
+    const void* residual;
+    PointwiseActivation activation;
+    void* y;
+    bool half;  // y and the residual
+    ImageStrides strides;
+  };
+  virtual void Run(int num, Array x, Array weights, const Writing& writing,
+                   float* scratch) const = 0;
   /// Calls f(index among the packed weights, index among the weights) for each weight; no other
   /// packed elements are anything but zero.
   virtual void ForEachWeight(const std::function<void(size_t, size_t)>& f) const = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
 // Convolution with 3x3 kernels, stride 1, dilation 1, one group, by Winograd's algorithm (Lavin and
@@ -87,7 +88,7 @@ size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWin
 template <typename X, typename W, typename Y>
 bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                     size_t max_scratch = kWinogradScratch);
+                     size_t max_scratch = kWinogradScratch, const ImageStrides& strides = {});
 
 /// Floats of the transformed weights: 4 times (m = 4) the packed size or a little more.
 size_t WinogradTransformedSize(const WinogradShape& shape);
@@ -102,7 +103,8 @@ void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float
 template <typename X, typename Y>
 bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
                                 const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                                size_t max_scratch = kWinogradScratch);
+                                size_t max_scratch = kWinogradScratch,
+                                const ImageStrides& strides = {});
 
 }  // namespace kernels
 }  // namespace caffe

@@ -8,60 +8,16 @@
 #include <tuple>
 #include <vector>
 
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "layer_harness.hpp"
+#include "caffe/test/blocked_convolutions.hpp"
+#include "caffe/test/layer_harness.hpp"
 
 namespace caffe {
 namespace kernels {
 namespace {
 
-class Int8Convolutions : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  Int8Convolutions() { SetCpuInstructionSet(GetParam()); }
-  ~Int8Convolutions() override { SetCpuInstructionSet(before_); }
-
- private:
-  const InstructionSet before_ = CpuInstructionSet();
-};
-
-struct Extents {
-  int input, kernel, stride = 1, pad = 0, dilation = 1;
-};
-
-ConvolutionShape Shape(int channels, int outputs, int group, const std::vector<Extents>& axes) {
-  ConvolutionShape s;
-  s.channels = channels;
-  s.outputs = outputs;
-  s.group = group;
-  for (const Extents& axis : axes) {
-    s.input.push_back(axis.input);
-    s.kernel.push_back(axis.kernel);
-    s.stride.push_back(axis.stride);
-    s.pad.push_back(axis.pad);
-    s.dilation.push_back(axis.dilation);
-    const int window = axis.dilation * (axis.kernel - 1) + 1;
-    s.output.push_back((axis.input + 2 * axis.pad - window) / axis.stride + 1);
-  }
-  return s;
-}
-
-/// (num, channels, spatial) to (num, channels / block, spatial, block).
-template <typename T>
-std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels, size_t block) {
-  const size_t blocks = (channels + block - 1) / block, spatial = plain.size() / (num * channels);
-  std::vector<T> result(num * blocks * spatial * block, T(0));
-  for (size_t n = 0; n < num; ++n) {
-    for (size_t c = 0; c < channels; ++c) {
-      for (size_t i = 0; i < spatial; ++i) {
-        result[((n * blocks + c / block) * spatial + i) * block + c % block] =
-            plain[(n * channels + c) * spatial + i];
-      }
-    }
-  }
-  return result;
-}
+class Int8Convolutions : public OnInstructionSet {};
 
 /// Numbers from the whole range, its ends more often than others.
 template <typename T>
@@ -148,10 +104,11 @@ std::vector<R> Residuals(size_t n, std::mt19937* random) {
     return Integers<R>(n, random);
 }
 
-/// Every element, padding included, must be what the definition says.
+/// Every element, padding included, must be what the definition says; with a gap behind each image,
+/// twice and three times that in output and residual.
 template <typename X, typename Y, typename R = Y>
 void ExpectExact(const ConvolutionShape& s, int num, bool plain,
-                 const PointwiseActivation& activation, bool with_residual) {
+                 const PointwiseActivation& activation, bool with_residual, size_t gap = 0) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
                                     << s.outputs << " outputs, group " << s.group);
@@ -167,7 +124,8 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
   const std::vector<float> bias = Floats(s.outputs, 1, &random);
   const std::vector<R> residual = Residuals<R>(sums.size(), &random);
   typename Int8Convolution::Epilogue<Y, R> epilogue;
-  const std::vector<R> blocked_residual = ToBlocks(residual, num, s.outputs, block);
+  const std::vector<R> blocked_residual =
+      WithGaps(ToBlocks(residual, num, s.outputs, s.output_spatial(), block), num, 3 * gap, R(99));
   epilogue.scale = scale.data();
   epilogue.bias = bias.data();
   epilogue.residual = with_residual ? blocked_residual.data() : nullptr;
@@ -188,14 +146,21 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
 
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
-  const std::vector<X> input = plain ? x : ToBlocks(x, num, s.channels, block);
-  const std::vector<Y> blocked = ToBlocks(expected, num, s.outputs, block);
+  const std::vector<X> input =
+      WithGaps(plain ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block), num, gap, X(99));
+  const std::vector<Y> blocked =
+      WithGaps(ToBlocks(expected, num, s.outputs, s.output_spatial(), block), num, 2 * gap, Y(77));
+  ImageStrides strides;
+  if (gap > 0) {
+    strides = {input.size() / num, blocked.size() / num, blocked_residual.size() / num};
+  }
   for (const int threads : {1, 2}) {
     const int before = omp_get_max_threads();
     omp_set_num_threads(threads);
     std::vector<Y> y(blocked.size(), Y(77));
     std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
-    convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data());
+    convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data(),
+                         strides);
     omp_set_num_threads(before);
     EXPECT_EQ(y, blocked) << threads << " threads";
   }
@@ -266,6 +231,26 @@ TEST_P(Int8Convolutions, AddResidualsOfEveryKindToOutputsOfEveryKind) {
   }
 }
 
+TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
+  const Extents small = {5, 3, 1, 1};
+  ExpectExact<int8_t, uint8_t, int8_t>(Square(16, 24, 1, small), 7, false, kRelu, true, 40);
+  ExpectExact<uint8_t, float, float>(Square(21, 19, 1, small), 3, false, kNothing, true, 8);
+  ExpectExact<uint8_t, int8_t, float>(Square(19, 19, 19, small), 3, false, kNothing, true, 16);
+  ExpectExact<uint8_t, uint8_t, uint8_t>(Square(3, 16, 1, small), 2, true, kRelu, true, 25);
+  ExpectExact<uint8_t, uint8_t, uint8_t>(Square(16, 20, 1, {6, 1}), 5, false, kRelu, false, 3);
+  const auto convolution = Int8Convolution::Make(Square(16, 16, 1, small), false);
+  const std::vector<float> ones(16, 1);
+  const std::vector<int8_t> x(16 * 25), packed(convolution->packed_size());
+  std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+  std::vector<int8_t> y(16 * 25);
+  Int8Convolution::Epilogue<int8_t> epilogue;
+  epilogue.scale = ones.data();
+  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data(),
+                                    {16 * 25 - 1, 0, 0}),
+               Error)
+      << "images that overlap";
+}
+
 // Sums of 16 bits, as products of bytes have them on processors without a better instruction,
 // saturate here.
 TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {
@@ -322,8 +307,7 @@ TEST_P(Int8Convolutions, RefuseWhatTheyDoNotCompute) {
   EXPECT_TRUE(Int8Convolution::Make(Shape(66000, 8, 1, {one}), false));
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, Int8Convolutions, ::testing::ValuesIn(SupportedInstructionSets()),
-                         [](const auto& info) { return Name(info.param); });
+INSTANTIATE_ON_EVERY_SET(Int8Convolutions);
 
 }  // namespace
 }  // namespace kernels

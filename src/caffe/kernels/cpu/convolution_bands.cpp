@@ -92,16 +92,23 @@ void Bands::FindTaps(const Band& largest, int lanes, int32_t* taps) const {
   }
 }
 
-void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int output_lanes,
-                       size_t image_size, int32_t* windows, size_t* targets) const {
+void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int32_t* windows) const {
   const int pitch = columns_.extent(largest.columns);
   const int height = rows_.extent(largest.rows);
   for (int n = 0; n < band.images; ++n) {
     for (int r = 0; r < band.rows; ++r) {
-      const size_t row = size_t(r) * columns_.output;
       const int window = (n * height + r * rows_.pace()) * pitch;
+      for (int c = 0; c < band.columns; ++c) *windows++ = (window + c * columns_.pace()) * lanes;
+    }
+  }
+}
+
+void Bands::FindTargets(const Band& band, int output_lanes, size_t image_size,
+                        size_t* targets) const {
+  for (int n = 0; n < band.images; ++n) {
+    for (int r = 0; r < band.rows; ++r) {
+      const size_t row = size_t(r) * columns_.output;
       for (int c = 0; c < band.columns; ++c) {
-        *windows++ = (window + c * columns_.pace()) * lanes;
         *targets++ = n * image_size + (row + c) * output_lanes;
       }
     }

@@ -68,10 +68,11 @@ class Bands {
   size_t BufferSize(const Band& largest) const;
   /// Where in the buffer the positions of the kernel lie, in elements of `lanes` a position.
   void FindTaps(const Band& largest, int lanes, int32_t* taps) const;
-  /// Where in the buffer the windows of a band of that size begin, and where in
-  /// the output they lie, from the band's first pixel on; images are `image_size` elements apart.
-  void FindPixels(const Band& band, const Band& largest, int lanes, int output_lanes,
-                  size_t image_size, int32_t* windows, size_t* targets) const;
+  /// Where in the buffer the windows of a band of that size begin.
+  void FindPixels(const Band& band, const Band& largest, int lanes, int32_t* windows) const;
+  /// And where in the output they lie, from the band's first pixel on; images are `image_size`
+  /// elements apart.
+  void FindTargets(const Band& band, int output_lanes, size_t image_size, size_t* targets) const;
   /// Where in the output the band's first pixel lies.
   size_t FirstTarget(const Band& band, int output_lanes, size_t image_size) const {
     return band.image * image_size +

@@ -6,6 +6,7 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "convolution_bands.hpp"
+#include "image_sizes.hpp"
 #include "packed_tiles.hpp"
 #include "vector_kernels.hpp"
 
@@ -33,9 +34,9 @@ T* Take(float** scratch, size_t count) {
   *scratch += Aligned(Divide(count * sizeof(T), sizeof(float)));
   return piece;
 }
-/// Floats that hold the offsets of so many pixels: their windows' and their targets'.
+/// Floats that hold the offsets of so many pixels: their windows' and both targets'.
 size_t PixelFloats(size_t pixels) {
-  return Aligned(pixels) + Aligned(pixels * sizeof(size_t) / sizeof(float));
+  return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
 }
 
 size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
@@ -67,16 +68,40 @@ class Packed : public PackedConvolution {
  protected:
   size_t weights_of_an_output() const override { return shape_.column_rows(); }
   size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  /// `strides` of a call with no stride 0.
+  ImageStrides Strides(const ImageStrides& strides) const {
+    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
+    return WithoutZeros(strides, channels * bands_.input_plane(),
+                        Blocks(shape_.outputs) * tiles_.block * bands_.output_plane());
+  }
 
-  /// Zeros what fills up the last block of each image: a NaN of the input went there too.
-  void ClearPadding(int num, void* y, bool half) const {
+  /// Sets where `work` writes: at the outputs from `block` on and the pixels of a band.
+  void SetTarget(const Writing& writing, const ImageStrides& strides, size_t block,
+                 const Band& band, PackedTiles::Work* work) const {
+    const size_t start = block * bands_.output_plane() * tiles_.block, size = writing.half ? 2 : 4;
+    const auto bytes = [&](size_t image) {
+      return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
+    };
+    work->activation = &writing.activation;
+    work->y = static_cast<char*>(writing.y) + bytes(strides.y);
+    work->residual = writing.residual;
+    if (writing.residual) {
+      work->residual = static_cast<const char*>(writing.residual) + bytes(strides.residual);
+    }
+    work->half = writing.half;
+  }
+
+  /// Zeros what fills up the last block of each image: a NaN of the input went there too, and
+  /// activation and residual may have left something there.
+  void ClearPadding(int num, const Writing& writing, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
-    const size_t size = half ? sizeof(float16) : sizeof(float), plane = bands_.output_plane();
+    const size_t size = writing.half ? sizeof(float16) : sizeof(float);
+    const size_t plane = bands_.output_plane();
     const size_t blocks = Blocks(shape_.outputs);
     for (int n = 0; n < num; ++n) {
-      char* last = static_cast<char*>(y) + (n + 1) * blocks * plane * tiles_.block * size -
-                   plane * tiles_.block * size;
+      char* last =
+          static_cast<char*>(writing.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
       for (size_t i = 0; i < plane; ++i) {
         std::memset(last + (i * tiles_.block + used) * size, 0, (tiles_.block - used) * size);
       }
@@ -112,9 +137,7 @@ class DensePacked : public Packed {
   }
 
  protected:
-  void Run(int num, Array x, Array weights, const float* bias,
-           const PointwiseActivation& activation, float* scratch, void* y,
-           bool half) const override;
+  void Run(int num, Array x, Array weights, const Writing& writing, float* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -133,9 +156,8 @@ class DensePacked : public Packed {
     int num;
     Halves x, weights;
     const std::vector<float>& bias;
-    const PointwiseActivation& activation;
-    void* y;
-    bool half;
+    const Writing& writing;
+    ImageStrides strides;
   };
 
   /// Rows of weights: channels of whole units at all positions.
@@ -193,7 +215,6 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   const size_t last_part = parts() * (slice + 1) / plan.slices;
   const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
   const size_t plane = bands_.output_plane() * block;
-  const size_t input_image = bands_.input_plane() * lanes_ * units_ * shape_.group;
 
   const size_t most = Divide(group_blocks_, parts());
   float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
@@ -202,21 +223,22 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
   int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
   size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
-  const size_t output_image = shape_.group * group_blocks_ * plane;
+  size_t* residual_targets = Take<size_t>(&scratch, plan.largest.pixels());
   if (!found->SameSize(band)) {
     bands_.FindTaps(plan.largest, lanes_, steps);
     for (size_t i = taps; i < plan.units * taps; ++i) {
       steps[i] = steps[i - taps] + static_cast<int32_t>(plan.unit_size);
     }
-    bands_.FindPixels(band, plan.largest, lanes_, block, output_image, windows, targets);
+    bands_.FindPixels(band, plan.largest, lanes_, windows);
+    bands_.FindTargets(band, block, call.strides.y, targets);
+    bands_.FindTargets(band, block, call.strides.residual, residual_targets);
     *found = band;
   }
-  const size_t origin = bands_.FirstTarget(band, block, output_image);
 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
     for (size_t u = 0; u < units; ++u) {
-      bands_.Widen(band, plan.largest, lanes_, call.x, group * units_ + first + u, input_image,
+      bands_.Widen(band, plan.largest, lanes_, call.x, group * units_ + first + u, call.strides.x,
                    buffer + u * plan.unit_size);
     }
     float* sums = partial;
@@ -238,10 +260,9 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       work.partial = sums;
       work.first = first == 0;
       work.last = first + units == units_;
-      work.activation = &call.activation;
-      work.y = static_cast<char*>(call.y) + (start * plane + origin) * (call.half ? 2 : 4);
-      work.half = call.half;
+      SetTarget(call.writing, call.strides, start, band, &work);
       work.targets = targets;
+      work.residual_targets = residual_targets;
       work.plane = plane;
       RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
       if (plan.partial) sums += size_t(pixels) * v * block;
@@ -249,15 +270,13 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   }
 }
 
-void DensePacked::Run(int num, Array x, Array weights, const float* bias,
-                      const PointwiseActivation& activation, float* scratch, void* y,
-                      bool half) const {
+void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
+                      float* scratch) const {
   if (num == 0) return;
   const std::vector<float> padded =
-      PaddedBias(bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
-  const Call call{
-      PlanFor(num), num, {x.data, x.half}, {weights.data, weights.half}, padded, activation, y,
-      half};
+      PaddedBias(writing.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
+  const Call call{PlanFor(num), num,     {x.data, x.half},        {weights.data, weights.half},
+                  padded,       writing, Strides(writing.strides)};
   const size_t products = shape_.weight_count() * bands_.output_plane() * num;
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
@@ -268,7 +287,7 @@ void DensePacked::Run(int num, Array x, Array weights, const float* bias,
       RunItem(call, item, scratch + part * call.plan.scratch, &found);
     }
   });
-  ClearPadding(num, y, half);
+  ClearPadding(num, writing, call.strides.y);
 }
 
 void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
@@ -308,9 +327,7 @@ class DepthwisePacked : public Packed {
   }
 
  protected:
-  void Run(int num, Array x, Array weights, const float* bias,
-           const PointwiseActivation& activation, float* scratch, void* y,
-           bool half) const override;
+  void Run(int num, Array x, Array weights, const Writing& writing, float* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -324,14 +341,12 @@ class DepthwisePacked : public Packed {
   const Band largest_;
 };
 
-void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
-                          const PointwiseActivation& activation, float* scratch, void* y,
-                          bool half) const {
+void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writing,
+                          float* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();
-  const std::vector<float> padded = PaddedBias(bias, shape_.outputs, blocks_ * block);
+  const std::vector<float> padded = PaddedBias(writing.bias, shape_.outputs, blocks_ * block);
   const Halves input{x.data, x.half}, packed{weights.data, weights.half};
-  const size_t input_image = bands_.input_plane() * blocks_ * block;
-  const size_t plane = bands_.output_plane() * block;
+  const ImageStrides strides = Strides(writing.strides);
   const size_t work = size_t(largest_.pixels()) * taps * block;
   const auto run_item = [&](size_t item, float* own) {
     const size_t b = item % blocks_;
@@ -340,7 +355,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
     float* wide = Take<float>(&own, taps * block);
     int32_t* steps = Take<int32_t>(&own, taps);
     bands_.FindTaps(largest_, block, steps);
-    bands_.Widen(band, largest_, block, input, b, input_image, wide_x);
+    bands_.Widen(band, largest_, block, input, b, strides.x, wide_x);
     const void* w = packed.at(b * taps * block);
     if (packed.half) {
       ChosenKernels().half_to_float(taps * block, static_cast<const uint16_t*>(w), wide);
@@ -353,16 +368,13 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
     work.bias = padded.data() + b * block;
     work.partial = nullptr;
     work.first = work.last = true;
-    work.activation = &activation;
-    work.y = static_cast<char*>(y) + b * plane * (half ? 2 : 4);
-    work.half = half;
+    SetTarget(writing, strides, b, band, &work);
     work.plane = 0;
     const int pace = bands_.columns().pace();
     const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
-    const size_t first = bands_.FirstTarget(band, block, blocks_ * plane);
     for (int r = 0; r < band.rows; ++r) {
       row(work, r * bands_.WindowPitch(largest_, block),
-          first + size_t(r) * bands_.columns().output * block, band.columns, pace);
+          size_t(r) * bands_.columns().output * block, band.columns, pace);
     }
   };
   ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),
@@ -371,7 +383,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
                     run_item(item, scratch + part * this->scratch());
                   }
                 });
-  ClearPadding(num, y, half);
+  ClearPadding(num, writing, strides.y);
 }
 
 void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {

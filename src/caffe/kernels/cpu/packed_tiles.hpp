@@ -26,10 +26,12 @@ struct PackedTiles {
     float* partial;          ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
     const PointwiseActivation* activation;
-    void* y;                ///< of the first block of outputs, halves or floats
-    bool half;              ///< which
-    const size_t* targets;  ///< where in y each pixel lies
-    size_t plane;           ///< elements of y from one block of outputs to the next
+    const void* residual;            ///< of the first block of outputs, as y; or null
+    void* y;                         ///< of the first block of outputs, halves or floats
+    bool half;                       ///< which
+    const size_t* targets;           ///< where in y each pixel lies
+    const size_t* residual_targets;  ///< and in the residual
+    size_t plane;                    ///< elements of y from one block of outputs to the next
   };
   /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
   /// registers.
@@ -43,7 +45,8 @@ struct PackedTiles {
   Function* plain[kMostVectors][kMostPixels];    ///< steps of one channel
   /// A row of pixels of one vector, each lane of which has its own input: windows in x are `pace`
   /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
-  /// `target` in y. Functions for pace 1 and 2 are at [pace], one for all at [0].
+  /// `target` in y and in the residual. Functions for pace 1 and 2 are at [pace], one for all at
+  /// [0].
   void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
   void (*widen_blocks)(size_t blocks, size_t step, const uint16_t* x, float* y);

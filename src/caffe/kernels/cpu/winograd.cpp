@@ -10,6 +10,7 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "image_sizes.hpp"
 #include "winograd_loops.hpp"
 
 namespace caffe {
@@ -53,7 +54,7 @@ const WinogradKernels& ChosenWinograd(int block) {
 
 /// What follows from a shape alone.
 struct Setting {
-  explicit Setting(const WinogradShape& s)
+  explicit Setting(const WinogradShape& s, const ImageStrides& given = {})
       : kernels(ChosenWinograd(s.block)), loops(s.tile == 4 ? kernels.tile4 : kernels.tile2) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.tile == 2 || s.tile == 4, "Winograd: tiles of ", s.tile, "; 2 or 4");
@@ -81,6 +82,12 @@ struct Setting {
     points = (s.tile + 2) * (s.tile + 2);
     pair = 2 * kernels.lanes;
     padded_outputs = Blocks(s.outputs, s.block) * s.block;
+    const ImageStrides strides =
+        WithoutZeros(given, Blocks(s.channels, s.block) * s.block * g.height * g.width,
+                     padded_outputs * g.output_height * g.output_width);
+    g.x_image = strides.x;
+    g.y_image = strides.y;
+    g.residual_image = strides.residual;
     output_panels = RoundUp(padded_outputs, pair) / pair;
     weights_stride = PointStride(g.slice * pair);
   }
@@ -357,8 +364,9 @@ size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
 
 template <typename X, typename W, typename Y>
 bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
-                     const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch, size_t max_scratch) {
-  const Setting s(shape);
+                     const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch, size_t max_scratch,
+                     const ImageStrides& strides) {
+  const Setting s(shape, strides);
   const Plan plan = MakePlan(s, false, max_scratch);
   const Call call = {s,
                      plan,
@@ -396,8 +404,8 @@ void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float
 template <typename X, typename Y>
 bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
                                 const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                                size_t max_scratch) {
-  const Setting s(shape);
+                                size_t max_scratch, const ImageStrides& strides) {
+  const Setting s(shape, strides);
   const Plan plan = MakePlan(s, true, max_scratch);
   const Call call = {s,
                      plan,
@@ -414,14 +422,16 @@ bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const fl
   return Forward(call, scratch);
 }
 
-#define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                                  \
-  template void WinogradPackWeights(const WinogradShape&, const A*, B*);                 \
-  template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);               \
-  template bool WinogradForwardTransformed(const WinogradShape&, const A*, const float*, \
-                                           const WinogradEpilogue<B>&, B*, void*, size_t);
-#define CAFFE_INSTANTIATE_FORWARD(X, W, Y)                                \
-  template bool WinogradForward(const WinogradShape&, const X*, const W*, \
-                                const WinogradEpilogue<Y>&, Y*, void*, size_t);
+#define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                                   \
+  template void WinogradPackWeights(const WinogradShape&, const A*, B*);                  \
+  template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);                \
+  template bool WinogradForwardTransformed(const WinogradShape&, const A*, const float*,  \
+                                           const WinogradEpilogue<B>&, B*, void*, size_t, \
+                                           const ImageStrides&);
+#define CAFFE_INSTANTIATE_FORWARD(X, W, Y)                                     \
+  template bool WinogradForward(const WinogradShape&, const X*, const W*,      \
+                                const WinogradEpilogue<Y>&, Y*, void*, size_t, \
+                                const ImageStrides&);
 CAFFE_INSTANTIATE_WEIGHTS(float, float)
 CAFFE_INSTANTIATE_WEIGHTS(float, float16)
 CAFFE_INSTANTIATE_WEIGHTS(float16, float)

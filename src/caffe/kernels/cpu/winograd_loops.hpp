@@ -18,6 +18,7 @@ namespace kernels {
 struct WinogradGeometry {
   size_t channels, outputs, block;
   size_t height, width, output_height, output_width;
+  size_t x_image, y_image, residual_image;  ///< elements from one image to the next
   size_t pad_h, pad_w;
   size_t tiles_y, tiles_x;  ///< of an image
   size_t depth;             ///< channels rounded up to whole vectors
