@@ -55,6 +55,21 @@ Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
   });
 }
 
+/// Every blob's own range.
+CalibrationTable TableOf(const Net<float>& net) {
+  CalibrationTable table;
+  for (size_t i = 0; i < net.blobs().size(); ++i) {
+    const Blob<float>& blob = *net.blobs()[i];
+    const auto range = std::minmax_element(blob.cpu_data(), blob.cpu_data() + blob.count());
+    if (blob.count() == 0 || (*range.first == 0 && *range.second == 0)) continue;
+    BlobCalibration calibration;
+    calibration.threshold = std::max(std::fabs(*range.first), std::fabs(*range.second));
+    calibration.is_unsigned = *range.first >= 0;
+    table.Set(net.blob_names()[i], calibration);
+  }
+  return table;
+}
+
 /// What types a random net is tried in, and to what of its largest output it is right.
 struct Case {
   const char* name;
@@ -72,7 +87,9 @@ TEST_P(LoweredNets, ComputeTheSame) {
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
     const std::unique_ptr<Net<float>> net = random.Make();
     net->Forward();
-    const Graph graph = Lowered(GraphOf(*net), GetParam().maths, seed);
+    const Graph original = GraphOf(*net);
+    const CalibrationTable table = TableOf(*net);
+    const Graph graph = Lowered(original, GetParam().maths, seed, &table);
     SCOPED_TRACE(ToText(graph));
     ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), GetParam().bound);
     if (::testing::Test::HasFailure()) return;
@@ -85,7 +102,9 @@ TEST_P(LoweredNets, ComputeTheSameInASmallerBatch) {
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
     const std::unique_ptr<Net<float>> net = random.Make();
     net->Forward();
-    const Graph graph = Lowered(WithBatch(GraphOf(*net), 5), GetParam().maths, seed);
+    const Graph original = WithBatch(GraphOf(*net), 5);
+    const CalibrationTable table = TableOf(*net);
+    const Graph graph = Lowered(original, GetParam().maths, seed, &table);
     SCOPED_TRACE(ToText(graph));
     const int batch = net->input_blobs()[0]->shape(0);
     ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net), batch), GetParam().bound);
@@ -97,6 +116,8 @@ const std::vector<Case> kCases = {
     {"Float", {ElementType::FLOAT}, 2e-5},
     {"Float16", {ElementType::FLOAT16}, 2e-2},
     {"Mixed", {ElementType::FLOAT, ElementType::FLOAT16}, 2e-2},
+    {"Int8", {ElementType::INT8}, 0.15},
+    {"Everything", {ElementType::FLOAT, ElementType::FLOAT16, ElementType::INT8}, 0.15},
 };
 INSTANTIATE_TEST_SUITE_P(Types, LoweredNets, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });

@@ -131,7 +131,7 @@ std::optional<double> Timing::Of(const Context& context, const Node& node,
   }
   std::optional<double> time;
   try {
-    lowered.parameters = candidate.implementation->Pack(graph, node);
+    lowered.parameters = candidate.implementation->Pack(graph, lowered);
     time = Measure(graph, lowered);
   } catch (const Error&) {
     time.reset();
