@@ -65,16 +65,18 @@ std::vector<Column> Columns(const BuildReport& report) {
 
 std::string Cell(const Column& column, const BuildReport& report, const EngineResult& engine) {
   const Measured value = column.value(engine), first = column.value(report.engines[0]);
-  if (!value) return Tag("td", "class=\"number small\"", "not measured");
-  double most = 0, best = *value;
+  if (!value) return Tag("td", "class=\"number small\" title=\"not measured\"", "\u2013");
+  double most = 0, best = *value, worst = *value;
   for (const EngineResult& other : report.engines) {
     const Measured its = column.value(other);
     if (!its) continue;
     most = std::max(most, *its);
     best = column.more_is_better ? std::max(best, *its) : std::min(best, *its);
+    worst = column.more_is_better ? std::min(worst, *its) : std::max(worst, *its);
   }
+  const bool is_best = *value == best && best != worst;
   std::string content =
-      Tag("span", *value == best ? "class=\"good\"" : "", SvgEscaped(column.text(*value)));
+      Tag("span", is_best ? "class=\"good\"" : "", SvgEscaped(column.text(*value)));
   if (first && &engine != &report.engines[0]) {
     content += " " + Tag("span", "class=\"small\"", column.relation(*value, *first));
   }
@@ -87,10 +89,11 @@ std::string Remarks(const BuildReport& report) {
     if (engine.remarks.empty()) continue;
     std::string items;
     for (const std::string& remark : engine.remarks) items += Tag("li", SvgEscaped(remark));
-    lists += Tag("details", Tag("summary", SvgEscaped(engine.name) + ": " +
-                                               std::to_string(engine.remarks.size()) +
-                                               " remarks of the builder") +
-                                Tag("ul", items));
+    const size_t count = engine.remarks.size();
+    lists += Tag("details",
+                 Tag("summary", SvgEscaped(engine.name) + ": " + std::to_string(count) +
+                                    (count == 1 ? " remark" : " remarks") + " of the builder") +
+                     Tag("ul", items));
   }
   return lists;
 }

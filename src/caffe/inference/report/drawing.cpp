@@ -12,7 +12,7 @@ namespace caffe {
 namespace inference {
 namespace {
 
-constexpr size_t kMostLetters = 34;
+constexpr size_t kMostLetters = 42;
 constexpr double kLetterWidth = 6.4, kBoxHeight = 36, kPadding = 14;
 
 std::string Extents(const Shape& shape) {

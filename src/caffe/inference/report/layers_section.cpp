@@ -55,15 +55,12 @@ std::string NameCell(const LayerInfo& layer) {
 std::string TimeCell(const LayerInfo* layer, double longest) {
   if (!layer) return Tag("td", "class=\"number\" data-key=\"-1\"", "");
   const std::string look = LookOf(layer->type_of_math);
-  std::string content;
-  if (layer->microseconds > 0) {
-    content = Short(layer->microseconds) + Bar(layer->microseconds / longest, look);
-  }
-  content += Tag("div", "class=\"small\"",
-                 Tag("span", Attribute("class", "chip " + look), look) + " " +
-                     SvgEscaped(layer->implementation));
+  const bool timed = layer->microseconds > 0;
+  const std::string how = Tag("span", Attribute("class", "chip " + look), look) + " " +
+                          Tag("span", "class=\"small\"", SvgEscaped(layer->implementation));
   return Tag("td", "class=\"number\" " + Attribute("data-key", std::to_string(layer->microseconds)),
-             content);
+             (timed ? Short(layer->microseconds) : "") + how +
+                 (timed ? Bar(layer->microseconds / longest, look) : ""));
 }
 
 std::string RowHtml(const Row& row, double longest) {

@@ -33,15 +33,18 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
   vertical-align: top; }
 th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+table.layers { table-layout: fixed; }
 .layers thead th { position: sticky; top: 0; background: var(--paper); cursor: pointer; z-index: 1; }
 .layers thead th.sorted::after { content: " \25BE"; }
 td.number { min-width: 110px; font-variant-numeric: tabular-nums; }
-td.name { overflow-wrap: anywhere; min-width: 130px; }
+td.name { overflow-wrap: anywhere; }
+.layers th:nth-child(2) { width: 12%; }
 .layers td.name { cursor: pointer; }
 .layers td.name:hover { text-decoration: underline; }
 .small { color: var(--soft); font-size: 12px; overflow-wrap: anywhere; }
 .good { font-weight: 700; }
-.track { height: 6px; background: #edf0f4; border-radius: 3px; margin-top: 4px; }
+.track { height: 6px; background: #edf0f4; border-radius: 3px; margin-top: 4px; overflow: hidden; }
+td.number .chip { margin: 0 2px 0 6px; }
 .bar { height: 6px; border-radius: 3px; background: var(--fp32); }
 .bar.fp16 { background: var(--fp16); } .bar.bf16 { background: var(--bf16); }
 .bar.int8 { background: var(--int8); } .bar.best { background: var(--best); }
@@ -76,12 +79,12 @@ button, select, input { font: inherit; font-size: 13px; padding: 2px 8px; border
 .drawing .free rect { fill: #fff; stroke: #a9b4c0; stroke-dasharray: 4 3; }
 .drawing .end rect { fill: #fff; stroke: #44525f; }
 .drawing rect.share { fill: #c0392b; stroke: none; stroke-dasharray: none; }
-.drawing .found rect { stroke: #c0392b; stroke-width: 3; }
+.drawing .found rect:not(.share) { stroke: #c0392b; stroke-width: 3; }
 .drawing .arrow { fill: none; stroke: #8794a3; }
 #marker { position: absolute; width: 0; height: 0; }
 details summary { cursor: pointer; font-weight: 600; }
 .histograms svg { max-width: 100%; height: auto; }
-[hidden] { display: none; }
+[hidden] { display: none !important; }
 </style>
 </head>
 <body>
