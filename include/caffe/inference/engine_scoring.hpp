@@ -31,6 +31,8 @@ class EngineScoring {
   const std::vector<Blob<float>*>& Forward(float* loss);
   /// The layers that score.
   const Net<float>& net() const { return *scores_; }
+  /// The layers that read data.
+  const Net<float>& data() const { return *data_; }
   /// Layers that would score what the engine does not have.
   const std::vector<std::string>& left_out() const { return left_out_; }
 

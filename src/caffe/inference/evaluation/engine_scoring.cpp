@@ -77,8 +77,8 @@ bool EngineScoring::FindStandIn(const std::string& blob, StandIn* found) const {
   return false;
 }
 
-/// An engine may have other names than the net. Where it has one output with probabilities, and all
-/// that is missed is one blob, they belong together.
+/// An engine may have other names than the net. Where it has one output with probabilities, which
+/// stands for nothing yet, and all that is missed is one blob, they belong together.
 void EngineScoring::GuessStandIn(const NetParameter& filtered) {
   const Graph& graph = *engine_->graph();
   const auto probabilities =
@@ -87,9 +87,12 @@ void EngineScoring::GuessStandIn(const NetParameter& filtered) {
       });
   std::set<std::string> missed;
   for (const LayerParameter& layer : filtered.layer()) {
-    StandIn unused;
-    if (IsScoreOrLoss(layer) && layer.bottom_size() > 0 && !FindStandIn(layer.bottom(0), &unused)) {
+    if (!IsScoreOrLoss(layer) || layer.bottom_size() == 0) continue;
+    StandIn found;
+    if (!FindStandIn(layer.bottom(0), &found)) {
       missed.insert(layer.bottom(0));
+    } else if (found.form != Form::AS_IS) {
+      return;
     }
   }
   if (probabilities == 1 && missed.size() == 1) guess_ = *missed.begin();
