@@ -16,6 +16,7 @@ file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/evaluation/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/graph/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/passes/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.cpp
