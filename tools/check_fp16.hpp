@@ -45,7 +45,8 @@ lose digits (subnormal), below 3e-8 they become 0. Rows marked '!' overflow; bel
     R"(  -random N             N batches of noise between 0 and 255, if you have no pictures:
                         ranges are then a guess
   -iterations N         at most N batches of a database or of the net's own data (default 50)
-)") + kOwnDataUsage + R"(
+)" + kOwnDataUsage +
+    R"(
 output:
   -json                 JSON on standard output instead of the tables
   -plot OUT.svg         a picture of the ranges
