@@ -23,6 +23,7 @@ file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/reference/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/quantize/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/report/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp

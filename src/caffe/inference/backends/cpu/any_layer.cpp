@@ -43,7 +43,9 @@ class Family : public Implementation {
     }
     const bool blocks = HaveChannels(context.graph, node) && !MultipliesWeights(node);
     if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, true}, &candidates);
-    if (!context.Stores(ElementType::FLOAT16)) return candidates;
+    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    const bool others = MultipliesWeights(node) && node.type() != "Deconvolution";
+    if (!context.Stores(ElementType::FLOAT16) || others) return candidates;
     if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, true}, &candidates);
     AddTyped(*operation, node, {ElementType::FLOAT16, false}, &candidates);
     return candidates;

@@ -8,7 +8,7 @@ namespace caffe {
 namespace inference {
 namespace cpu {
 
-/// Calls f(T()) with the C++ type of FLOAT or FLOAT16.
+/// Calls f(T()) with the C++ type of FLOAT, FLOAT16 or BFLOAT16.
 template <typename F>
 void DispatchFloat(ElementType type, F&& f) {
   switch (type) {
@@ -16,6 +16,8 @@ void DispatchFloat(ElementType type, F&& f) {
       return f(float());
     case ElementType::FLOAT16:
       return f(float16());
+    case ElementType::BFLOAT16:
+      return f(bfloat16());
     default:
       Fail("a floating-point kernel does not take ", Name(type));
   }
@@ -26,6 +28,10 @@ template <typename F>
 void DispatchFloats(ElementType first, ElementType second, F&& f) {
   DispatchFloat(first, [&](auto a) { DispatchFloat(second, [&](auto b) { f(a, b); }); });
 }
+
+/// The types of floating-point numbers in which blobs may lie, the widest first.
+constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
+                                       ElementType::BFLOAT16};
 
 }  // namespace cpu
 }  // namespace inference

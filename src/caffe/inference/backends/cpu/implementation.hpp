@@ -82,6 +82,7 @@ const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
 const Implementation& Int8Convolution();
 const Implementation& InnerProduct();
+const Implementation& Pooling();
 const Implementation& Moving();
 const Implementation& Reorder();
 const Implementation& AnyLayer();

@@ -3,7 +3,6 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "convolution_node.hpp"
-#include "float_types.hpp"
 
 namespace caffe {
 namespace inference {
@@ -18,6 +17,12 @@ struct Extents {
 Extents ExtentsOf(const Node& node) {
   const int outputs = static_cast<int>(node.layer.inner_product_param().num_output());
   return {outputs, static_cast<int>(node.parameters[0].count() / outputs)};
+}
+
+/// Calls f(T()) for the types that matrix products take.
+template <typename F>
+void DispatchFactor(ElementType type, F&& f) {
+  type == ElementType::FLOAT16 ? f(float16()) : f(float());
 }
 
 float Activated(const PointwiseActivation& activation, float x) {
@@ -43,14 +48,13 @@ class InnerProductStep : public Step {
 
   void Run(void* scratch) override {
     float* sums = y_.type == ElementType::FLOAT ? y_.as<float>() : static_cast<float*>(scratch);
-    DispatchFloats(x_.type, node_.math, [&](auto x, auto w) {
-      using X = decltype(x);
+    DispatchFactor(node_.math, [&](auto w) {
       const auto* weights = static_cast<const decltype(w)*>(node_.parameters[0].data.get());
+      const auto* x = x_.as<const decltype(w)>();
       if (rows_ == 1) {
-        kernels::Gemv(false, outputs_, inputs_, 1.f, weights, x_.as<const X>(), 0.f, sums);
+        kernels::Gemv(false, outputs_, inputs_, 1.f, weights, x, 0.f, sums);
       } else {
-        kernels::Gemm(false, true, rows_, outputs_, inputs_, 1.f, x_.as<const X>(), weights, 0.f,
-                      sums);
+        kernels::Gemm(false, true, rows_, outputs_, inputs_, 1.f, x, weights, 0.f, sums);
       }
     });
     const float* bias = node_.parameters[1].floats();
@@ -60,7 +64,7 @@ class InnerProductStep : public Step {
       }
     });
     if (y_.type == ElementType::FLOAT) return;
-    DispatchFloat(y_.type, [&](auto y) {
+    DispatchFactor(y_.type, [&](auto y) {
       kernels::Convert(size_t(rows_) * outputs_, sums, y_.as<decltype(y)>());
     });
   }
@@ -105,7 +109,7 @@ class Family : public Implementation {
       }
     }
     const Constant packed = NewConstant(node.math, weights.size());
-    DispatchFloat(node.math, [&](auto w) {
+    DispatchFactor(node.math, [&](auto w) {
       kernels::Convert(weights.size(), weights.data(), Elements<decltype(w)>(packed));
     });
     return {packed, Constant::Of({extents.outputs}, BiasOf(node, extents.outputs))};

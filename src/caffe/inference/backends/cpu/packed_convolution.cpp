@@ -1,4 +1,4 @@
-// Convolutions in FLOAT and FLOAT16 by kernels/packed_convolution.hpp.
+// Convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/packed_convolution.hpp.
 #include "caffe/kernels/packed_convolution.hpp"
 
 #include "convolution_node.hpp"
@@ -60,7 +60,7 @@ class Family : public Implementation {
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
       if (!kernels::PackedConvolution::Make(*shape, plain)) continue;
-      for (const ElementType type : {ElementType::FLOAT, ElementType::FLOAT16}) {
+      for (const ElementType type : kFloatTypes) {
         if (!context.Stores(type)) continue;
         // A picture comes as floats, and is read as it is.
         const ElementType source = plain ? ElementType::FLOAT : type;

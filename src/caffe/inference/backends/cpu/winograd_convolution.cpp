@@ -1,5 +1,5 @@
-// 3x3 convolutions in FLOAT and FLOAT16 by kernels/winograd.hpp. Where it meets an infinity or a
-// NaN, the direct kernels compute once more: those belong to single outputs.
+// 3x3 convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/winograd.hpp. Where it meets an
+// infinity or a NaN, the direct kernels compute once more: those belong to single outputs.
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "convolution_node.hpp"
@@ -89,7 +89,7 @@ class Family : public Implementation {
       return {};
     }
     std::vector<Candidate> candidates;
-    for (const ElementType type : {ElementType::FLOAT, ElementType::FLOAT16}) {
+    for (const ElementType type : kFloatTypes) {
       if (!context.Stores(type)) continue;
       candidates.push_back(Formats(*this, node, type, {type, true}, {type, true}));
     }
