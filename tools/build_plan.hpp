@@ -2,9 +2,6 @@
 #define CAFFE_TOOLS_BUILD_PLAN_HPP_
 
 #include <gflags/gflags.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <iomanip>
@@ -14,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/util/graphviz.hpp"
 #include "engine_flags.hpp"
 
 DEFINE_bool(list_passes, false, "build: list what the optimizer does, in order.");
@@ -68,19 +66,6 @@ inline void RequireOther(const std::string& plan, const std::string& read) {
           " is what the net is read from: give another name");
 }
 
-/// Runs Graphviz on NAME.dot; false if it is not installed or failed.
-inline bool Draw(const std::string& name) {
-  const std::string output = name + ".svg", input = name + ".dot";
-  const char* arguments[] = {"dot", "-Tsvg", "-o", output.c_str(), input.c_str(), nullptr};
-  pid_t process;
-  if (posix_spawnp(&process, "dot", nullptr, nullptr, const_cast<char**>(arguments), environ) !=
-      0) {
-    return false;
-  }
-  int status = 0;
-  return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 /// Writes each graph that it sees into a folder.
 class PassDump {
  public:
@@ -97,7 +82,7 @@ class PassDump {
          << (pass.empty() ? "parsed" : pass);
     WriteText(inference::ToText(graph), name.str() + ".txt");
     WriteText(inference::ToDot(graph), name.str() + ".dot");
-    if (draws_) draws_ = Draw(name.str());
+    if (draws_) draws_ = RunGraphviz("svg", name.str() + ".dot", name.str() + ".svg");
   }
   bool draws() const { return draws_; }
 
