@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
 namespace caffe {
@@ -42,25 +43,32 @@ class Int8Convolution {
   /// y = activation(scale[o] * sum + bias[o] + residual_scale * residual) as float, or times
   /// `factor`, rounded to the nearest integer (halves to even) and saturated: to [-127, 127] for
   /// int8_t, to [0, 255] for uint8_t.
-  template <typename Y>
+  template <typename Y, typename R = Y>
   struct Epilogue {
     const float* scale = nullptr;  ///< of each output: input's scale times the weights'
     const float* bias = nullptr;   ///< of each output, or null
-    const Y* residual = nullptr;   ///< as y, or null
-    float residual_scale = 1;
+    const R* residual = nullptr;   ///< shaped as y, may be y; or null
+    float residual_scale = 1;      ///< of a float residual too
     PointwiseActivation activation;
     float factor = 1;  ///< 1 / the output's scale
   };
 
-  /// X: int8_t or uint8_t; Y: float, int8_t or uint8_t. Work is spread over images, rows and
-  /// outputs.
-  template <typename X, typename Y>
-  void Forward(int num, const X* x, const int8_t* packed, const Epilogue<Y>& epilogue,
-               void* scratch, Y* y) const {
+  /// X: int8_t or uint8_t; Y and R, the residual's: float, int8_t or uint8_t each. Work is spread
+  /// over images, rows and outputs.
+  template <typename X, typename Y, typename R>
+  void Forward(int num, const X* x, const int8_t* packed, const Epilogue<Y, R>& epilogue,
+               void* scratch, Y* y, const ImageStrides& strides = {}) const {
     static_assert(sizeof(X) == 1, "int8_t or uint8_t");
-    const Writing writing = {
-        epilogue.scale,      epilogue.bias,   epilogue.residual, epilogue.residual_scale,
-        epilogue.activation, epilogue.factor, KindOf<Y>(),       y};
+    const Writing writing = {epilogue.scale,
+                             epilogue.bias,
+                             epilogue.residual,
+                             KindOf<R>(),
+                             epilogue.residual_scale,
+                             epilogue.activation,
+                             epilogue.factor,
+                             KindOf<Y>(),
+                             y,
+                             strides};
     Run(num, {x, std::is_signed<X>::value}, packed, writing, scratch);
   }
 
@@ -73,11 +81,13 @@ class Int8Convolution {
   struct Writing {
     const float *scale, *bias;
     const void* residual;
+    Kind residual_kind;
     float residual_scale;
     PointwiseActivation activation;
     float factor;
     Kind kind;
     void* y;
+    ImageStrides strides;
   };
   template <typename Y>
   static constexpr Kind KindOf() {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
 // Convolution with 3x3 kernels, stride 1, dilation 1, one group, by Winograd's algorithm (Lavin and
@@ -11,8 +12,8 @@
 // for m = 4.
 //
 // Images are arrays (num, ceil(channels / block), height, width, block); what lies past the last
-// channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float or
-// float16, in any combination; arithmetic is float.
+// channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float,
+// float16 or bfloat16, in any combination; arithmetic is float.
 //
 // Error. A tile is the m x m outputs and the (m + 2) x (m + 2) inputs that belong together. With
 // F = sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the nine
@@ -87,7 +88,7 @@ size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWin
 template <typename X, typename W, typename Y>
 bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                     size_t max_scratch = kWinogradScratch);
+                     size_t max_scratch = kWinogradScratch, const ImageStrides& strides = {});
 
 /// Floats of the transformed weights: 4 times (m = 4) the packed size or a little more.
 size_t WinogradTransformedSize(const WinogradShape& shape);
@@ -102,7 +103,8 @@ void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float
 template <typename X, typename Y>
 bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
                                 const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                                size_t max_scratch = kWinogradScratch);
+                                size_t max_scratch = kWinogradScratch,
+                                const ImageStrides& strides = {});
 
 }  // namespace kernels
 }  // namespace caffe

@@ -163,7 +163,9 @@ TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
   const NamedValues inputs = InputsOf(net);  // before a layer in place overwrites them
   net.Forward();
   const string plan = NewFileName();
-  Builder()
+  BuilderConfig config;
+  config.timing_iterations = 0;  // inputs of thousands of images would take their time
+  Builder(config)
       .Build(
           NetworkDefinition::FromCaffe(folder + "deploy.prototxt", {folder + "weights.caffemodel"}))
       ->Save(plan);

@@ -8,60 +8,16 @@
 #include <tuple>
 #include <vector>
 
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "layer_harness.hpp"
+#include "caffe/test/blocked_convolutions.hpp"
+#include "caffe/test/layer_harness.hpp"
 
 namespace caffe {
 namespace kernels {
 namespace {
 
-class Int8Convolutions : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  Int8Convolutions() { SetCpuInstructionSet(GetParam()); }
-  ~Int8Convolutions() override { SetCpuInstructionSet(before_); }
-
- private:
-  const InstructionSet before_ = CpuInstructionSet();
-};
-
-struct Extents {
-  int input, kernel, stride = 1, pad = 0, dilation = 1;
-};
-
-ConvolutionShape Shape(int channels, int outputs, int group, const std::vector<Extents>& axes) {
-  ConvolutionShape s;
-  s.channels = channels;
-  s.outputs = outputs;
-  s.group = group;
-  for (const Extents& axis : axes) {
-    s.input.push_back(axis.input);
-    s.kernel.push_back(axis.kernel);
-    s.stride.push_back(axis.stride);
-    s.pad.push_back(axis.pad);
-    s.dilation.push_back(axis.dilation);
-    const int window = axis.dilation * (axis.kernel - 1) + 1;
-    s.output.push_back((axis.input + 2 * axis.pad - window) / axis.stride + 1);
-  }
-  return s;
-}
-
-/// (num, channels, spatial) to (num, channels / block, spatial, block).
-template <typename T>
-std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels, size_t block) {
-  const size_t blocks = (channels + block - 1) / block, spatial = plain.size() / (num * channels);
-  std::vector<T> result(num * blocks * spatial * block, T(0));
-  for (size_t n = 0; n < num; ++n) {
-    for (size_t c = 0; c < channels; ++c) {
-      for (size_t i = 0; i < spatial; ++i) {
-        result[((n * blocks + c / block) * spatial + i) * block + c % block] =
-            plain[(n * channels + c) * spatial + i];
-      }
-    }
-  }
-  return result;
-}
+class Int8Convolutions : public OnInstructionSet {};
 
 /// Numbers from the whole range, its ends more often than others.
 template <typename T>
@@ -139,10 +95,20 @@ const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
                                     kLeaky = {PointwiseActivation::RELU, 0.1f, 0},
                                     kClip = {PointwiseActivation::CLIP, 1, 6};
 
-/// Every element, padding included, must be what the definition says.
-template <typename X, typename Y>
+/// Residuals of a type.
+template <typename R>
+std::vector<R> Residuals(size_t n, std::mt19937* random) {
+  if constexpr (std::is_same<R, float>::value)
+    return Floats(n, 1, random);
+  else
+    return Integers<R>(n, random);
+}
+
+/// Every element, padding included, must be what the definition says; with a gap behind each image,
+/// twice and three times that in output and residual.
+template <typename X, typename Y, typename R = Y>
 void ExpectExact(const ConvolutionShape& s, int num, bool plain,
-                 const PointwiseActivation& activation, bool with_residual) {
+                 const PointwiseActivation& activation, bool with_residual, size_t gap = 0) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
                                     << s.outputs << " outputs, group " << s.group);
@@ -156,16 +122,10 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
   std::vector<float> scale = Floats(s.outputs, 1e-4f, &random);
   for (float& value : scale) value = std::abs(value);
   const std::vector<float> bias = Floats(s.outputs, 1, &random);
-  std::vector<Y> residual(sums.size());
-  if (std::is_same<Y, float>::value) {
-    const std::vector<float> values = Floats(sums.size(), 1, &random);
-    residual.assign(values.begin(), values.end());
-  } else {
-    std::uniform_int_distribution<int> value(0, 127);
-    for (Y& v : residual) v = static_cast<Y>(value(random));
-  }
-  typename Int8Convolution::Epilogue<Y> epilogue;
-  const std::vector<Y> blocked_residual = ToBlocks(residual, num, s.outputs, block);
+  const std::vector<R> residual = Residuals<R>(sums.size(), &random);
+  typename Int8Convolution::Epilogue<Y, R> epilogue;
+  const std::vector<R> blocked_residual =
+      WithGaps(ToBlocks(residual, num, s.outputs, s.output_spatial(), block), num, 3 * gap, R(99));
   epilogue.scale = scale.data();
   epilogue.bias = bias.data();
   epilogue.residual = with_residual ? blocked_residual.data() : nullptr;
@@ -186,14 +146,21 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
 
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
-  const std::vector<X> input = plain ? x : ToBlocks(x, num, s.channels, block);
-  const std::vector<Y> blocked = ToBlocks(expected, num, s.outputs, block);
+  const std::vector<X> input =
+      WithGaps(plain ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block), num, gap, X(99));
+  const std::vector<Y> blocked =
+      WithGaps(ToBlocks(expected, num, s.outputs, s.output_spatial(), block), num, 2 * gap, Y(77));
+  ImageStrides strides;
+  if (gap > 0) {
+    strides = {input.size() / num, blocked.size() / num, blocked_residual.size() / num};
+  }
   for (const int threads : {1, 2}) {
     const int before = omp_get_max_threads();
     omp_set_num_threads(threads);
     std::vector<Y> y(blocked.size(), Y(77));
     std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
-    convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data());
+    convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data(),
+                         strides);
     omp_set_num_threads(before);
     EXPECT_EQ(y, blocked) << threads << " threads";
   }
@@ -252,6 +219,38 @@ TEST_P(Int8Convolutions, DoWhatTheEpilogueSays) {
   }
 }
 
+TEST_P(Int8Convolutions, AddResidualsOfEveryKindToOutputsOfEveryKind) {
+  for (const int group : {1, 24}) {
+    const ConvolutionShape s = Shape(24, 24, group, {{6, 3, 1, 1}, {6, 3, 1, 1}});
+    ExpectExact<int8_t, float, int8_t>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, float, uint8_t>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, int8_t, float>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, int8_t, uint8_t>(s, 2, false, kNothing, true);
+    ExpectExact<int8_t, uint8_t, float>(s, 2, false, kRelu, true);
+    ExpectExact<int8_t, uint8_t, int8_t>(s, 2, false, kRelu, true);
+  }
+}
+
+TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
+  const Extents small = {5, 3, 1, 1};
+  ExpectExact<int8_t, uint8_t, int8_t>(Square(16, 24, 1, small), 7, false, kRelu, true, 40);
+  ExpectExact<uint8_t, float, float>(Square(21, 19, 1, small), 3, false, kNothing, true, 8);
+  ExpectExact<uint8_t, int8_t, float>(Square(19, 19, 19, small), 3, false, kNothing, true, 16);
+  ExpectExact<uint8_t, uint8_t, uint8_t>(Square(3, 16, 1, small), 2, true, kRelu, true, 25);
+  ExpectExact<uint8_t, uint8_t, uint8_t>(Square(16, 20, 1, {6, 1}), 5, false, kRelu, false, 3);
+  const auto convolution = Int8Convolution::Make(Square(16, 16, 1, small), false);
+  const std::vector<float> ones(16, 1);
+  const std::vector<int8_t> x(16 * 25), packed(convolution->packed_size());
+  std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+  std::vector<int8_t> y(16 * 25);
+  Int8Convolution::Epilogue<int8_t> epilogue;
+  epilogue.scale = ones.data();
+  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data(),
+                                    {16 * 25 - 1, 0, 0}),
+               Error)
+      << "images that overlap";
+}
+
 // Sums of 16 bits, as products of bytes have them on processors without a better instruction,
 // saturate here.
 TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {
@@ -308,8 +307,7 @@ TEST_P(Int8Convolutions, RefuseWhatTheyDoNotCompute) {
   EXPECT_TRUE(Int8Convolution::Make(Shape(66000, 8, 1, {one}), false));
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, Int8Convolutions, ::testing::ValuesIn(SupportedInstructionSets()),
-                         [](const auto& info) { return Name(info.param); });
+INSTANTIATE_ON_EVERY_SET(Int8Convolutions);
 
 }  // namespace
 }  // namespace kernels

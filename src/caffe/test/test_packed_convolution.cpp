@@ -3,74 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/test/blocked_convolutions.hpp"
 #include "caffe/test/layer_harness.hpp"
 
 namespace caffe {
 namespace kernels {
 namespace {
 
-/// Restores the instruction set at its end.
-class WithInstructionSet {
- public:
-  explicit WithInstructionSet(InstructionSet set) { SetCpuInstructionSet(set); }
-  ~WithInstructionSet() { SetCpuInstructionSet(before_); }
-
- private:
-  const InstructionSet before_ = CpuInstructionSet();
-};
-
-class PackedConvolutions : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  const WithInstructionSet set_{GetParam()};
-};
-
-struct Extents {
-  int input, kernel, stride = 1, pad = 0, dilation = 1;
-};
-
-ConvolutionShape Shape(int channels, int outputs, int group, const std::vector<Extents>& axes) {
-  ConvolutionShape s;
-  s.channels = channels;
-  s.outputs = outputs;
-  s.group = group;
-  for (const Extents& axis : axes) {
-    s.input.push_back(axis.input);
-    s.kernel.push_back(axis.kernel);
-    s.stride.push_back(axis.stride);
-    s.pad.push_back(axis.pad);
-    s.dilation.push_back(axis.dilation);
-    const int window = axis.dilation * (axis.kernel - 1) + 1;
-    s.output.push_back((axis.input + 2 * axis.pad - window) / axis.stride + 1);
-  }
-  return s;
-}
-
-ConvolutionShape Square(int channels, int outputs, int group, const Extents& extents) {
-  return Shape(channels, outputs, group, {extents, extents});
-}
-
-/// (num, channels, spatial) to (num, channels / block, spatial, block), and back.
-template <typename T>
-std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels, size_t spatial,
-                        size_t block) {
-  const size_t blocks = (channels + block - 1) / block;
-  std::vector<T> result(num * blocks * spatial * block, T(0.f));
-  for (size_t n = 0; n < num; ++n) {
-    for (size_t c = 0; c < channels; ++c) {
-      for (size_t i = 0; i < spatial; ++i) {
-        result[((n * blocks + c / block) * spatial + i) * block + c % block] =
-            plain[(n * channels + c) * spatial + i];
-      }
-    }
-  }
-  return result;
-}
+class PackedConvolutions : public OnInstructionSet {};
 
 template <typename T>
 std::vector<T> Random(size_t n, std::mt19937* random) {
@@ -95,31 +41,59 @@ double Activated(const PointwiseActivation& f, double x) {
   return x;
 }
 
-/// What the kernel gives, blocks and all; the rest of y is NaN before.
+/// What a test gives to the kernel beside images and weights.
+template <typename Y>
+struct Extras {
+  const std::vector<float>* bias = nullptr;
+  const std::vector<Y>* residual = nullptr;  // (num, outputs, spatial)
+  PointwiseActivation activation;
+  size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
+};
+
+/// What the kernel gives, blocks and all; y is NaN before, and must be so where no image is.
 template <typename X, typename W, typename Y>
 std::vector<Y> Convolve(const PackedConvolution& convolution, const ConvolutionShape& s, int num,
                         const std::vector<X>& x, const std::vector<W>& weights,
-                        const std::vector<float>* bias, const PointwiseActivation& activation) {
+                        const Extras<Y>& extras) {
   std::vector<W> packed(convolution.packed_size());
   convolution.PackWeights(weights.data(), nullptr, packed.data());
   const size_t block = convolution.block();
-  const std::vector<X> blocked =
-      convolution.plain_input() ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<X> blocked = WithGaps(
+      convolution.plain_input() ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block), num,
+      extras.gap, X(nan));
   const size_t blocks = (s.outputs + block - 1) / block;
-  std::vector<Y> y(num * blocks * block * s.output_spatial(),
-                   Y(std::numeric_limits<float>::quiet_NaN()));
-  std::vector<float> scratch(convolution.scratch_size(num),
-                             std::numeric_limits<float>::quiet_NaN());
-  convolution.Forward(num, blocked.data(), packed.data(), bias ? bias->data() : nullptr, activation,
-                      scratch.data(), y.data());
-  return y;
+  const size_t image = blocks * block * s.output_spatial();
+  std::vector<Y> y(num * (image + 2 * extras.gap), Y(nan)), residual;
+  std::vector<float> scratch(convolution.scratch_size(num), nan);
+  typename PackedConvolution::Epilogue<Y> epilogue;
+  epilogue.bias = extras.bias ? extras.bias->data() : nullptr;
+  epilogue.activation = extras.activation;
+  if (extras.residual) {
+    residual = WithGaps(ToBlocks(*extras.residual, num, s.outputs, s.output_spatial(), block), num,
+                        3 * extras.gap, Y(nan));
+    epilogue.residual = residual.data();
+  }
+  ImageStrides strides;
+  if (extras.gap > 0) strides = {blocked.size() / num, y.size() / num, image + 3 * extras.gap};
+  convolution.Forward(num, blocked.data(), packed.data(), epilogue, scratch.data(), y.data(),
+                      strides);
+  std::vector<Y> images;
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (i % (image + 2 * extras.gap) < image) {
+      images.push_back(y[i]);
+    } else {
+      EXPECT_TRUE(std::isnan(static_cast<float>(y[i]))) << "between images at " << i;
+    }
+  }
+  return images;
 }
 
 /// Compares with the definition in double: an error of k roundings of float in a sum of magnitudes,
 /// and one rounding of the result.
 template <typename X, typename W, typename Y>
 void Check(const ConvolutionShape& s, int num, bool plain_input,
-           const PointwiseActivation& activation = {}) {
+           const PointwiseActivation& activation = {}, bool with_residual = false, size_t gap = 0) {
   SCOPED_TRACE(::testing::Message() << s.channels << " to " << s.outputs << " in " << s.group
                                     << ", images " << num << ", plain " << plain_input);
   const auto convolution = PackedConvolution::Make(s, plain_input);
@@ -130,7 +104,9 @@ void Check(const ConvolutionShape& s, int num, bool plain_input,
   const auto x = Random<X>(num * s.input_size(), &random);
   const auto w = Random<W>(s.weight_count(), &random);
   const auto bias = Random<float>(s.outputs, &random);
-  const std::vector<Y> y = Convolve<X, W, Y>(*convolution, s, num, x, w, &bias, activation);
+  const auto residual = Random<Y>(num * s.output_size(), &random);
+  Extras<Y> extras{&bias, with_residual ? &residual : nullptr, activation, gap};
+  const std::vector<Y> y = Convolve<X, W, Y>(*convolution, s, num, x, w, extras);
 
   std::vector<double> exact(num * s.output_size()), magnitude(exact.size());
   const auto wide_x = As<double>(x), wide_w = As<double>(w), wide_bias = As<double>(bias);
@@ -141,13 +117,20 @@ void Check(const ConvolutionShape& s, int num, bool plain_input,
   };
   ReferenceConvolutionForward(s, num, absolute(wide_x).data(), absolute(wide_w).data(),
                               absolute(wide_bias).data(), magnitude.data());
+  for (size_t i = 0; with_residual && i < exact.size(); ++i) {
+    const double value = static_cast<float>(residual[i]);
+    exact[i] += value;
+    magnitude[i] += std::fabs(value);
+  }
   const size_t block = convolution->block();
   const auto expected = ToBlocks(exact, num, s.outputs, s.output_spatial(), block);
   const auto magnitudes = ToBlocks(magnitude, num, s.outputs, s.output_spatial(), block);
   const auto real =
       ToBlocks(std::vector<float>(exact.size(), 1.f), num, s.outputs, s.output_spatial(), block);
   ASSERT_EQ(expected.size(), y.size());
-  const double rounding = std::is_same<Y, float16>::value ? std::ldexp(1, -11) : 0;
+  const double rounding = std::is_same<Y, float16>::value    ? std::ldexp(1, -11)
+                          : std::is_same<Y, bfloat16>::value ? std::ldexp(1, -8)
+                                                             : 0;
   for (size_t i = 0; i < y.size(); ++i) {
     const double value = static_cast<float>(y[i]);
     if (real[i] == 0) {
@@ -155,7 +138,7 @@ void Check(const ConvolutionShape& s, int num, bool plain_input,
       continue;
     }
     const double goal = Activated(activation, expected[i]);
-    const double bound = (s.column_rows() + 1) * std::ldexp(1, -23) * magnitudes[i] +
+    const double bound = (s.column_rows() + 2) * std::ldexp(1, -23) * magnitudes[i] +
                          rounding * std::fabs(goal) + std::ldexp(1, -24);
     ASSERT_NEAR(value, goal, bound) << i;
   }
@@ -219,6 +202,40 @@ TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
   Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, false);
 }
 
+TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
+  const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
+  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  Check<bfloat16, bfloat16, bfloat16>(shape, 2, false);
+  Check<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, relu, true);
+  Check<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, false, relu, true);
+  Check<bfloat16, bfloat16, bfloat16>(Square(3, 16, 1, {17, 1, 2, 1}), 2, true);
+  Check<bfloat16, float, float>(shape, 2, false);
+  Check<float, bfloat16, float16>(shape, 2, false);
+  Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, false);
+}
+
+// 256 + 1 lies between two brain floats, the even one is 256; 256 + 3 becomes 260. A NaN with its
+// highest bits zero stays one, and what is too large is an infinity.
+TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto add = [](float x, float bias) {
+    const ConvolutionShape s = Square(1, 1, 1, {1, 1});
+    const auto convolution = PackedConvolution::Make(s, false);
+    const std::vector<float> weight = {1}, biases = {bias};
+    return Convolve<float, float, bfloat16>(*convolution, s, 1, std::vector<float>{x}, weight,
+                                            {&biases, {}, {}})[0];
+  };
+  EXPECT_EQ(static_cast<float>(add(256, 1)), 256);
+  EXPECT_EQ(static_cast<float>(add(256, 3)), 260);
+  EXPECT_EQ(static_cast<float>(add(-256, -1)), -256);
+  EXPECT_EQ(static_cast<float>(add(3.4e38f, 0)), infinity);
+  EXPECT_EQ(static_cast<float>(add(-infinity, 0)), -infinity);
+  const uint32_t bits = 0x7f800001;
+  float nan;
+  std::memcpy(&nan, &bits, sizeof(nan));
+  EXPECT_TRUE(std::isnan(static_cast<float>(add(nan, 0))));
+}
+
 TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {
   const PointwiseActivation activations[] = {{PointwiseActivation::RELU, 0.f, 0.f},
                                              {PointwiseActivation::RELU, 0.1f, 0.f},
@@ -228,6 +245,48 @@ TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {
     Check<float16, float16, float16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, activation);
     Check<float16, float16, float16>(Square(20, 20, 20, {14, 3, 1, 1}), 1, false, activation);
   }
+}
+
+TEST_P(PackedConvolutions, AddAResidual) {
+  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  for (const int group : {1, 20}) {
+    const ConvolutionShape s = Square(20, 20, group, {14, 3, 1, 1});
+    Check<float16, float16, float16>(s, 2, false, relu, true);
+    Check<float, float16, float>(s, 2, false, relu, true);
+  }
+  Check<float, float, float>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, {}, true);
+}
+
+TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
+  const ConvolutionShape s = Square(8, 8, 1, {5, 1});
+  const auto convolution = PackedConvolution::Make(s, false);
+  const size_t size = (8 + convolution->block() - 1) / convolution->block() * convolution->block() *
+                      s.output_spatial();
+  const std::vector<float> weights(s.weight_count(), 0.f), x(size, 0.f);
+  std::vector<float> packed(convolution->packed_size()), y(size);
+  convolution->PackWeights(weights.data(), nullptr, packed.data());
+  for (size_t i = 0; i < size; ++i) y[i] = i % convolution->block() < 8 ? float(i) : 0.f;
+  const std::vector<float> before = y;
+  std::vector<float> scratch(convolution->scratch_size(1));
+  convolution->Forward(1, x.data(), packed.data(), {nullptr, y.data(), {}}, scratch.data(),
+                       y.data());
+  EXPECT_EQ(y, before);
+}
+
+TEST_P(PackedConvolutions, ReadAndWritePartsOfLargerImages) {
+  const Extents small = {5, 3, 1, 1};
+  Check<float16, float16, float16>(Square(16, 24, 1, small), 7, false, {}, true, 40);
+  Check<float, float16, float>(Square(21, 19, 1, small), 3, false, {}, true, 8);
+  Check<float16, float16, float>(Square(19, 19, 19, small), 3, false, {}, true, 16);
+  Check<float, float, float>(Square(3, 16, 1, small), 2, true, {}, true, 25);
+  Check<float, float, float16>(Square(16, 20, 1, {6, 1}), 5, false, {}, false, 3);
+  const auto convolution = PackedConvolution::Make(Square(16, 16, 1, small), false);
+  std::vector<float> x(16 * 25), packed(convolution->packed_size()), y(16 * 25),
+      scratch(convolution->scratch_size(1));
+  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), {}, scratch.data(), y.data(),
+                                    {0, 16 * 25 - 1, 0}),
+               Error)
+      << "images that overlap";
 }
 
 TEST_P(PackedConvolutions, AgreeOnRandomShapes) {
@@ -281,7 +340,7 @@ TEST_P(PackedConvolutions, KeepSubnormalHalves) {
   const std::vector<float16> x(s.input_size(), float16(3 * least));
   const std::vector<float16> weights(s.weight_count(), float16(0.25f));
   const FlushDenormals flush;
-  const auto y = Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, nullptr, {});
+  const auto y = Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, {});
   for (const float16& value : y) ASSERT_EQ(static_cast<float>(value), 12 * least);
 }
 
@@ -291,7 +350,7 @@ TEST_P(PackedConvolutions, RoundOnceToNearestEven) {
     const ConvolutionShape s = Square(2, 1, 1, {1, 1});
     const auto convolution = PackedConvolution::Make(s, false);
     const std::vector<float16> x = {float16(2048.f), float16(term)}, weights(2, float16(1.f));
-    const auto y = Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, nullptr, {});
+    const auto y = Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, {});
     EXPECT_EQ(static_cast<float>(y[0]), expected);
   }
 }
@@ -300,10 +359,10 @@ TEST_P(PackedConvolutions, OverflowToInfinity) {
   const ConvolutionShape s = Square(4, 1, 1, {1, 1});
   const auto convolution = PackedConvolution::Make(s, false);
   const std::vector<float16> x(4, float16(60000.f)), weights(4, float16(1.f));
-  auto y = Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, nullptr, {});
+  auto y = Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, {});
   EXPECT_EQ(static_cast<float>(y[0]), std::numeric_limits<float>::infinity());
   const std::vector<float16> back = {float16(1.f), float16(1.f), float16(-1.f), float16(-0.5f)};
-  y = Convolve<float16, float16, float16>(*convolution, s, 1, x, back, nullptr, {});
+  y = Convolve<float16, float16, float16>(*convolution, s, 1, x, back, {});
   EXPECT_EQ(static_cast<float>(y[0]), 30000.f) << "sums are float";
 }
 
@@ -321,7 +380,7 @@ TEST_P(PackedConvolutions, PassInfinitiesAndNaNsOn) {
       x[4 * 9 + 4] = float16(special);  // channel 0, row 4, column 4
       const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
       const auto y =
-          Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, nullptr, relu);
+          Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, {{}, {}, relu});
       const size_t block = convolution->block();
       for (size_t i = 0; i < y.size(); ++i) {
         const int channel = i % block, row = i / block / 9, column = i / block % 9;
@@ -351,8 +410,7 @@ TEST_P(PackedConvolutions, AreNotForOtherShapes) {
       << "three axes";
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, PackedConvolutions, ::testing::ValuesIn(SupportedInstructionSets()),
-                         [](const auto& info) { return std::string(Name(info.param)); });
+INSTANTIATE_ON_EVERY_SET(PackedConvolutions);
 
 }  // namespace
 }  // namespace kernels

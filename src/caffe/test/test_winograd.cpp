@@ -12,6 +12,7 @@
 
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/winograd.hpp"
+#include "caffe/test/blocked_convolutions.hpp"
 #include "caffe/test/layer_harness.hpp"
 
 namespace caffe {
@@ -176,6 +177,7 @@ struct Extras {
   bool bias = false, residual = false, transformed = false;
   PointwiseActivation activation;
   size_t max_scratch = kWinogradScratch;
+  size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
 };
 
 /// Runs the kernel on packed values; what it wrote, in blocks.
@@ -184,8 +186,10 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
                        const WinogradEpilogue<Y>& epilogue, const Extras& extras, bool* finite) {
   std::vector<W> packed(WinogradPackedSize(s));
   WinogradPackWeights(s, w.data(), packed.data());
-  const size_t spatial = size_t(s.output_height()) * s.output_width();
-  std::vector<Y> y(s.num * Blocks(s.outputs, s.block) * s.block * spatial, Y(777.f));
+  const size_t image = Blocks(s.outputs, s.block) * s.block * s.output_height() * s.output_width();
+  std::vector<Y> y(s.num * (image + 2 * extras.gap), Y(777.f));
+  ImageStrides strides;
+  if (extras.gap > 0) strides = {x.size() / s.num, y.size() / s.num, image + 3 * extras.gap};
   const Memory scratch(WinogradScratchSize(s, extras.max_scratch));
   if (extras.transformed) {
     const Memory weights(sizeof(float) * WinogradTransformedSize(s));
@@ -193,13 +197,22 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
     WinogradTransformWeights(s, packed.data(), transformed);
     EXPECT_TRUE(weights.intact());
     *finite = WinogradForwardTransformed(s, x.data(), transformed, epilogue, y.data(),
-                                         scratch.get(), extras.max_scratch);
+                                         scratch.get(), extras.max_scratch, strides);
   } else {
     *finite = WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get(),
-                              extras.max_scratch);
+                              extras.max_scratch, strides);
   }
   EXPECT_TRUE(scratch.intact());
-  return y;
+  std::vector<Y> images;
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (i % (image + 2 * extras.gap) < image) {
+      images.push_back(y[i]);
+    } else {
+      EXPECT_EQ(static_cast<float>(y[i]), static_cast<float>(Y(777.f)))
+          << "between images at " << i;
+    }
+  }
+  return images;
 }
 
 /// Checks one random case; the largest error before rounding, as a multiple of 2^-24 F.
@@ -211,14 +224,17 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
   const Images w = RandomImages<W>(1, s.outputs, size_t(s.channels) * 9, 0.25, random);
   const Images bias = RandomImages<float>(1, s.outputs, 1, 1, random);
   const Images residual = RandomImages<Y>(s.num, s.outputs, spatial, 1, random);
-  const std::vector<Y> residual_blocks = residual.InBlocks<Y>(s.block);
+  const Y nan(std::numeric_limits<float>::quiet_NaN());
+  const std::vector<Y> residual_blocks =
+      WithGaps(residual.InBlocks<Y>(s.block), s.num, 3 * extras.gap, nan);
   WinogradEpilogue<Y> epilogue;
   if (extras.bias) epilogue.bias = bias.values.data();
   if (extras.residual) epilogue.residual = residual_blocks.data();
   epilogue.activation = extras.activation;
   bool finite = false;
-  const std::vector<Y> y =
-      Compute<X, W, Y>(s, x.InBlocks<X>(s.block), w.values, epilogue, extras, &finite);
+  const std::vector<X> blocks = WithGaps(x.InBlocks<X>(s.block), s.num, extras.gap,
+                                         X(std::numeric_limits<float>::quiet_NaN()));
+  const std::vector<Y> y = Compute<X, W, Y>(s, blocks, w.values, epilogue, extras, &finite);
   EXPECT_TRUE(finite);
 
   const Expected expected = Convolve(s, x, w.values);
@@ -237,7 +253,9 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
         double right = expected.sum[at];
         if (extras.bias) right += bias.at(0, o, 0);
         if (extras.residual) right += residual.at(n, o, i);
-        const double unit = std::is_same<Y, float>::value ? std::pow(2., -22) : std::pow(2., -11);
+        const double unit = std::is_same<Y, float>::value     ? std::pow(2., -22)
+                            : std::is_same<Y, float16>::value ? std::pow(2., -11)
+                                                              : std::pow(2., -8);
         right = Activate(extras.activation, right);
         const double rounding =
             unit * (std::fabs(right) + 3 * (extras.bias + extras.residual)) + 1e-7;
@@ -276,6 +294,7 @@ Extras RandomExtras(std::mt19937* random) {
   extras.residual = Draw(0, 1, random);
   extras.transformed = Draw(0, 1, random);
   extras.max_scratch = Draw(0, 1, random) ? kWinogradScratch : 0;
+  extras.gap = Draw(0, 1, random) * Draw(1, 50, random);
   switch (Draw(0, 3, random)) {
     case 0:
       extras.activation = {PointwiseActivation::RELU, 0.f, 0.f};
@@ -306,11 +325,13 @@ TEST(Winograd, IsTheConvolutionForAllStorageTypes) {
     CheckRandomShapes<float, float, float>();
     CheckRandomShapes<float, float, float16>();
     CheckRandomShapes<float, float16, float>();
-    CheckRandomShapes<float, float16, float16>();
     CheckRandomShapes<float16, float, float>();
-    CheckRandomShapes<float16, float, float16>();
     CheckRandomShapes<float16, float16, float>();
     CheckRandomShapes<float16, float16, float16>();
+    CheckRandomShapes<bfloat16, bfloat16, bfloat16>();
+    CheckRandomShapes<bfloat16, float, float>();
+    CheckRandomShapes<float, bfloat16, float16>();
+    CheckRandomShapes<float16, float16, bfloat16>();
   });
 }
 

@@ -99,7 +99,7 @@ bool IsFree(const Graph& graph, const Node& node) {
   const int input = node.inputs[0], output = node.outputs[0];
   if (node.type() == "Concat") return AreItsParts(graph, node.inputs, output);
   if (node.type() == "Slice") return AreItsParts(graph, node.outputs, input);
-  if (node.type() != "Flatten" && node.type() != "Reshape") return false;
+  if (node.type() != "Flatten" && node.type() != "Reshape" && node.type() != kReorder) return false;
   return graph.values[input].view.base == output || graph.values[output].view.base == input;
 }
 

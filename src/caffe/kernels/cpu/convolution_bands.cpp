@@ -1,11 +1,8 @@
 #include "convolution_bands.hpp"
 
 #include <algorithm>
-#include <cstring>
 
-#include "caffe/kernels/convert.hpp"
 #include "packed_tiles.hpp"
-#include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -92,42 +89,36 @@ void Bands::FindTaps(const Band& largest, int lanes, int32_t* taps) const {
   }
 }
 
-void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int output_lanes,
-                       size_t image_size, int32_t* windows, size_t* targets) const {
+void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int32_t* windows) const {
   const int pitch = columns_.extent(largest.columns);
   const int height = rows_.extent(largest.rows);
   for (int n = 0; n < band.images; ++n) {
     for (int r = 0; r < band.rows; ++r) {
-      const size_t row = size_t(r) * columns_.output;
       const int window = (n * height + r * rows_.pace()) * pitch;
+      for (int c = 0; c < band.columns; ++c) *windows++ = (window + c * columns_.pace()) * lanes;
+    }
+  }
+}
+
+void Bands::FindTargets(const Band& band, int output_lanes, size_t image_size,
+                        size_t* targets) const {
+  for (int n = 0; n < band.images; ++n) {
+    for (int r = 0; r < band.rows; ++r) {
+      const size_t row = size_t(r) * columns_.output;
       for (int c = 0; c < band.columns; ++c) {
-        *windows++ = (window + c * columns_.pace()) * lanes;
         *targets++ = n * image_size + (row + c) * output_lanes;
       }
     }
   }
 }
 
-void Bands::Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,
+void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
                   size_t image_size, float* buffer) const {
-  const auto copy = [lanes, &x](size_t offset, size_t count, int step, float* to) {
-    const void* from = x.at(offset);
-    if (lanes == 1 && step > 1) {
-      for (size_t i = 0; i < count; ++i) {
-        to[i] = x.half ? static_cast<float>(static_cast<const float16*>(from)[i * step])
-                       : static_cast<const float*>(from)[i * step];
-      }
-    } else if (lanes == 1 && x.half) {
-      ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(from), to);
-    } else if (lanes == 1) {
-      std::memcpy(to, from, count * sizeof(float));
-    } else if (x.half) {
-      ChosenPackedTiles().widen_blocks(count, step, static_cast<const uint16_t*>(from), to);
-    } else {
-      ChosenPackedTiles().copy_blocks(count, step, static_cast<const float*>(from), to);
-    }
-  };
-  Fill(band, largest, lanes, plane, image_size, buffer, copy);
+  const auto& widen = lanes == 1 ? ChosenPackedTiles().widen : ChosenPackedTiles().widen_blocks;
+  Fill(band, largest, lanes, plane, image_size, buffer,
+       [&](size_t offset, size_t count, int step, float* to) {
+         widen[x.storage](count, step, x.at(offset), to);
+       });
 }
 
 }  // namespace kernels

@@ -6,20 +6,12 @@
 #include <cstdint>
 
 #include "caffe/kernels/convolution.hpp"
+#include "stored.hpp"
 
 // How a convolution of channels in blocks (or of planes) is cut into bands of outputs whose input
 // fits a core's cache once it is widened to float.
 namespace caffe {
 namespace kernels {
-
-/// An array of halves or floats.
-struct Halves {
-  const void* data;
-  bool half;
-  const void* at(size_t offset) const {
-    return static_cast<const char*>(data) + offset * (half ? 2 : 4);
-  }
-};
 
 /// The sizes along one spatial axis.
 struct BandAxis {
@@ -68,10 +60,11 @@ class Bands {
   size_t BufferSize(const Band& largest) const;
   /// Where in the buffer the positions of the kernel lie, in elements of `lanes` a position.
   void FindTaps(const Band& largest, int lanes, int32_t* taps) const;
-  /// Where in the buffer the windows of a band of that size begin, and where in
-  /// the output they lie, from the band's first pixel on; images are `image_size` elements apart.
-  void FindPixels(const Band& band, const Band& largest, int lanes, int output_lanes,
-                  size_t image_size, int32_t* windows, size_t* targets) const;
+  /// Where in the buffer the windows of a band of that size begin.
+  void FindPixels(const Band& band, const Band& largest, int lanes, int32_t* windows) const;
+  /// And where in the output they lie, from the band's first pixel on; images are `image_size`
+  /// elements apart.
+  void FindTargets(const Band& band, int output_lanes, size_t image_size, size_t* targets) const;
   /// Where in the output the band's first pixel lies.
   size_t FirstTarget(const Band& band, int output_lanes, size_t image_size) const {
     return band.image * image_size +
@@ -83,7 +76,7 @@ class Bands {
   }
   /// Widens the band's input of one plane of `lanes` lanes (1, or a block) a position into
   /// `buffer`, with zeros for the padding. Images are `image_size` elements apart.
-  void Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,
+  void Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
              size_t image_size, float* buffer) const;
 
   /// The same for other types: copy(offset, positions, step, to) takes every step-th position, the

@@ -6,6 +6,7 @@
 
 #include "caffe/kernels/parallel.hpp"
 #include "convolution_bands.hpp"
+#include "image_sizes.hpp"
 #include "int8_tiles.hpp"
 
 namespace caffe {
@@ -76,20 +77,36 @@ class Packed : public Int8Convolution {
     Int8Tiles::Writing writing = {factors.data(),
                                   bias,
                                   w.residual,
+                                  static_cast<Int8Tiles::Kind>(w.residual_kind),
                                   w.residual_scale,
                                   w.activation,
                                   w.factor,
                                   static_cast<Int8Tiles::Kind>(w.kind),
                                   w.y};
-    RunItems(num, x, packed, writing, scratch);
-    ClearPadding(num, writing);
+    const ImageStrides strides =
+        WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
+    RunItems({num, x, packed, writing, strides}, scratch);
+    ClearPadding(num, writing, strides.y);
   }
+
+  /// What all items of a call share, with bias and scale padded and no stride 0.
+  struct Call {
+    int num;
+    Input x;
+    const int8_t* packed;
+    Int8Tiles::Writing writing;
+    ImageStrides strides;
+  };
 
   /// Outputs with those that fill up blocks.
   virtual size_t padded_outputs() const = 0;
-  /// Does the work, with bias and scale padded.
-  virtual void RunItems(int num, Input x, const int8_t* packed, const Int8Tiles::Writing& writing,
-                        void* scratch) const = 0;
+  /// Elements of an image.
+  size_t input_image() const {
+    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
+    return channels * bands_.input_plane();
+  }
+  /// Does the work.
+  virtual void RunItems(const Call& call, void* scratch) const = 0;
 
   /// Calls f(item, scratch of `bytes` bytes) for `count` items, on all cores.
   template <typename Function>
@@ -103,26 +120,32 @@ class Packed : public Int8Convolution {
     });
   }
 
-  /// `writing` for the outputs from `block` on, y beginning `origin` elements later.
-  Int8Tiles::Writing From(size_t block, size_t origin, Int8Tiles::Writing writing) const {
-    const size_t elements = block * bands_.output_plane() * tiles_.block + origin;
-    const size_t bytes = elements * SizeOfKind(writing.kind);
+  /// `writing` for the outputs from `block` on and the pixels of a band.
+  Int8Tiles::Writing From(const Call& call, size_t block, const Band& band) const {
+    Int8Tiles::Writing writing = call.writing;
+    const size_t start = block * bands_.output_plane() * tiles_.block;
+    const auto elements = [&](size_t stride) {
+      return start + bands_.FirstTarget(band, tiles_.block, stride);
+    };
     writing.scale += block * tiles_.block;
     writing.bias += block * tiles_.block;
-    writing.y = static_cast<char*>(writing.y) + bytes;
-    if (writing.residual) writing.residual = static_cast<const char*>(writing.residual) + bytes;
+    writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOfKind(writing.kind);
+    if (writing.residual) {
+      writing.residual = static_cast<const char*>(writing.residual) +
+                         elements(call.strides.residual) * SizeOfKind(writing.residual_kind);
+    }
     return writing;
   }
 
   /// Zeros what fills up the last block of each image: activation and residual may have left
   /// something there.
-  void ClearPadding(int num, const Int8Tiles::Writing& writing) const {
+  void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block, size = SizeOfKind(writing.kind);
     if (used == 0) return;
     const size_t plane = bands_.output_plane(), block = tiles_.block;
     for (int n = 0; n < num; ++n) {
       char* last = static_cast<char*>(writing.y) +
-                   ((n + 1) * Blocks(shape_.outputs) - 1) * plane * block * size;
+                   (n * image + (Blocks(shape_.outputs) - 1) * plane * block) * size;
       for (size_t i = 0; i < plane; ++i) {
         std::memset(last + (i * block + used) * size, 0, (block - used) * size);
       }
@@ -190,11 +213,10 @@ class DenseInt8 : public Packed {
 
  protected:
   size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
-  void RunItems(int num, Input x, const int8_t* packed, const Int8Tiles::Writing& writing,
-                void* scratch) const override {
-    const Plan plan = PlanFor(num);
-    Spread(num, plan.items, BytesOf(plan), scratch,
-           [&](size_t item, void* own) { RunItem(plan, num, item, x, packed, writing, own); });
+  void RunItems(const Call& call, void* scratch) const override {
+    const Plan plan = PlanFor(call.num);
+    Spread(call.num, plan.items, BytesOf(plan), scratch,
+           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
   }
 
  private:
@@ -215,7 +237,7 @@ class DenseInt8 : public Packed {
     Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces);
     int16_t *input, *weights;
     int32_t *partial, *steps, *windows;
-    size_t* targets;
+    size_t *targets, *residual_targets;
   };
   size_t BytesOf(const Plan& plan) const {
     Pieces pieces;
@@ -232,8 +254,7 @@ class DenseInt8 : public Packed {
   size_t most_vectors() const { return Divide(group_blocks_, parts()); }
 
   Plan PlanFor(int num) const;
-  void RunItem(const Plan& plan, int num, size_t item, Input x, const int8_t* packed,
-               const Int8Tiles::Writing& writing, void* scratch) const;
+  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
 
   const int lanes_;
   const size_t units_;          // of a group
@@ -249,7 +270,8 @@ DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pie
       partial(pieces->Take<int32_t>(plan.partial)),
       steps(pieces->Take<int32_t>(plan.units * self.steps_.size())),
       windows(pieces->Take<int32_t>(plan.largest.pixels())),
-      targets(pieces->Take<size_t>(plan.largest.pixels())) {}
+      targets(pieces->Take<size_t>(plan.largest.pixels())),
+      residual_targets(pieces->Take<size_t>(plan.largest.pixels())) {}
 
 DenseInt8::Plan DenseInt8::PlanFor(int num) const {
   Plan plan;
@@ -278,15 +300,13 @@ DenseInt8::Plan DenseInt8::PlanFor(int num) const {
   return plan;
 }
 
-void DenseInt8::RunItem(const Plan& plan, int num, size_t item, Input x, const int8_t* packed,
-                        const Int8Tiles::Writing& writing, void* scratch) const {
+void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
   const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-  const Band band = bands_.At(num, plan.largest, item / plan.slices / shape_.group);
+  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
   const size_t first_part = parts() * slice / plan.slices;
   const size_t last_part = parts() * (slice + 1) / plan.slices;
   const int pixels = band.pixels(), block = tiles_.block;
   const size_t plane = bands_.output_plane() * block;
-  const size_t input_image = bands_.input_plane() * lanes_ * units_ * shape_.group;
 
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
@@ -296,24 +316,24 @@ void DenseInt8::RunItem(const Plan& plan, int num, size_t item, Input x, const i
     own.steps[i] = taps[steps_[i % steps_.size()].tap] +
                    static_cast<int32_t>(i / steps_.size() * plan.unit_size);
   }
-  const size_t output_image = shape_.group * group_blocks_ * plane;
-  bands_.FindPixels(band, plan.largest, lanes_, block, output_image, own.windows, own.targets);
-  const size_t origin = bands_.FirstTarget(band, block, output_image);
+  bands_.FindPixels(band, plan.largest, lanes_, own.windows);
+  bands_.FindTargets(band, block, call.strides.y, own.targets);
+  bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
     for (size_t u = 0; u < units; ++u) {
-      bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, input_image,
-                  own.input + u * plan.unit_size, Widener<int16_t>(x, lanes_));
+      bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, call.strides.x,
+                  own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_));
     }
     int32_t* sums = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
       const int v = vectors(part);
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
       const size_t rows = 2 * unit_rows() * v * block;             // weights of a unit
-      tiles_.widen_signed(units * rows, packed + start * column() * block + first * rows,
+      tiles_.widen_signed(units * rows, call.packed + start * column() * block + first * rows,
                           own.weights);
-      const Int8Tiles::Writing target = From(start, origin, writing);
+      const Int8Tiles::Writing target = From(call, start, band);
       Int8Tiles::Work work;
       work.x = own.input;
       work.steps = own.steps;
@@ -325,6 +345,7 @@ void DenseInt8::RunItem(const Plan& plan, int num, size_t item, Input x, const i
       work.last = first + units == units_;
       work.writing = &target;
       work.targets = own.targets;
+      work.residual_targets = own.residual_targets;
       work.plane = plane;
       RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
       if (plan.partial) sums += size_t(pixels) * v * block;
@@ -383,10 +404,9 @@ class DepthwiseInt8 : public Packed {
 
  protected:
   size_t padded_outputs() const override { return blocks_ * tiles_.block; }
-  void RunItems(int num, Input x, const int8_t* packed, const Int8Tiles::Writing& writing,
-                void* scratch) const override {
-    Spread(num, items(num), bytes(), scratch,
-           [&](size_t item, void* own) { RunItem(num, item, x, packed, writing, own); });
+  void RunItems(const Call& call, void* scratch) const override {
+    Spread(call.num, items(call.num), bytes(), scratch,
+           [&](size_t item, void* own) { RunItem(call, item, own); });
   }
 
  private:
@@ -396,8 +416,7 @@ class DepthwiseInt8 : public Packed {
     Buffers(*this, &pieces);
     return pieces.bytes();
   }
-  void RunItem(int num, size_t item, Input x, const int8_t* packed,
-               const Int8Tiles::Writing& writing, void* scratch) const;
+  void RunItem(const Call& call, size_t item, void* scratch) const;
 
   struct Buffers {
     Buffers(const DepthwiseInt8& self, Pieces* pieces)
@@ -405,31 +424,30 @@ class DepthwiseInt8 : public Packed {
           weights(pieces->Take<float>(self.bands_.taps() * self.tiles_.block)),
           steps(pieces->Take<int32_t>(self.bands_.taps())),
           windows(pieces->Take<int32_t>(self.largest_.pixels())),
-          targets(pieces->Take<size_t>(self.largest_.pixels())) {}
+          targets(pieces->Take<size_t>(self.largest_.pixels())),
+          residual_targets(pieces->Take<size_t>(self.largest_.pixels())) {}
     float *input, *weights;
     int32_t *steps, *windows;
-    size_t* targets;
+    size_t *targets, *residual_targets;
   };
 
   const size_t blocks_;
   const Band largest_;
 };
 
-void DepthwiseInt8::RunItem(int num, size_t item, Input x, const int8_t* packed,
-                            const Int8Tiles::Writing& writing, void* scratch) const {
+void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();
   const size_t b = item % blocks_;
-  const Band band = bands_.At(num, largest_, item / blocks_);
+  const Band band = bands_.At(call.num, largest_, item / blocks_);
   Pieces pieces(scratch);
   const Buffers own(*this, &pieces);
   bands_.FindTaps(largest_, block, own.steps);
-  const size_t output_image = blocks_ * bands_.output_plane() * block;
-  bands_.FindPixels(band, largest_, block, block, output_image, own.windows, own.targets);
-  const size_t origin = bands_.FirstTarget(band, block, output_image);
-  bands_.Fill(band, largest_, block, b, bands_.input_plane() * blocks_ * block, own.input,
-              Widener<float>(x, block));
-  tiles_.float_signed(taps * block, packed + b * taps * block, own.weights);
-  const Int8Tiles::Writing target = From(b, origin, writing);
+  bands_.FindPixels(band, largest_, block, own.windows);
+  bands_.FindTargets(band, block, call.strides.y, own.targets);
+  bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
+  bands_.Fill(band, largest_, block, b, call.strides.x, own.input, Widener<float>(call.x, block));
+  tiles_.float_signed(taps * block, call.packed + b * taps * block, own.weights);
+  const Int8Tiles::Writing target = From(call, b, band);
   Int8Tiles::DepthwiseWork work;
   work.x = own.input;
   work.steps = own.steps;
@@ -438,6 +456,7 @@ void DepthwiseInt8::RunItem(int num, size_t item, Input x, const int8_t* packed,
   work.weights = own.weights;
   work.writing = &target;
   work.targets = own.targets;
+  work.residual_targets = own.residual_targets;
   RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
 }
 

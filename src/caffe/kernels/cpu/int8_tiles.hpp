@@ -22,7 +22,8 @@ struct Int8Tiles {
 
   struct Writing {
     const float *scale, *bias;  ///< (V, block)
-    const void* residual;       ///< of y's first block, as y; or null
+    const void* residual;       ///< of y's first block; or null
+    Kind residual_kind;
     float residual_scale;
     PointwiseActivation activation;
     float factor;
@@ -41,8 +42,9 @@ struct Int8Tiles {
     int32_t* partial;        ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
     const Writing* writing;
-    const size_t* targets;  ///< where in y each pixel lies
-    size_t plane;           ///< elements of y from one block of outputs to the next
+    const size_t* targets;           ///< where in y each pixel lies
+    const size_t* residual_targets;  ///< and in the residual
+    size_t plane;                    ///< elements of y from one block of outputs to the next
   };
   /// The same for one vector, each lane of which has its own input: x is (.., block), weights
   /// (steps, block). In floats, which hold these sums exactly.
@@ -53,7 +55,7 @@ struct Int8Tiles {
     const int32_t* windows;
     const float* weights;
     const Writing* writing;
-    const size_t* targets;
+    const size_t *targets, *residual_targets;
   };
   /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
   /// registers.

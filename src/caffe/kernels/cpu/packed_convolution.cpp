@@ -6,8 +6,8 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "convolution_bands.hpp"
+#include "image_sizes.hpp"
 #include "packed_tiles.hpp"
-#include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -33,9 +33,9 @@ T* Take(float** scratch, size_t count) {
   *scratch += Aligned(Divide(count * sizeof(T), sizeof(float)));
   return piece;
 }
-/// Floats that hold the offsets of so many pixels: their windows' and their targets'.
+/// Floats that hold the offsets of so many pixels: their windows' and both targets'.
 size_t PixelFloats(size_t pixels) {
-  return Aligned(pixels) + Aligned(pixels * sizeof(size_t) / sizeof(float));
+  return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
 }
 
 size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
@@ -45,6 +45,19 @@ std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
   std::vector<float> result(padded, 0.f);
   if (bias) std::copy(bias, bias + outputs, result.begin());
   return result;
+}
+
+Storage StorageOf(ElementType type) {
+  return type == ElementType::FLOAT     ? STORED_FLOAT
+         : type == ElementType::FLOAT16 ? STORED_HALF
+                                        : STORED_BRAIN;
+}
+
+/// n numbers as floats: as they are, or in `wide`.
+const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
+  if (storage == STORED_FLOAT) return static_cast<const float*>(x);
+  ChosenPackedTiles().widen[storage](n, 1, x, wide);
+  return wide;
 }
 
 /// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
@@ -67,16 +80,41 @@ class Packed : public PackedConvolution {
  protected:
   size_t weights_of_an_output() const override { return shape_.column_rows(); }
   size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  /// `strides` of a call with no stride 0.
+  ImageStrides Strides(const ImageStrides& strides) const {
+    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
+    return WithoutZeros(strides, channels * bands_.input_plane(),
+                        Blocks(shape_.outputs) * tiles_.block * bands_.output_plane());
+  }
 
-  /// Zeros what fills up the last block of each image: a NaN of the input went there too.
-  void ClearPadding(int num, void* y, bool half) const {
+  /// Sets where `work` writes: at the outputs from `block` on and the pixels of a band.
+  void SetTarget(const Writing& writing, const ImageStrides& strides, size_t block,
+                 const Band& band, PackedTiles::Work* work) const {
+    const size_t start = block * bands_.output_plane() * tiles_.block;
+    const size_t size = SizeOf(writing.type);
+    const auto bytes = [&](size_t image) {
+      return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
+    };
+    work->activation = &writing.activation;
+    work->y = static_cast<char*>(writing.y) + bytes(strides.y);
+    work->residual = writing.residual;
+    if (writing.residual) {
+      work->residual = static_cast<const char*>(writing.residual) + bytes(strides.residual);
+    }
+    work->storage = StorageOf(writing.type);
+  }
+
+  /// Zeros what fills up the last block of each image: a NaN of the input went there too, and
+  /// activation and residual may have left something there.
+  void ClearPadding(int num, const Writing& writing, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
-    const size_t size = half ? sizeof(float16) : sizeof(float), plane = bands_.output_plane();
+    const size_t size = SizeOf(writing.type);
+    const size_t plane = bands_.output_plane();
     const size_t blocks = Blocks(shape_.outputs);
     for (int n = 0; n < num; ++n) {
-      char* last = static_cast<char*>(y) + (n + 1) * blocks * plane * tiles_.block * size -
-                   plane * tiles_.block * size;
+      char* last =
+          static_cast<char*>(writing.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
       for (size_t i = 0; i < plane; ++i) {
         std::memset(last + (i * tiles_.block + used) * size, 0, (tiles_.block - used) * size);
       }
@@ -112,9 +150,7 @@ class DensePacked : public Packed {
   }
 
  protected:
-  void Run(int num, Array x, Array weights, const float* bias,
-           const PointwiseActivation& activation, float* scratch, void* y,
-           bool half) const override;
+  void Run(int num, Array x, Array weights, const Writing& writing, float* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -131,11 +167,10 @@ class DensePacked : public Packed {
   struct Call {
     Plan plan;
     int num;
-    Halves x, weights;
+    Stored x, weights;
     const std::vector<float>& bias;
-    const PointwiseActivation& activation;
-    void* y;
-    bool half;
+    const Writing& writing;
+    ImageStrides strides;
   };
 
   /// Rows of weights: channels of whole units at all positions.
@@ -193,7 +228,6 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   const size_t last_part = parts() * (slice + 1) / plan.slices;
   const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
   const size_t plane = bands_.output_plane() * block;
-  const size_t input_image = bands_.input_plane() * lanes_ * units_ * shape_.group;
 
   const size_t most = Divide(group_blocks_, parts());
   float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
@@ -202,21 +236,22 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
   int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
   size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
-  const size_t output_image = shape_.group * group_blocks_ * plane;
+  size_t* residual_targets = Take<size_t>(&scratch, plan.largest.pixels());
   if (!found->SameSize(band)) {
     bands_.FindTaps(plan.largest, lanes_, steps);
     for (size_t i = taps; i < plan.units * taps; ++i) {
       steps[i] = steps[i - taps] + static_cast<int32_t>(plan.unit_size);
     }
-    bands_.FindPixels(band, plan.largest, lanes_, block, output_image, windows, targets);
+    bands_.FindPixels(band, plan.largest, lanes_, windows);
+    bands_.FindTargets(band, block, call.strides.y, targets);
+    bands_.FindTargets(band, block, call.strides.residual, residual_targets);
     *found = band;
   }
-  const size_t origin = bands_.FirstTarget(band, block, output_image);
 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
     for (size_t u = 0; u < units; ++u) {
-      bands_.Widen(band, plan.largest, lanes_, call.x, group * units_ + first + u, input_image,
+      bands_.Widen(band, plan.largest, lanes_, call.x, group * units_ + first + u, call.strides.x,
                    buffer + u * plan.unit_size);
     }
     float* sums = partial;
@@ -225,23 +260,19 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
       const size_t count = units * taps * lanes_ * v * block;
       const void* packed = call.weights.at((start * column() + first * taps * lanes_ * v) * block);
-      if (call.weights.half) {
-        ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(packed), wide);
-      }
       PackedTiles::Work work;
       work.x = buffer;
       work.steps = steps;
       work.steps_count = static_cast<int>(units) * taps;
       work.windows = windows;
-      work.weights = call.weights.half ? wide : static_cast<const float*>(packed);
+      work.weights = Widened(call.weights.storage, count, packed, wide);
       work.bias = call.bias.data() + start * block;
       work.partial = sums;
       work.first = first == 0;
       work.last = first + units == units_;
-      work.activation = &call.activation;
-      work.y = static_cast<char*>(call.y) + (start * plane + origin) * (call.half ? 2 : 4);
-      work.half = call.half;
+      SetTarget(call.writing, call.strides, start, band, &work);
       work.targets = targets;
+      work.residual_targets = residual_targets;
       work.plane = plane;
       RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
       if (plan.partial) sums += size_t(pixels) * v * block;
@@ -249,15 +280,14 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   }
 }
 
-void DensePacked::Run(int num, Array x, Array weights, const float* bias,
-                      const PointwiseActivation& activation, float* scratch, void* y,
-                      bool half) const {
+void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
+                      float* scratch) const {
   if (num == 0) return;
   const std::vector<float> padded =
-      PaddedBias(bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
+      PaddedBias(writing.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
   const Call call{
-      PlanFor(num), num, {x.data, x.half}, {weights.data, weights.half}, padded, activation, y,
-      half};
+      PlanFor(num), num,     {x.data, StorageOf(x.type)}, {weights.data, StorageOf(weights.type)},
+      padded,       writing, Strides(writing.strides)};
   const size_t products = shape_.weight_count() * bands_.output_plane() * num;
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
@@ -268,7 +298,7 @@ void DensePacked::Run(int num, Array x, Array weights, const float* bias,
       RunItem(call, item, scratch + part * call.plan.scratch, &found);
     }
   });
-  ClearPadding(num, y, half);
+  ClearPadding(num, writing, call.strides.y);
 }
 
 void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
@@ -308,9 +338,7 @@ class DepthwisePacked : public Packed {
   }
 
  protected:
-  void Run(int num, Array x, Array weights, const float* bias,
-           const PointwiseActivation& activation, float* scratch, void* y,
-           bool half) const override;
+  void Run(int num, Array x, Array weights, const Writing& writing, float* scratch) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -324,14 +352,12 @@ class DepthwisePacked : public Packed {
   const Band largest_;
 };
 
-void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
-                          const PointwiseActivation& activation, float* scratch, void* y,
-                          bool half) const {
+void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writing,
+                          float* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();
-  const std::vector<float> padded = PaddedBias(bias, shape_.outputs, blocks_ * block);
-  const Halves input{x.data, x.half}, packed{weights.data, weights.half};
-  const size_t input_image = bands_.input_plane() * blocks_ * block;
-  const size_t plane = bands_.output_plane() * block;
+  const std::vector<float> padded = PaddedBias(writing.bias, shape_.outputs, blocks_ * block);
+  const Stored input{x.data, StorageOf(x.type)}, packed{weights.data, StorageOf(weights.type)};
+  const ImageStrides strides = Strides(writing.strides);
   const size_t work = size_t(largest_.pixels()) * taps * block;
   const auto run_item = [&](size_t item, float* own) {
     const size_t b = item % blocks_;
@@ -340,29 +366,23 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
     float* wide = Take<float>(&own, taps * block);
     int32_t* steps = Take<int32_t>(&own, taps);
     bands_.FindTaps(largest_, block, steps);
-    bands_.Widen(band, largest_, block, input, b, input_image, wide_x);
+    bands_.Widen(band, largest_, block, input, b, strides.x, wide_x);
     const void* w = packed.at(b * taps * block);
-    if (packed.half) {
-      ChosenKernels().half_to_float(taps * block, static_cast<const uint16_t*>(w), wide);
-    }
     PackedTiles::Work work;
     work.x = wide_x;
     work.steps = steps;
     work.steps_count = taps;
-    work.weights = packed.half ? wide : static_cast<const float*>(w);
+    work.weights = Widened(packed.storage, taps * block, w, wide);
     work.bias = padded.data() + b * block;
     work.partial = nullptr;
     work.first = work.last = true;
-    work.activation = &activation;
-    work.y = static_cast<char*>(y) + b * plane * (half ? 2 : 4);
-    work.half = half;
+    SetTarget(writing, strides, b, band, &work);
     work.plane = 0;
     const int pace = bands_.columns().pace();
     const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
-    const size_t first = bands_.FirstTarget(band, block, blocks_ * plane);
     for (int r = 0; r < band.rows; ++r) {
       row(work, r * bands_.WindowPitch(largest_, block),
-          first + size_t(r) * bands_.columns().output * block, band.columns, pace);
+          size_t(r) * bands_.columns().output * block, band.columns, pace);
     }
   };
   ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),
@@ -371,7 +391,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const float* bias,
                     run_item(item, scratch + part * this->scratch());
                   }
                 });
-  ClearPadding(num, y, half);
+  ClearPadding(num, writing, strides.y);
 }
 
 void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
@@ -419,10 +439,16 @@ void PackedConvolution::UnpackWeights(const W* packed, W* weights) const {
 
 template void PackedConvolution::PackWeights(const float*, const float*, float*) const;
 template void PackedConvolution::PackWeights(const float*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float*, const float*, bfloat16*) const;
 template void PackedConvolution::PackWeights(const float16*, const float*, float*) const;
 template void PackedConvolution::PackWeights(const float16*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, bfloat16*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, bfloat16*) const;
 template void PackedConvolution::UnpackWeights(const float*, float*) const;
 template void PackedConvolution::UnpackWeights(const float16*, float16*) const;
+template void PackedConvolution::UnpackWeights(const bfloat16*, bfloat16*) const;
 
 }  // namespace kernels
 }  // namespace caffe

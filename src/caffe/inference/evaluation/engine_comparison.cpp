@@ -1,0 +1,135 @@
+#include "caffe/inference/engine_comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "caffe/error.hpp"
+#include "caffe/inference/results.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// What the net calls so is something else: a loss has become a layer that makes predictions.
+bool IsLossOf(const Net<float>& net, const std::string& layer) {
+  if (!net.has_layer(layer)) return false;
+  const Operation* operation = OperationTable::Find(net.layer_by_name(layer)->type());
+  return operation && operation->loss;
+}
+
+}  // namespace
+
+EngineComparison::EngineComparison(Net<float>* reference, std::shared_ptr<const Engine> engine)
+    : reference_(reference),
+      engine_(std::move(engine)),
+      source_(*reference, *engine_),
+      context_(engine_) {
+  const Graph& graph = *engine_->graph();
+  for (const Node& node : graph.nodes) {
+    if (IsLossOf(*reference, node.name())) continue;
+    for (const int output : node.outputs) {
+      const std::string& name = graph.values[output].name;
+      if (!reference->has_blob(name)) continue;
+      index_[name] = blobs_.size();
+      blobs_.push_back({name, node.name(), node.math, graph.IsOutput(output), ErrorMeasure()});
+    }
+  }
+  Require(!blobs_.empty(), "engine '", engine_->name(), "' and net '", reference->name(),
+          "' have no blob in common: is this the net that the engine was built from?");
+}
+
+void EngineComparison::Add() {
+  const Tensors inputs = source_.Read(reference_);
+  const int next = source_.last_layer() + 1;
+  if (next < static_cast<int>(reference_->layers().size())) reference_->ForwardFrom(next);
+  SetInputs(inputs, &context_);
+  context_.SetObserver([this](const std::string& blob, const Shape& shape, const float* values) {
+    Compare(blob, shape, values);
+  });
+  context_.Run();
+  context_.SetObserver(nullptr);
+  ++batches_;
+}
+
+void EngineComparison::Compare(const std::string& blob, const Shape& shape, const float* values) {
+  const auto found = index_.find(blob);
+  if (found == index_.end()) return;
+  BlobComparison& comparison = blobs_[found->second];
+  const Blob<float>& expected = *reference_->blob_by_name(blob);
+  if (comparison.is_output && IsDetections(*engine_, blob)) {
+    const NamedTensor actual{shape, {values, values + CountOf(shape)}};
+    unmatched_boxes_[blob] += UnmatchedShare(CopyOf(expected), actual);
+  }
+  if (expected.shape() != shape) {
+    comparison.error.AddOtherShape();
+  } else {
+    comparison.error.Add(expected.cpu_data(), values, CountOf(shape));
+  }
+}
+
+const BlobComparison* EngineComparison::FirstBelow(double decibels) const {
+  for (const BlobComparison& blob : blobs_) {
+    if (blob.error.SignalToNoise() < decibels) return &blob;
+  }
+  return nullptr;
+}
+
+double EngineComparison::OutputError() const {
+  double largest = 0;
+  for (const BlobComparison& blob : blobs_) {
+    if (!blob.is_output) continue;
+    const auto boxes = unmatched_boxes_.find(blob.blob);
+    largest = std::max(largest, boxes == unmatched_boxes_.end() ? blob.error.Relative()
+                                                                : boxes->second / batches_);
+  }
+  return largest;
+}
+
+std::vector<std::string> EngineComparison::LayersByOwnError() const {
+  const Graph& graph = *engine_->graph();
+  // Squares add up as errors that have nothing to do with each other do. A value that the net does
+  // not have is as wrong as what it is made of.
+  std::vector<double> error(graph.values.size(), 0);
+  std::vector<std::pair<double, std::string>> own;
+  for (const Node& node : graph.nodes) {
+    double before = 0;
+    for (const int input : node.Reads()) before = std::max(before, error[input]);
+    double added = 0;
+    for (const int output : node.outputs) {
+      const auto found = index_.find(graph.values[output].name);
+      error[output] = before;
+      if (found == index_.end()) continue;
+      const double relative = blobs_[found->second].error.Relative();
+      error[output] = relative * relative;
+      added = std::max(
+          added, std::isinf(error[output]) && std::isinf(before) ? 0 : error[output] - before);
+    }
+    if (node.math != ElementType::FLOAT) own.emplace_back(added, node.name());
+  }
+  std::stable_sort(own.begin(), own.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> names;
+  for (const auto& layer : own) names.push_back(layer.second);
+  return names;
+}
+
+std::vector<std::string> EngineComparison::NetLayersIn(const std::string& layer) const {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (reference_->has_layer(name)) names.push_back(name);
+  };
+  add(layer);
+  if (names.empty()) {
+    // Merged siblings are called after all of them.
+    std::istringstream parts(layer);
+    for (std::string part; std::getline(parts, part, '+');) add(part);
+  }
+  const int index = engine_->graph()->FindNode(layer);
+  if (index < 0) return names;
+  for (const Epilogue& step : engine_->graph()->nodes[index].epilogue) add(step.layer.name());
+  return names;
+}
+
+}  // namespace inference
+}  // namespace caffe
