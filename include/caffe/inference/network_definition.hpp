@@ -23,8 +23,8 @@ Graph GraphOf(const Net<float>& net);
 /// become Parameter layers, steps of an epilogue layers of their own, and what is neither read nor
 /// an output goes into a Silence layer. Of outputs that a layer reads too there is the blob, but as
 /// in every net of Caffe's they are no outputs (NetworkDefinition::MarkOutput makes them some).
-/// Plans of memory, types and implementations
-/// are left out. Throws Error, with the layer, for parameters that are not FLOAT.
+/// Plans of memory, types and implementations are left out. Throws Error, with the layer, for
+/// parameters that are not FLOAT.
 NetParameter ToNetParameter(const Graph& graph);
 
 /// A net to be built: read from Caffe's files, or put together layer by layer:
