@@ -84,9 +84,11 @@ class CachedBuilder {
       if (!progress) progress = std::make_unique<Progress>("layer", of, done);
       progress->Update(done);
     };
+    const auto other_remark = config.remark;
     config.remark = [&](const std::string& line) {
       if (progress) progress->Clear();
       *out_ << "note: " << line << '\n';
+      if (other_remark) other_remark(line);
     };
     auto engine = inference::Builder(std::move(config)).Build(net);
     if (progress) progress->Clear();
