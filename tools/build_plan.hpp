@@ -45,13 +45,11 @@ The net is taken in its TEST phase. Data layers become inputs, losses what they 
                         to their values
 
 )" + kInputUsage +
-    R"(A net with data layers of its own reads them if none of these is given; where a layer of the net has
-a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
-
+    kOwnDataUsage + R"(
 what the optimizer does:
   -list_passes          list it, in order, and exit
-  -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt, NN_pass.dot
-                        and, where Graphviz is installed, a picture NN_pass.svg
+  -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt,
+                        NN_pass.dot and, where Graphviz is installed, a picture NN_pass.svg
 )" + kReportUsage +
     R"(
 example:

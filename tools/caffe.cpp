@@ -67,7 +67,7 @@ usage: caffe <command> <flags>
 commands:
   train           train or finetune a net           -solver FILE [-snapshot FILE | -weights FILE]
   test            score a net on its data           -model FILE -weights FILE [-iterations N]
-                  or a plan                         -plan FILE (-model FILE | -data DB | -images LIST)
+                  or a plan                   -plan FILE (-model FILE | -data DB | -images LIST)
   test_detection  a detector's mean average precision  -model FILE (-weights FILE | -plan FILE)
   time            time a net, layer by layer        -model FILE [-iterations N] [-phase TEST]
                   or a plan                         -plan FILE [-batch N] [-iterations N]
@@ -116,8 +116,8 @@ Logs what the net's TEST phase puts out, batch by batch, and then the means.
 
   -model FILE           the net with its data and Accuracy layers (train_val.prototxt)
   -weights FILE[,FILE]  trained weights, .caffemodel or .caffemodel.h5
-  -plan FILE            an engine (caffe build) computes instead of the net: its data goes in, and what
-                        comes out is scored by the net's Accuracy and loss layers
+  -plan FILE            an engine (caffe build) computes instead of the net: its data goes in, and
+                        what comes out is scored by the net's Accuracy and loss layers
   -iterations N         batches (default 50; of a list of pictures all)
   -level N, -stage A,B  the net's state, for include and exclude rules
   -forward_type, -forward_math  FLOAT|FLOAT16|DOUBLE: types of the net
@@ -136,9 +136,9 @@ const char kTimeUsage[] = R"(caffe time: times a net or a plan, layer by layer.
 usage: caffe time -model FILE [-weights FILE] [-iterations N] [-phase TRAIN|TEST]
        caffe time -plan FILE [-batch N] [-iterations N]
 
-A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the data or the
-inputs that its prototxt has. A plan is run on noise: latency of a run (the smallest, the mean, the
-median, and what 99 of 100 do not exceed), items a second, and then the time of each layer.
+A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the data or
+the inputs that its prototxt has. A plan is run on noise: latency of a run (the smallest, the mean,
+the median, and what 99 of 100 do not exceed), items a second, and then the time of each layer.
 
   -model FILE           the net definition
   -plan FILE            an engine that caffe build has written

@@ -59,8 +59,8 @@ const char kUsage[] =
 usage: caffe_exec --deploy=FILE [--model=FILE] [flags]
        caffe_exec --loadEngine=FILE [flags]
 
-Flags and summary are those of TensorRT's trtexec. -x VALUE, -x=VALUE, --x VALUE and --x=VALUE are the
-same.
+Flags and summary are those of TensorRT's trtexec. -x VALUE, -x=VALUE, --x VALUE and --x=VALUE are
+the same.
 
 model:
   --deploy=FILE           the net definition (prototxt)

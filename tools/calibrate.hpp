@@ -51,10 +51,8 @@ how thresholds are chosen:
               mse          least mean squared error
 
 )") +
-    kInputUsage +
-    R"(A net with data layers of its own reads them if none of these is given; where a layer of the net has
-a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
-  -batches N            at most N batches; else all of a list or .npy file, 50 of other data
+    kInputUsage + kOwnDataUsage +
+    R"(  -batches N            at most N batches; else all of a list or .npy file, 50 of other data
   -min_images N         fewer images are refused (default 100); some hundred to a thousand are good
   -leave_out A,B        blobs that stay float: ones that are 0 or constant are refused otherwise
 

@@ -42,12 +42,11 @@ lose digits (subnormal), below 3e-8 they become 0. Rows marked '!' overflow; bel
 
 )") +
     kInputUsage +
-    R"(  -random N             N batches of noise between 0 and 255, if you have no pictures at hand:
+    R"(  -random N             N batches of noise between 0 and 255, if you have no pictures:
                         ranges are then a guess
   -iterations N         at most N batches of a database or of the net's own data (default 50)
-A net with data layers of its own reads them if none of these is given; where a layer of the net has
-a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
-
+)" + kOwnDataUsage +
+    R"(
 output:
   -json                 JSON on standard output instead of the tables
   -plot OUT.svg         a picture of the ranges

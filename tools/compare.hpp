@@ -31,10 +31,11 @@ usage: caffe compare -model FILE -weights FILE[,FILE] -plan FILE [flags]
        caffe compare -model FILE -weights FILE[,FILE] -precision TYPE [-bisect] [flags]
 
 Both run on the same inputs. A row for each blob that both have: the layer of the engine that makes
-it, the largest and the mean error, the cosine of the angle between the two, and how much larger than
-the error the values are (signal/noise: 6 dB more halve the error). Rows marked '!' are below
--min_sqnr; the first of them is named as the layer that goes wrong, and the status is 2. The error of
-the outputs is relative to their values; of detections it is the share of boxes without a partner.
+it, the largest and the mean error, the cosine of the angle between the two, and how much larger
+than the error the values are (signal/noise: 6 dB more halve the error). Rows marked '!' are below
+-min_sqnr; the first of them is named as the layer that goes wrong, and the status is 2. The error
+of the outputs is relative to their values; of detections it is the share of boxes without a
+partner.
 
   -model FILE -weights FILE[,FILE]   the net in FP32
   -plan FILE            the engine; or it is built (below)
@@ -46,10 +47,7 @@ the outputs is relative to their values; of detections it is the share of boxes 
   -random N             N batches of noise (default 1 where nothing else is given)
 
 )") +
-    kInputUsage +
-    R"(A net with data layers of its own reads them if none of these is given; where a layer of the net has
-a transform_param, its mean and scale hold unless -mean or -scale say otherwise. At most -batches N
-batches (default 10).
+    kInputUsage + kOwnDataUsage + R"(At most -batches N batches (default 10).
 )" + kEngineFlagsUsage +
     R"(
 example:

@@ -55,8 +55,8 @@ the engine:
   -level N, -stage A,B  the net's state, for include and exclude rules
 
 int8, and best with int8, need the range of each blob:
-  -calibration_table FILE  a table of ours, a TensorRT calibration cache or an ncnn table; or data to
-                        calibrate on, and caffe calibrate's -calibrator, -percent, -batches,
+  -calibration_table FILE  a table of ours, a TensorRT calibration cache or an ncnn table; or data
+                        to calibrate on, and caffe calibrate's -calibrator, -percent, -batches,
                         -min_images, -leave_out and -plot
 )";
 

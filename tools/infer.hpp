@@ -30,7 +30,7 @@ inline const std::string kInferUsage =
 usage: caffe infer -plan FILE [flags] PICTURE...
        caffe infer -model FILE -weights FILE[,FILE] [flags] PICTURE...
 
-  -plan FILE            a plan that caffe build has written; or a net, from which an engine is built:
+  -plan FILE            a plan that caffe build has written; or a net to build an engine from:
   -model FILE -weights FILE[,FILE]
 
 output:
@@ -43,9 +43,9 @@ output:
 
 )") +
     kInputUsage +
-    R"(Pictures on the command line or these; at most -iterations batches of a database (default 50). With
--model, mean and scale of a transform_param in the net hold unless -mean or -scale say otherwise; a
-plan does not know them.
+    R"(Pictures on the command line, or these; at most -iterations batches of a database (50).
+With -model, mean and scale of a transform_param in the net hold unless -mean or -scale say
+otherwise; a plan does not know them.
 )" + kEngineFlagsUsage +
     R"(
 example:

@@ -44,6 +44,11 @@ constexpr char kInputUsage[] = R"(input:
   -constant NAME=V,V,...[;NAME=...]  inputs that are no pictures
 )";
 
+constexpr char kOwnDataUsage[] =
+    R"(A net with data layers of its own reads them if none of these is given; where a layer of the
+net has a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
+)";
+
 inline std::vector<float> Numbers(const std::string& text, const std::string& flag) {
   std::vector<float> numbers;
   std::istringstream stream(text);

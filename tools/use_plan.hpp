@@ -31,8 +31,8 @@ const char kInspectUsage[] =
 usage: caffe inspect -plan FILE [-json] [-graph]
 
 A row for each layer in the order in which they run: what computes it, in which precision, the time
-that was measured when the plan was built, the memory of its weights and of what it makes. Layers that
-were fused into another one follow its name.
+that was measured when the plan was built, the memory of its weights and of what it makes. Layers
+that were fused into another one follow its name.
 
   -plan FILE   a plan that caffe build has written
   -json        JSON instead of the table

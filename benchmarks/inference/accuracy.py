@@ -3,8 +3,8 @@
 classifiers on MNIST and CIFAR-10, and how far a detector's boxes and scores are from those in FP32.
 
 The numbers are those that the tests in src/caffe/test/test_engine_accuracy.cpp record, which also
-hold them to bounds; INT8 is calibrated on training pictures. The nets and pictures lie in the folder
-that CAFFE_TEST_DATA names, else ../shared/data.
+hold them to bounds; INT8 is calibrated on training pictures. The nets and pictures lie in the
+folder that CAFFE_TEST_DATA names, else ../shared/data.
 
     benchmarks/inference/accuracy.py [--build-dir build]
 """

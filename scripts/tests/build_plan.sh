@@ -34,7 +34,7 @@ fi
 
 # What a plan holds: a table, JSON, the graph.
 runs "$caffe" inspect -plan net.plan
-has out.txt "^engine 'small': largest batch 2, [0-9.]* KB of weights, [0-9.]* KB of activations"
+has out.txt "^engine 'small': largest batch 2, [0-9.]* KB of weights, [0-9.]* [KM]*B of act"
 has out.txt '^input data: 2x3x8x8$'
 has out.txt '^output prob: 2x5$'
 has out.txt '^layer  *type  *implementation  *precision  *makes  *time  *weights  *activations$'
@@ -48,7 +48,8 @@ engine = json.load(open('out.txt'))
 assert engine['name'] == 'small' and engine['max_batch'] == 2, engine
 assert engine['inputs'] == [{'name': 'data', 'shape': [2, 3, 8, 8]}], engine['inputs']
 layers = {layer['name']: layer for layer in engine['layers']}
-assert layers['conv']['fused'] == ['relu'] and layers['conv']['precision'] == 'FLOAT', layers['conv']
+assert layers['conv']['fused'] == ['relu'], layers['conv']
+assert layers['conv']['precision'] == 'FLOAT', layers['conv']
 assert layers['prob']['tops'] == [[2, 5]], layers['prob']
 PYTHON
 
@@ -73,7 +74,7 @@ done
 runs "$caffe" build $net -plan mixed.plan -precision FP16 -layer_precision conv=fp32,fc=bf16 \
   -timing_iterations 1 -workspace 64 -memory 64
 runs "$caffe" build $net -plan int8.plan -precision int8 $data -timing_iterations 1
-has out.txt '^conv  *relu  *u8 '
+has out.txt '^conv  *drop  *u8 '
 runs "$caffe" calibrate $net $data -calibration_table net.table -tensorrt_cache net.cache
 for table in net.table net.cache; do
   runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table $table \
@@ -120,8 +121,10 @@ refuses 'fp32, fp16, bf16, int8' "$caffe" build $net -plan a.plan -layer_precisi
 refuses "'conv' is not NAME=VALUE" "$caffe" build $net -plan a.plan -layer_precision conv
 refuses "conf" "$caffe" build $net -plan a.plan -layer_precision conf=fp16
 refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan -precision int8
-refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan -layer_precision fc=int8
-refuses 'not both' "$caffe" build $net -plan a.plan -precision int8 $data -calibration_table net.table
+refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan \
+  -layer_precision fc=int8
+refuses 'not both' "$caffe" build $net -plan a.plan -precision int8 $data \
+  -calibration_table net.table
 refuses 'missing.table' "$caffe" build $net -plan a.plan -precision int8 \
   -calibration_table missing.table
 refuses 'max_accuracy_loss is for -precision best' "$caffe" build $net -plan a.plan \

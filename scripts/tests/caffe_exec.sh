@@ -18,8 +18,8 @@ has out.txt '^&&&& RUNNING caffe_exec # .*--batch=4'
 has out.txt '^&&&& PASSED caffe_exec # '
 has out.txt '^\[../../....-..:..:..\] \[I\] === Performance summary ===$'
 has out.txt '\[I\] Throughput: [0-9.e+]* qps$'
-number='[0-9.e-]*'
-has out.txt "\\[I\\] Latency: min = $number ms, max = $number ms, mean = $number ms, median = $number ms, percentile(99%) = $number ms\$"
+ms='[0-9.e-]* ms'
+has out.txt "Latency: min = $ms, max = $ms, mean = $ms, median = $ms, percentile(99%) = $ms\$"
 has out.txt '\[I\] Total Host Walltime: [0-9.e-]* s$'
 [ "$(grep -c 'Average on 5 runs' out.txt)" = 4 ] || fail 'not four means of five runs'
 runs "$caffe" inspect -plan net.plan

@@ -85,6 +85,9 @@ struct Node {
   std::vector<int> Reads() const;
 };
 
+/// The type of a node that a backend puts in: its output is its input in another type or layout.
+constexpr char kReorder[] = "Reorder";
+
 /// What a net computes in the TEST phase: nodes in the order in which they run, on values that are
 /// named by their index. A copy shares the constants.
 struct Graph {
@@ -125,6 +128,11 @@ std::vector<bool> HaveDataDependentShapes(const Graph& graph);
 int BatchOf(const Graph& graph);
 /// Shapes of the inputs for another batch.
 std::vector<Shape> InputShapes(const Graph& graph, int batch);
+
+/// The graph for inputs of these shapes, in the order of its inputs: all shapes are inferred again
+/// by the layers. Throws Error, with the layer, where one cannot take them. Plans of memory and
+/// views are dropped.
+Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes);
 
 /// The graph for another batch: all shapes are inferred again by the layers. Throws Error, with the
 /// layer, where one cannot take it. Plans of memory and views are dropped.

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <type_traits>
 
+#include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
@@ -13,16 +13,17 @@
 namespace caffe {
 namespace kernels {
 
-/// Convolution of channels in blocks, straight from halves to halves: values are widened once into
-/// a buffer that stays in a core's cache, summed in float in registers, and rounded once, after
-/// bias and activation.
+/// Convolution of channels in blocks, straight from 16 bits to 16 bits: values are widened once
+/// into a buffer that stays in a core's cache, summed in float in registers, and rounded once,
+/// after bias and activation.
 ///
 /// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
 /// with zeros, which the output's are too. A plain input is (num, channels, rows, columns): for the
-/// few channels of a picture. Each may hold halves or floats, and so may the weights.
+/// few channels of a picture. Each may hold float, float16 or bfloat16, and so may the weights.
 ///
 /// Sums run over the channels and the kernel's positions, in float; the padding takes part as
-/// zeros.
+/// zeros. Of n terms with the magnitudes |x w|, and bias and residual, the error is at most
+///     (n + 2) 2^-23 (sum of magnitudes) + r |y|,  r = 2^-11 for float16, 2^-8 for bfloat16.
 class PackedConvolution {
  public:
   /// For one or two spatial axes, and groups of whole blocks or of one channel with one output
@@ -39,7 +40,7 @@ class PackedConvolution {
   virtual size_t scratch_size(int num) const = 0;
 
   /// packed = the weights (outputs, channels / group, kernel...) in the order that Forward reads,
-  /// times scale[output] if that is given; and back. V and W: float or float16.
+  /// times scale[output] if that is given; and back. V and W: float, float16 or bfloat16.
   template <typename V, typename W>
   void PackWeights(const V* weights, const float* scale, W* packed) const;
   template <typename W>
@@ -53,13 +54,14 @@ class PackedConvolution {
     PointwiseActivation activation;
   };
 
-  /// y = epilogue(conv(x)). X, W and Y: float or float16 each. Work is spread over images, rows and
-  /// outputs.
+  /// y = epilogue(conv(x)). X, W and Y: float, float16 or bfloat16 each. Work is spread over
+  /// images, rows and outputs.
   template <typename X, typename W, typename Y>
   void Forward(int num, const X* x, const W* weights, const Epilogue<Y>& epilogue, float* scratch,
                Y* y, const ImageStrides& strides = {}) const {
-    Run(num, {x, IsHalf<X>()}, {weights, IsHalf<W>()},
-        {epilogue.bias, epilogue.residual, epilogue.activation, y, IsHalf<Y>(), strides}, scratch);
+    Run(num, {x, kElementType<X>}, {weights, kElementType<W>},
+        {epilogue.bias, epilogue.residual, epilogue.activation, y, kElementType<Y>, strides},
+        scratch);
   }
   /// The same without a residual.
   template <typename X, typename W, typename Y>
@@ -69,23 +71,16 @@ class PackedConvolution {
   }
 
  protected:
-  /// An array of halves or floats.
   struct Array {
     const void* data;
-    bool half;
+    ElementType type;
   };
-  template <typename T>
-  static constexpr bool IsHalf() {
-    static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value,
-                  "float or float16");
-    return std::is_same<T, float16>::value;
-  }
   struct Writing {
     const float* bias;
     const void* residual;
     PointwiseActivation activation;
     void* y;
-    bool half;  // y and the residual
+    ElementType type;  // of y and the residual
     ImageStrides strides;
   };
   virtual void Run(int num, Array x, Array weights, const Writing& writing,

@@ -67,10 +67,13 @@ void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const floa
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y);
 void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
                                    float* dx);
-// Halves; sums are float.
+// 16 bits; sums are float.
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y);
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const bfloat16* x, bfloat16* y);
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
                                   float16* y);
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
+                                  bfloat16* y);
 
 /// The inverse of pooling with positions: y = x at the positions h * width + w in `positions` (of
 /// the larger plane), the last of those that meet; else 0. Throws Error for positions outside.

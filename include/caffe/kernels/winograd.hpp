@@ -12,8 +12,8 @@
 // for m = 4.
 //
 // Images are arrays (num, ceil(channels / block), height, width, block); what lies past the last
-// channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float or
-// float16, in any combination; arithmetic is float.
+// channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float,
+// float16 or bfloat16, in any combination; arithmetic is float.
 //
 // Error. A tile is the m x m outputs and the (m + 2) x (m + 2) inputs that belong together. With
 // F = sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the nine

@@ -71,8 +71,8 @@ with open('list.txt', 'w') as file:
 PYTHON
 }
 
-# small_net: net.prototxt, net.caffemodel, and $net, the flags that name them. Two pictures of 3 x 8 x 8
-# in, probabilities of five classes out. The weights do not change from run to run.
+# small_net: net.prototxt, net.caffemodel, and $net, the flags that name them. Two pictures of
+# 3 x 8 x 8 in, probabilities of five classes out. The weights do not change from run to run.
 small_net() {
   cat > net.prototxt <<'TEXT'
 name: "small"
@@ -80,7 +80,7 @@ layer { name: "data" type: "Input" top: "data"
   input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } } }
 layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
   convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } }
-layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
+layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" batch_norm_param { eps: 1e4 } }
 layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
 layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" }
 layer { name: "fc" type: "InnerProduct" bottom: "conv" top: "fc"
@@ -88,8 +88,10 @@ layer { name: "fc" type: "InnerProduct" bottom: "conv" top: "fc"
 layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }
 TEXT
   # Training for no iteration writes what the fillers make.
-  sed 's/layer { name: "prob".*/layer { name: "sum" type: "Reduction" bottom: "fc" top: "sum" loss_weight: 1 }/' \
-    net.prototxt > train.prototxt
+  {
+    sed '/type: "Softmax"/d' net.prototxt
+    echo 'layer { name: "sum" type: "Reduction" bottom: "fc" top: "sum" loss_weight: 1 }'
+  } > train.prototxt
   echo 'net: "train.prototxt" base_lr: 0 lr_policy: "fixed" max_iter: 0 random_seed: 7
     snapshot_prefix: "net"' > solver.prototxt
   runs "$caffe" train -solver solver.prototxt

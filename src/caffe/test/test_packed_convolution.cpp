@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -127,7 +128,9 @@ void Check(const ConvolutionShape& s, int num, bool plain_input,
   const auto real =
       ToBlocks(std::vector<float>(exact.size(), 1.f), num, s.outputs, s.output_spatial(), block);
   ASSERT_EQ(expected.size(), y.size());
-  const double rounding = std::is_same<Y, float16>::value ? std::ldexp(1, -11) : 0;
+  const double rounding = std::is_same<Y, float16>::value    ? std::ldexp(1, -11)
+                          : std::is_same<Y, bfloat16>::value ? std::ldexp(1, -8)
+                                                             : 0;
   for (size_t i = 0; i < y.size(); ++i) {
     const double value = static_cast<float>(y[i]);
     if (real[i] == 0) {
@@ -135,7 +138,7 @@ void Check(const ConvolutionShape& s, int num, bool plain_input,
       continue;
     }
     const double goal = Activated(activation, expected[i]);
-    const double bound = (s.column_rows() + 1) * std::ldexp(1, -23) * magnitudes[i] +
+    const double bound = (s.column_rows() + 2) * std::ldexp(1, -23) * magnitudes[i] +
                          rounding * std::fabs(goal) + std::ldexp(1, -24);
     ASSERT_NEAR(value, goal, bound) << i;
   }
@@ -197,6 +200,40 @@ TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
   Check<float, float, float16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, false);
   Check<float, float16, float>(Square(3, 16, 1, {17, 3, 2, 1}), 2, true);
   Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, false);
+}
+
+TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
+  const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
+  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  Check<bfloat16, bfloat16, bfloat16>(shape, 2, false);
+  Check<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, relu, true);
+  Check<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, false, relu, true);
+  Check<bfloat16, bfloat16, bfloat16>(Square(3, 16, 1, {17, 1, 2, 1}), 2, true);
+  Check<bfloat16, float, float>(shape, 2, false);
+  Check<float, bfloat16, float16>(shape, 2, false);
+  Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, false);
+}
+
+// 256 + 1 lies between two brain floats, the even one is 256; 256 + 3 becomes 260. A NaN with its
+// highest bits zero stays one, and what is too large is an infinity.
+TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto add = [](float x, float bias) {
+    const ConvolutionShape s = Square(1, 1, 1, {1, 1});
+    const auto convolution = PackedConvolution::Make(s, false);
+    const std::vector<float> weight = {1}, biases = {bias};
+    return Convolve<float, float, bfloat16>(*convolution, s, 1, std::vector<float>{x}, weight,
+                                            {&biases, {}, {}})[0];
+  };
+  EXPECT_EQ(static_cast<float>(add(256, 1)), 256);
+  EXPECT_EQ(static_cast<float>(add(256, 3)), 260);
+  EXPECT_EQ(static_cast<float>(add(-256, -1)), -256);
+  EXPECT_EQ(static_cast<float>(add(3.4e38f, 0)), infinity);
+  EXPECT_EQ(static_cast<float>(add(-infinity, 0)), -infinity);
+  const uint32_t bits = 0x7f800001;
+  float nan;
+  std::memcpy(&nan, &bits, sizeof(nan));
+  EXPECT_TRUE(std::isnan(static_cast<float>(add(nan, 0))));
 }
 
 TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {

@@ -253,7 +253,9 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
         double right = expected.sum[at];
         if (extras.bias) right += bias.at(0, o, 0);
         if (extras.residual) right += residual.at(n, o, i);
-        const double unit = std::is_same<Y, float>::value ? std::pow(2., -22) : std::pow(2., -11);
+        const double unit = std::is_same<Y, float>::value     ? std::pow(2., -22)
+                            : std::is_same<Y, float16>::value ? std::pow(2., -11)
+                                                              : std::pow(2., -8);
         right = Activate(extras.activation, right);
         const double rounding =
             unit * (std::fabs(right) + 3 * (extras.bias + extras.residual)) + 1e-7;
@@ -323,11 +325,13 @@ TEST(Winograd, IsTheConvolutionForAllStorageTypes) {
     CheckRandomShapes<float, float, float>();
     CheckRandomShapes<float, float, float16>();
     CheckRandomShapes<float, float16, float>();
-    CheckRandomShapes<float, float16, float16>();
     CheckRandomShapes<float16, float, float>();
-    CheckRandomShapes<float16, float, float16>();
     CheckRandomShapes<float16, float16, float>();
     CheckRandomShapes<float16, float16, float16>();
+    CheckRandomShapes<bfloat16, bfloat16, bfloat16>();
+    CheckRandomShapes<bfloat16, float, float>();
+    CheckRandomShapes<float, bfloat16, float16>();
+    CheckRandomShapes<float16, float16, bfloat16>();
   });
 }
 

@@ -143,7 +143,9 @@ NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedT
     }
     return rows;
   }
-  if (batch.shape.empty() || batch.shape[0] <= item) return batch;
+  const Shape& largest = engine.graph()->values[engine.graph()->FindValue(output)].shape;
+  const bool has_items = !largest.empty() && largest[0] == engine.max_batch();
+  if (!has_items || batch.shape.empty() || batch.shape[0] <= item) return batch;
   NamedTensor one{{batch.shape.begin() + 1, batch.shape.end()}, {}};
   const size_t count = CountOf(one.shape);
   one.values.assign(batch.values.begin() + item * count, batch.values.begin() + (item + 1) * count);

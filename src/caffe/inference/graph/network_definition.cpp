@@ -1,5 +1,8 @@
 #include "caffe/inference/network_definition.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "caffe/error.hpp"
 #include "node_layer.hpp"
 
@@ -92,6 +95,23 @@ void NetworkDefinition::MarkOutput(const std::string& name) {
   const int value = graph_.FindValue(name);
   Require(value >= 0, "output '", name, "': there is no such value");
   if (!graph_.IsOutput(value)) graph_.outputs.push_back(value);
+}
+
+void NetworkDefinition::SetPrecision(const std::string& layer, Precision precision) {
+  Require(graph_.FindNode(layer) >= 0, "net '", graph_.name, "' has no layer '", layer,
+          "' to set the precision of");
+  layer_precisions_[layer] = precision;
+}
+
+void NetworkDefinition::SetRange(const std::string& blob, float minimum, float maximum) {
+  Require(graph_.FindValue(blob) >= 0, "net '", graph_.name, "' has no blob '", blob,
+          "' to set the range of");
+  Require(std::isfinite(minimum) && std::isfinite(maximum) && minimum <= maximum, "blob '", blob,
+          "': a range goes from a number to one that is not smaller, not from ", minimum, " to ",
+          maximum);
+  const float largest = std::max(std::fabs(minimum), std::fabs(maximum));
+  Require(largest > 0, "blob '", blob, "': the range from 0 to 0 leaves INT8 nothing to hold");
+  ranges_.Set(blob, {largest, minimum >= 0, minimum, maximum, "given"});
 }
 
 const Graph& NetworkDefinition::graph() const {

@@ -80,19 +80,14 @@ void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
     for (int h = w.top; h < w.bottom; ++h) {
       for (int v = w.left; v < w.right; ++v) {
         const float* from = x + input + (size_t(h) * s.width + v) * block;
-        if (mask) {
-          const int32_t here = (h - w.first_row) * s.kernel_w + v - w.first_column;
-          for (int k = 0; k < block; ++k) {
-            where[k] = from[k] > best[k] ? here : where[k];
-            best[k] = from[k] > best[k] ? from[k] : best[k];
-          }
-        } else {
-          for (int k = 0; k < block; ++k) best[k] = from[k] > best[k] ? from[k] : best[k];
+        const int32_t here = (h - w.first_row) * s.kernel_w + v - w.first_column;
+        for (int k = 0; k < block; ++k) {
+          where[k] = from[k] > best[k] ? here : where[k];
+          best[k] = from[k] > best[k] ? from[k] : best[k];
         }
       }
     }
     std::copy(best, best + block, y + output);
-    if (!mask) return;
     for (int k = 0; k < block; ++k) mask[output + k] = static_cast<I>(where[k]);
   });
 }
@@ -110,20 +105,6 @@ void MaskBackward(const PoolingShape& s, const float* dy, const I* mask, float* 
 }
 
 template <int block>
-void AverageForward(const PoolingShape& s, const float* x, float* y) {
-  ForEachOutputRow<block>(s, [&](const Window& w, size_t input, size_t output) {
-    float sum[block] = {};
-    for (int h = w.top; h < w.bottom; ++h) {
-      for (int v = w.left; v < w.right; ++v) {
-        const float* from = x + input + (size_t(h) * s.width + v) * block;
-        for (int k = 0; k < block; ++k) sum[k] += from[k];
-      }
-    }
-    for (int k = 0; k < block; ++k) y[output + k] = sum[k] / w.size;
-  });
-}
-
-template <int block>
 void AverageBackward(const PoolingShape& s, const float* dy, float* dx) {
   ForEachOutputOfPlanes<block>(s, dx, [&](const Window& w, size_t input, size_t output) {
     float share[block];
@@ -137,11 +118,44 @@ void AverageBackward(const PoolingShape& s, const float* dy, float* dx) {
   });
 }
 
+/// Calls pool(rows, columns, elements between rows, window size, x, y) for each window.
+template <typename T, typename Function>
+void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& pool) {
+  const auto pool_all = [&](auto lanes) {
+    constexpr int kLanes = decltype(lanes)::value;
+    ForEachOutputRow<kLanes>(s, [&](const Window& w, size_t input, size_t output) {
+      const size_t first = input + (size_t(w.top) * s.width + w.left) * kLanes;
+      pool(std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), size_t(s.width) * kLanes,
+           static_cast<float>(w.size), x + first, y + output);
+    });
+  };
+  block == 8 ? pool_all(std::integral_constant<int, 8>())
+             : pool_all(std::integral_constant<int, 16>());
+}
+
+template <typename T>
+void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
+  const auto pool = ChosenPackedTiles().max_window[StorageOf<T>()];
+  PoolWindows(shape, block, x, y,
+              [=](int rows, int columns, size_t pitch, float, const T* from, T* to) {
+                pool(rows, columns, pitch, block, from, to);
+              });
+}
+template <typename T>
+void AverageOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
+  const auto pool = ChosenPackedTiles().average_window[StorageOf<T>()];
+  PoolWindows(shape, block, x, y,
+              [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
+                pool(rows, columns, pitch, block, size, from, to);
+              });
+}
+
 }  // namespace
 
 template <typename I>
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float* x, float* y,
                               I* mask) {
+  if (!mask) return MaxOfStored(shape, block, x, y);
   block == 8 ? MaxForward<8>(shape, x, y, mask) : MaxForward<16>(shape, x, y, mask);
 }
 template <typename I>
@@ -149,49 +163,27 @@ void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const floa
                                 const I* mask, float* dx) {
   block == 8 ? MaskBackward<8>(shape, dy, mask, dx) : MaskBackward<16>(shape, dy, mask, dx);
 }
-void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y) {
-  block == 8 ? AverageForward<8>(shape, x, y) : AverageForward<16>(shape, x, y);
-}
 void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
                                    float* dx) {
   block == 8 ? AverageBackward<8>(shape, dy, dx) : AverageBackward<16>(shape, dy, dx);
 }
-
-namespace {
-
-/// Calls pool(rows, columns, elements between rows, window size, x, y) for each window of halves.
-template <typename Function>
-void PoolHalves(const PoolingShape& s, int block, const float16* x, float16* y, Function&& pool) {
-  const auto pool_all = [&](auto lanes) {
-    constexpr int kLanes = decltype(lanes)::value;
-    ForEachOutputRow<kLanes>(s, [&](const Window& w, size_t input, size_t output) {
-      const size_t first = input + (size_t(w.top) * s.width + w.left) * kLanes;
-      pool(std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), size_t(s.width) * kLanes,
-           w.size, reinterpret_cast<const uint16_t*>(x + first),
-           reinterpret_cast<uint16_t*>(y + output));
-    });
-  };
-  block == 8 ? pool_all(std::integral_constant<int, 8>())
-             : pool_all(std::integral_constant<int, 16>());
-}
-
-}  // namespace
-
 void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y) {
-  PoolHalves(shape, block, x, y,
-             [&, pool = ChosenPackedTiles().max_window](int rows, int columns, size_t pitch, int,
-                                                        const uint16_t* from, uint16_t* to) {
-               pool(rows, columns, pitch, block, from, to);
-             });
+  MaxOfStored(shape, block, x, y);
+}
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
+                              bfloat16* y) {
+  MaxOfStored(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y) {
+  AverageOfStored(shape, block, x, y);
 }
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
                                   float16* y) {
-  PoolHalves(
-      shape, block, x, y,
-      [&, pool = ChosenPackedTiles().average_window](int rows, int columns, size_t pitch, int size,
-                                                     const uint16_t* from, uint16_t* to) {
-        pool(rows, columns, pitch, block, static_cast<float>(size), from, to);
-      });
+  AverageOfStored(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
+                                  bfloat16* y) {
+  AverageOfStored(shape, block, x, y);
 }
 
 #define CAFFE_BLOCKED_POOLING(I)                                                              \

@@ -1,11 +1,8 @@
 #include "convolution_bands.hpp"
 
 #include <algorithm>
-#include <cstring>
 
-#include "caffe/kernels/convert.hpp"
 #include "packed_tiles.hpp"
-#include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -115,26 +112,13 @@ void Bands::FindTargets(const Band& band, int output_lanes, size_t image_size,
   }
 }
 
-void Bands::Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,
+void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
                   size_t image_size, float* buffer) const {
-  const auto copy = [lanes, &x](size_t offset, size_t count, int step, float* to) {
-    const void* from = x.at(offset);
-    if (lanes == 1 && step > 1) {
-      for (size_t i = 0; i < count; ++i) {
-        to[i] = x.half ? static_cast<float>(static_cast<const float16*>(from)[i * step])
-                       : static_cast<const float*>(from)[i * step];
-      }
-    } else if (lanes == 1 && x.half) {
-      ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(from), to);
-    } else if (lanes == 1) {
-      std::memcpy(to, from, count * sizeof(float));
-    } else if (x.half) {
-      ChosenPackedTiles().widen_blocks(count, step, static_cast<const uint16_t*>(from), to);
-    } else {
-      ChosenPackedTiles().copy_blocks(count, step, static_cast<const float*>(from), to);
-    }
-  };
-  Fill(band, largest, lanes, plane, image_size, buffer, copy);
+  const auto& widen = lanes == 1 ? ChosenPackedTiles().widen : ChosenPackedTiles().widen_blocks;
+  Fill(band, largest, lanes, plane, image_size, buffer,
+       [&](size_t offset, size_t count, int step, float* to) {
+         widen[x.storage](count, step, x.at(offset), to);
+       });
 }
 
 }  // namespace kernels

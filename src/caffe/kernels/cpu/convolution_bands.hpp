@@ -6,20 +6,12 @@
 #include <cstdint>
 
 #include "caffe/kernels/convolution.hpp"
+#include "stored.hpp"
 
 // How a convolution of channels in blocks (or of planes) is cut into bands of outputs whose input
 // fits a core's cache once it is widened to float.
 namespace caffe {
 namespace kernels {
-
-/// An array of halves or floats.
-struct Halves {
-  const void* data;
-  bool half;
-  const void* at(size_t offset) const {
-    return static_cast<const char*>(data) + offset * (half ? 2 : 4);
-  }
-};
 
 /// The sizes along one spatial axis.
 struct BandAxis {
@@ -84,7 +76,7 @@ class Bands {
   }
   /// Widens the band's input of one plane of `lanes` lanes (1, or a block) a position into
   /// `buffer`, with zeros for the padding. Images are `image_size` elements apart.
-  void Widen(const Band& band, const Band& largest, int lanes, const Halves& x, size_t plane,
+  void Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
              size_t image_size, float* buffer) const;
 
   /// The same for other types: copy(offset, positions, step, to) takes every step-th position, the

@@ -8,7 +8,6 @@
 #include "convolution_bands.hpp"
 #include "image_sizes.hpp"
 #include "packed_tiles.hpp"
-#include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -48,6 +47,19 @@ std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
   return result;
 }
 
+Storage StorageOf(ElementType type) {
+  return type == ElementType::FLOAT     ? STORED_FLOAT
+         : type == ElementType::FLOAT16 ? STORED_HALF
+                                        : STORED_BRAIN;
+}
+
+/// n numbers as floats: as they are, or in `wide`.
+const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
+  if (storage == STORED_FLOAT) return static_cast<const float*>(x);
+  ChosenPackedTiles().widen[storage](n, 1, x, wide);
+  return wide;
+}
+
 /// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
 void RunTiles(PackedTiles::Function* const* functions, int most, int pixels,
               const PackedTiles::Work& work) {
@@ -78,7 +90,8 @@ class Packed : public PackedConvolution {
   /// Sets where `work` writes: at the outputs from `block` on and the pixels of a band.
   void SetTarget(const Writing& writing, const ImageStrides& strides, size_t block,
                  const Band& band, PackedTiles::Work* work) const {
-    const size_t start = block * bands_.output_plane() * tiles_.block, size = writing.half ? 2 : 4;
+    const size_t start = block * bands_.output_plane() * tiles_.block;
+    const size_t size = SizeOf(writing.type);
     const auto bytes = [&](size_t image) {
       return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
     };
@@ -88,7 +101,7 @@ class Packed : public PackedConvolution {
     if (writing.residual) {
       work->residual = static_cast<const char*>(writing.residual) + bytes(strides.residual);
     }
-    work->half = writing.half;
+    work->storage = StorageOf(writing.type);
   }
 
   /// Zeros what fills up the last block of each image: a NaN of the input went there too, and
@@ -96,7 +109,7 @@ class Packed : public PackedConvolution {
   void ClearPadding(int num, const Writing& writing, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
-    const size_t size = writing.half ? sizeof(float16) : sizeof(float);
+    const size_t size = SizeOf(writing.type);
     const size_t plane = bands_.output_plane();
     const size_t blocks = Blocks(shape_.outputs);
     for (int n = 0; n < num; ++n) {
@@ -154,7 +167,7 @@ class DensePacked : public Packed {
   struct Call {
     Plan plan;
     int num;
-    Halves x, weights;
+    Stored x, weights;
     const std::vector<float>& bias;
     const Writing& writing;
     ImageStrides strides;
@@ -247,15 +260,12 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
       const size_t count = units * taps * lanes_ * v * block;
       const void* packed = call.weights.at((start * column() + first * taps * lanes_ * v) * block);
-      if (call.weights.half) {
-        ChosenKernels().half_to_float(count, static_cast<const uint16_t*>(packed), wide);
-      }
       PackedTiles::Work work;
       work.x = buffer;
       work.steps = steps;
       work.steps_count = static_cast<int>(units) * taps;
       work.windows = windows;
-      work.weights = call.weights.half ? wide : static_cast<const float*>(packed);
+      work.weights = Widened(call.weights.storage, count, packed, wide);
       work.bias = call.bias.data() + start * block;
       work.partial = sums;
       work.first = first == 0;
@@ -275,8 +285,9 @@ void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
   if (num == 0) return;
   const std::vector<float> padded =
       PaddedBias(writing.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
-  const Call call{PlanFor(num), num,     {x.data, x.half},        {weights.data, weights.half},
-                  padded,       writing, Strides(writing.strides)};
+  const Call call{
+      PlanFor(num), num,     {x.data, StorageOf(x.type)}, {weights.data, StorageOf(weights.type)},
+      padded,       writing, Strides(writing.strides)};
   const size_t products = shape_.weight_count() * bands_.output_plane() * num;
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
@@ -345,7 +356,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writin
                           float* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();
   const std::vector<float> padded = PaddedBias(writing.bias, shape_.outputs, blocks_ * block);
-  const Halves input{x.data, x.half}, packed{weights.data, weights.half};
+  const Stored input{x.data, StorageOf(x.type)}, packed{weights.data, StorageOf(weights.type)};
   const ImageStrides strides = Strides(writing.strides);
   const size_t work = size_t(largest_.pixels()) * taps * block;
   const auto run_item = [&](size_t item, float* own) {
@@ -357,14 +368,11 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writin
     bands_.FindTaps(largest_, block, steps);
     bands_.Widen(band, largest_, block, input, b, strides.x, wide_x);
     const void* w = packed.at(b * taps * block);
-    if (packed.half) {
-      ChosenKernels().half_to_float(taps * block, static_cast<const uint16_t*>(w), wide);
-    }
     PackedTiles::Work work;
     work.x = wide_x;
     work.steps = steps;
     work.steps_count = taps;
-    work.weights = packed.half ? wide : static_cast<const float*>(w);
+    work.weights = Widened(packed.storage, taps * block, w, wide);
     work.bias = padded.data() + b * block;
     work.partial = nullptr;
     work.first = work.last = true;
@@ -431,10 +439,16 @@ void PackedConvolution::UnpackWeights(const W* packed, W* weights) const {
 
 template void PackedConvolution::PackWeights(const float*, const float*, float*) const;
 template void PackedConvolution::PackWeights(const float*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float*, const float*, bfloat16*) const;
 template void PackedConvolution::PackWeights(const float16*, const float*, float*) const;
 template void PackedConvolution::PackWeights(const float16*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, bfloat16*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, bfloat16*) const;
 template void PackedConvolution::UnpackWeights(const float*, float*) const;
 template void PackedConvolution::UnpackWeights(const float16*, float16*) const;
+template void PackedConvolution::UnpackWeights(const bfloat16*, bfloat16*) const;
 
 }  // namespace kernels
 }  // namespace caffe

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "caffe/pointwise.hpp"
+#include "stored.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -27,8 +28,8 @@ struct PackedTiles {
     bool first, last;        ///< the last part writes to y, others to partial
     const PointwiseActivation* activation;
     const void* residual;            ///< of the first block of outputs, as y; or null
-    void* y;                         ///< of the first block of outputs, halves or floats
-    bool half;                       ///< which
+    void* y;                         ///< of the first block of outputs
+    Storage storage;                 ///< of both
     const size_t* targets;           ///< where in y each pixel lies
     const size_t* residual_targets;  ///< and in the residual
     size_t plane;                    ///< elements of y from one block of outputs to the next
@@ -48,15 +49,17 @@ struct PackedTiles {
   /// `target` in y and in the residual. Functions for pace 1 and 2 are at [pace], one for all at
   /// [0].
   void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
+  // From here on one function for each Storage.
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
-  void (*widen_blocks)(size_t blocks, size_t step, const uint16_t* x, float* y);
+  void (*widen_blocks[STORAGES])(size_t blocks, size_t step, const void* x, float* y);
+  /// The same for single numbers.
+  void (*widen[STORAGES])(size_t n, size_t step, const void* x, float* y);
   /// y = the maximum of `count` rows of windows, or their sum divided by `size`: (columns, lanes)
-  /// halves each, `pitch` elements apart; `lanes` a multiple of 8. A NaN is no maximum.
-  void (*max_window)(int count, int columns, size_t pitch, int lanes, const uint16_t* x,
-                     uint16_t* y);
-  void (*average_window)(int count, int columns, size_t pitch, int lanes, float size,
-                         const uint16_t* x, uint16_t* y);
-  void (*copy_blocks)(size_t blocks, size_t step, const float* x, float* y);
+  /// numbers each, `pitch` elements apart; `lanes` a multiple of 8. A NaN is no maximum.
+  void (*max_window[STORAGES])(int count, int columns, size_t pitch, int lanes, const void* x,
+                               void* y);
+  void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
+                                   const void* x, void* y);
 };
 
 extern const PackedTiles kGenericPackedTiles;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <type_traits>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
@@ -25,13 +24,6 @@ constexpr size_t kLine = 16, kPage = 1024, kShift = 3 * kLine;
 size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 size_t PointStride(size_t n) { return RoundUp(n, kPage) + kShift; }
-
-template <typename T>
-constexpr int StorageIndex() {
-  static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value,
-                "float or float16");
-  return std::is_same<T, float>::value ? 0 : 1;
-}
 
 size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
 
@@ -178,7 +170,7 @@ class Scratch {
   float* own_;
 };
 
-/// One call of a forward function; storage types by index.
+/// One call of a forward function.
 struct Call {
   const Setting& s;
   const Plan& plan;
@@ -189,7 +181,7 @@ struct Call {
   const void* residual;
   PointwiseActivation activation;
   void* y;
-  int input_type, weights_type, output_type;
+  Storage input_type, weights_type, output_type;
 };
 
 WinogradStrip StripOf(const Call& call, size_t strip) {
@@ -338,7 +330,8 @@ void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed
         for (size_t lane = 0; lane < block; ++lane) {
           const size_t o = b * block + lane;
           packed[(b * row + i) * block + lane] =
-              o < size_t(s.outputs) ? static_cast<To>(weights[o * row + i]) : To(0.f);
+              o < size_t(s.outputs) ? static_cast<To>(static_cast<float>(weights[o * row + i]))
+                                    : To(0.f);
         }
       }
     }
@@ -351,7 +344,8 @@ void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weigh
   ParallelFor(s.outputs, 1, [&](size_t begin, size_t end) {
     for (size_t o = begin; o < end; ++o) {
       const From* from = packed + o / block * row * block + o % block;
-      for (size_t i = 0; i < row; ++i) weights[o * row + i] = static_cast<To>(from[i * block]);
+      for (size_t i = 0; i < row; ++i)
+        weights[o * row + i] = static_cast<To>(static_cast<float>(from[i * block]));
     }
   });
 }
@@ -377,9 +371,9 @@ bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      epilogue.residual,
                      epilogue.activation,
                      y,
-                     StorageIndex<X>(),
-                     StorageIndex<W>(),
-                     StorageIndex<Y>()};
+                     StorageOf<X>(),
+                     StorageOf<W>(),
+                     StorageOf<Y>()};
   return Forward(call, scratch);
 }
 
@@ -394,9 +388,9 @@ void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float
   ParallelFor(s.output_panels * s.slices, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t channel = i % s.slices * s.g.slice;
-      s.loops.weights[StorageIndex<W>()](s.g, packed, i / s.slices, channel,
-                                         std::min(s.g.depth, channel + s.g.slice),
-                                         transformed + i * s.slice_weights(), s.weights_stride);
+      s.loops.weights[StorageOf<W>()](s.g, packed, i / s.slices, channel,
+                                      std::min(s.g.depth, channel + s.g.slice),
+                                      transformed + i * s.slice_weights(), s.weights_stride);
     }
   });
 }
@@ -416,9 +410,9 @@ bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const fl
                      epilogue.residual,
                      epilogue.activation,
                      y,
-                     StorageIndex<X>(),
-                     0,
-                     StorageIndex<Y>()};
+                     StorageOf<X>(),
+                     STORED_FLOAT,
+                     StorageOf<Y>()};
   return Forward(call, scratch);
 }
 
@@ -432,22 +426,26 @@ bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const fl
   template bool WinogradForward(const WinogradShape&, const X*, const W*,      \
                                 const WinogradEpilogue<Y>&, Y*, void*, size_t, \
                                 const ImageStrides&);
-CAFFE_INSTANTIATE_WEIGHTS(float, float)
-CAFFE_INSTANTIATE_WEIGHTS(float, float16)
-CAFFE_INSTANTIATE_WEIGHTS(float16, float)
-CAFFE_INSTANTIATE_WEIGHTS(float16, float16)
-CAFFE_INSTANTIATE_FORWARD(float, float, float)
-CAFFE_INSTANTIATE_FORWARD(float, float, float16)
-CAFFE_INSTANTIATE_FORWARD(float, float16, float)
-CAFFE_INSTANTIATE_FORWARD(float, float16, float16)
-CAFFE_INSTANTIATE_FORWARD(float16, float, float)
-CAFFE_INSTANTIATE_FORWARD(float16, float, float16)
-CAFFE_INSTANTIATE_FORWARD(float16, float16, float)
-CAFFE_INSTANTIATE_FORWARD(float16, float16, float16)
+#define CAFFE_INSTANTIATE_PAIR(A, B)       \
+  CAFFE_INSTANTIATE_WEIGHTS(A, B)          \
+  CAFFE_INSTANTIATE_FORWARD(A, float, B)   \
+  CAFFE_INSTANTIATE_FORWARD(A, float16, B) \
+  CAFFE_INSTANTIATE_FORWARD(A, bfloat16, B)
+CAFFE_INSTANTIATE_PAIR(float, float)
+CAFFE_INSTANTIATE_PAIR(float, float16)
+CAFFE_INSTANTIATE_PAIR(float, bfloat16)
+CAFFE_INSTANTIATE_PAIR(float16, float)
+CAFFE_INSTANTIATE_PAIR(float16, float16)
+CAFFE_INSTANTIATE_PAIR(float16, bfloat16)
+CAFFE_INSTANTIATE_PAIR(bfloat16, float)
+CAFFE_INSTANTIATE_PAIR(bfloat16, float16)
+CAFFE_INSTANTIATE_PAIR(bfloat16, bfloat16)
+#undef CAFFE_INSTANTIATE_PAIR
 #undef CAFFE_INSTANTIATE_WEIGHTS
 #undef CAFFE_INSTANTIATE_FORWARD
 template void WinogradTransformWeights(const WinogradShape&, const float*, float*);
 template void WinogradTransformWeights(const WinogradShape&, const float16*, float*);
+template void WinogradTransformWeights(const WinogradShape&, const bfloat16*, float*);
 
 }  // namespace kernels
 }  // namespace caffe

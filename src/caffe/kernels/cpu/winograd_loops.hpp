@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stored.hpp"
+
 // The serial parts of winograd.cpp, compiled once per instruction set (winograd_loops.inc).
 //
 // Names: a *point* is one of the (m + 2)^2 positions of a transformed tile; each point has a matrix
@@ -38,24 +40,24 @@ struct WinogradWriting {
   float slope, least, most;
 };
 
-/// The loops of one tile size m. Storage types are given by index: 0 float, 1 float16.
+/// The loops of one tile size m, for each Storage.
 struct WinogradLoops {
   /// v[point * stride + ...] = the transformed tiles of the panels [panel_begin, panel_end),
   /// channels [channel_begin, channel_end) (whole vectors), in the order (slice, panel, vector of
   /// channels, tile, lane).
-  void (*input[2])(const WinogradGeometry& g, const WinogradStrip& strip, const void* x,
-                   size_t panel_begin, size_t panel_end, size_t channel_begin, size_t channel_end,
-                   float* v, size_t stride);
+  void (*input[STORAGES])(const WinogradGeometry& g, const WinogradStrip& strip, const void* x,
+                          size_t panel_begin, size_t panel_end, size_t channel_begin,
+                          size_t channel_end, float* v, size_t stride);
   /// u[point * stride + ...] = the transformed weights of an output panel for the channels
   /// [channel_begin, channel_end), in the order (channel, lane of 2 vectors).
-  void (*weights[2])(const WinogradGeometry& g, const void* packed, size_t output_panel,
-                     size_t channel_begin, size_t channel_end, float* u, size_t stride);
+  void (*weights[STORAGES])(const WinogradGeometry& g, const void* packed, size_t output_panel,
+                            size_t channel_begin, size_t channel_end, float* u, size_t stride);
   /// y = what `writing` says of the transformed sums m[point * stride + ...] of the tiles
   /// [tile_begin, tile_end) of the strip, in the order (tile, lane of 2 vectors). False if a sum is
   /// not finite.
-  bool (*output[2])(const WinogradGeometry& g, const WinogradStrip& strip, size_t tile_begin,
-                    size_t tile_end, const float* m, size_t stride, size_t output_panel,
-                    const WinogradWriting& writing, void* y);
+  bool (*output[STORAGES])(const WinogradGeometry& g, const WinogradStrip& strip, size_t tile_begin,
+                           size_t tile_end, const float* m, size_t stride, size_t output_panel,
+                           const WinogradWriting& writing, void* y);
 };
 
 struct WinogradKernels {

@@ -1,0 +1,39 @@
+#ifndef CAFFE_KERNELS_CPU_STORED_HPP_
+#define CAFFE_KERNELS_CPU_STORED_HPP_
+
+#include <stddef.h>
+
+#include <type_traits>
+
+#include "caffe/float16.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// How numbers are stored that are floats in arithmetic; an index of functions for each.
+enum Storage { STORED_FLOAT, STORED_HALF, STORED_BRAIN, STORAGES };
+
+/// That of T: float, float16 or bfloat16.
+template <typename T>
+constexpr Storage StorageOf() {
+  static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value ||
+                    std::is_same<T, bfloat16>::value,
+                "float, float16 or bfloat16");
+  return std::is_same<T, float>::value     ? STORED_FLOAT
+         : std::is_same<T, float16>::value ? STORED_HALF
+                                           : STORED_BRAIN;
+}
+
+/// An array of such numbers.
+struct Stored {
+  const void* data;
+  Storage storage;
+  const void* at(size_t offset) const {
+    return static_cast<const char*>(data) + offset * (storage == STORED_FLOAT ? 4 : 2);
+  }
+};
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CPU_STORED_HPP_
