@@ -43,7 +43,8 @@ void MeasureLayers(const std::shared_ptr<const Engine>& engine, const Measuremen
                    EngineResult* result) {
   LoadOptions profiled = LoadOf(result->batch, options);
   profiled.profile = true;
-  for (const LayerTimes::Layer& timed : MeasureLoad(engine, profiled).layers.layers()) {
+  const LoadResult load = MeasureLoad(engine, profiled);
+  for (const LayerTimes::Layer& timed : load.layers.layers()) {
     for (LayerInfo& layer : result->layers) {
       if (layer.name == timed.name) layer.microseconds = 1000 * timed.times.Median();
     }
