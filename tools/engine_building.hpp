@@ -92,10 +92,12 @@ class CachedBuilder {
       progress->Update(done);
     };
     std::set<std::string> said;
+    const auto other_remark = config.remark;
     config.remark = [&](const std::string& line) {
       if (!said.insert(line).second) return;
       if (progress) progress->Clear();
       *out_ << "note: " << line << '\n';
+      if (other_remark) other_remark(line);
     };
     auto engine = inference::Builder(std::move(config)).Build(net);
     if (progress) progress->Clear();
