@@ -119,10 +119,10 @@ const std::vector<Case> kCases = {
     {"Float16", {ElementType::FLOAT16}, 2e-2},
     {"Mixed", {ElementType::FLOAT, ElementType::FLOAT16}, 2e-2},
     {"Bfloat16", {ElementType::BFLOAT16}, 0.1},
-    {"Int8", {ElementType::INT8}, 0.15},
+    {"Int8", {ElementType::INT8}, 0.3},
     {"Everything",
      {ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16, ElementType::INT8},
-     0.15},
+     0.3},
 };
 INSTANTIATE_TEST_SUITE_P(Types, LoweredNets, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
