@@ -50,8 +50,9 @@ Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
     if (seed % 2) optimized = cpu::SplitEpilogues(std::move(optimized));
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
-    if (table) options.ranges = RangesOf(optimized, *table);
     options.ranges.resize(optimized.values.size());
+    const std::vector<bool> integers(optimized.nodes.size(), maths.count(ElementType::INT8) > 0);
+    if (table) options.ranges = RangesOf(optimized, *table, integers);
     RandomTiming timing(seed);
     return cpu::Lower(std::move(optimized), options, &timing);
   });
