@@ -113,14 +113,16 @@ inline void Print(const inference::EngineComparison& comparison, std::ostream& o
       {"", "blob", "layer", "precision", "max error", "mean error", "cosine", "signal/noise"}, 4);
   for (const inference::BlobComparison& blob : comparison.blobs()) {
     const inference::ErrorMeasure& error = blob.error;
-    const bool bad = error.SignalToNoise() < FLAGS_min_sqnr;
-    if (error.other_shapes() > 0) {
-      table.Add({"!", blob.blob, blob.layer, Name(blob.math), "other shape", "", "", ""});
+    const std::string mark = blob.SignalToNoise() < FLAGS_min_sqnr ? "!" : "";
+    if (blob.unmatched || error.other_shapes() > 0) {
+      const std::string what =
+          blob.unmatched ? PercentText(*blob.unmatched) + " other boxes" : "other shape";
+      table.Add({mark, blob.blob, blob.layer, Name(blob.math), what, "", "", ""});
       continue;
     }
     char cosine[32];
     std::snprintf(cosine, sizeof(cosine), "%.6f", error.Cosine());
-    table.Add({bad ? "!" : "", blob.blob, blob.layer, Name(blob.math),
+    table.Add({mark, blob.blob, blob.layer, Name(blob.math),
                error.not_finite() > 0 ? Join(error.not_finite(), " NaN or inf")
                                       : ThreeDigits(error.max_error()),
                ThreeDigits(error.mean_error()), cosine, Decibels(error.SignalToNoise())});
@@ -137,8 +139,7 @@ inline int Judge(const inference::EngineComparison& comparison, std::ostream& ou
     return 0;
   }
   out << "layer '" << first->layer << "' is the first that goes wrong: its blob '" << first->blob
-      << "' is at " << Decibels(first->error.SignalToNoise()) << ", below " << FLAGS_min_sqnr
-      << " dB\n";
+      << "' is at " << Decibels(first->SignalToNoise()) << ", below " << FLAGS_min_sqnr << " dB\n";
   return 2;
 }
 
