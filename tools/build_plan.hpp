@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "build_report.hpp"
 #include "caffe/util/graphviz.hpp"
 #include "engine_flags.hpp"
 
@@ -49,7 +50,8 @@ what the optimizer does:
   -list_passes          list it, in order, and exit
   -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt,
                         NN_pass.dot and, where Graphviz is installed, a picture NN_pass.svg
-
+)" + kReportUsage +
+    R"(
 example:
   caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 \
     -images pictures.txt -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache here.times
@@ -112,7 +114,9 @@ inline int BuildPlan(const NetParameter& param, const std::string& model,
   for (const std::string& read : weights) RequireOther(FLAGS_plan, read);
   RequireOther(FLAGS_plan, model);
   RequireWritable(FLAGS_plan);
-  EngineMaker maker(param, model, weights, &std::cout);
+  RequireWritable(FLAGS_report);
+  Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
+  EngineMaker maker(param, model, weights, &std::cout, /*for_all=*/!FLAGS_report.empty());
   std::unique_ptr<PassDump> dump;
   if (!FLAGS_dump_passes.empty()) {
     dump = std::make_unique<PassDump>(FLAGS_dump_passes);
@@ -130,6 +134,7 @@ inline int BuildPlan(const NetParameter& param, const std::string& model,
             << BytesText(engine->weight_bytes()) << " of weights, "
             << BytesText(engine->activation_bytes()) << " of activations at batch "
             << engine->max_batch() << '\n';
+  if (!FLAGS_report.empty()) WriteReport(&maker, param, model, weights, engine, FLAGS_plan);
   return 0;
 }
 

@@ -91,10 +91,12 @@ class CachedBuilder {
       total = of;
       progress->Update(done);
     };
+    const auto other_remark = config.remark;
     config.remark = [&](const std::string& line) {
       if (!said_->insert(line).second) return;
       if (progress) progress->Clear();
       *out_ << "note: " << line << '\n';
+      if (other_remark) other_remark(line);
     };
     auto engine = inference::Builder(std::move(config)).Build(net);
     if (progress) progress->Clear();
