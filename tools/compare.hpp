@@ -101,6 +101,19 @@ inline std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetP
   return InputBatches::Random(count, 1, preparation);
 }
 
+/// Makes the batch of a net's inputs smaller where the engine is built for less.
+inline void FitBatch(const inference::Engine& engine, Net<float>* net) {
+  if (net->num_inputs() == 0 || net->input_blobs()[0]->num_axes() == 0) return;
+  const int batch = net->input_blobs()[0]->shape(0);
+  if (batch <= engine.max_batch()) return;
+  for (Blob<float>* input : net->input_blobs()) {
+    Shape shape = input->shape();
+    if (shape.empty() || shape[0] != batch) continue;
+    shape[0] = engine.max_batch();
+    input->Reshape(shape);
+  }
+}
+
 inline std::string Decibels(double value) {
   if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
   char text[32];
@@ -202,6 +215,7 @@ inline int Compare(const NetParameter& param, const std::string& model,
   if (!plan) maker = std::make_unique<EngineMaker>(param, model, weights, &std::cout);
   const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();
   const std::unique_ptr<Net<float>> net = FloatNet(param, weights);
+  FitBatch(*engine, net.get());
   inference::EngineComparison comparison(net.get(), engine);
   const std::unique_ptr<InputBatches> batches = TheInputs(*net, param);
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
