@@ -276,7 +276,7 @@ void PrintTrace(const inference::Latencies& times) {
   for (size_t first = 0; first + FLAGS_avgRuns <= all.size(); first += FLAGS_avgRuns) {
     inference::Latencies some;
     for (int i = 0; i < FLAGS_avgRuns; ++i) some.Add(all[first + i]);
-    Say(Join("Average on ", FLAGS_avgRuns, " runs - latency: ", some.Mean(), " ms"));
+    Say(Join("Average on ", FLAGS_avgRuns, " runs - Host latency: ", some.Mean(), " ms"));
   }
   Say("");
 }

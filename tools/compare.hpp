@@ -101,6 +101,19 @@ inline std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetP
   return InputBatches::Random(count, 1, preparation);
 }
 
+/// Makes the batch of a net's inputs smaller where the engine is built for less.
+inline void FitBatch(const inference::Engine& engine, Net<float>* net) {
+  if (net->num_inputs() == 0 || net->input_blobs()[0]->num_axes() == 0) return;
+  const int batch = net->input_blobs()[0]->shape(0);
+  if (batch <= engine.max_batch()) return;
+  for (Blob<float>* input : net->input_blobs()) {
+    Shape shape = input->shape();
+    if (shape.empty() || shape[0] != batch) continue;
+    shape[0] = engine.max_batch();
+    input->Reshape(shape);
+  }
+}
+
 inline std::string Decibels(double value) {
   if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
   char text[32];
@@ -113,14 +126,16 @@ inline void Print(const inference::EngineComparison& comparison, std::ostream& o
       {"", "blob", "layer", "precision", "max error", "mean error", "cosine", "signal/noise"}, 4);
   for (const inference::BlobComparison& blob : comparison.blobs()) {
     const inference::ErrorMeasure& error = blob.error;
-    const bool bad = error.SignalToNoise() < FLAGS_min_sqnr;
-    if (error.other_shapes() > 0) {
-      table.Add({"!", blob.blob, blob.layer, Name(blob.math), "other shape", "", "", ""});
+    const std::string mark = blob.SignalToNoise() < FLAGS_min_sqnr ? "!" : "";
+    if (blob.unmatched || error.other_shapes() > 0) {
+      const std::string what =
+          blob.unmatched ? PercentText(*blob.unmatched) + " other boxes" : "other shape";
+      table.Add({mark, blob.blob, blob.layer, Name(blob.math), what, "", "", ""});
       continue;
     }
     char cosine[32];
     std::snprintf(cosine, sizeof(cosine), "%.6f", error.Cosine());
-    table.Add({bad ? "!" : "", blob.blob, blob.layer, Name(blob.math),
+    table.Add({mark, blob.blob, blob.layer, Name(blob.math),
                error.not_finite() > 0 ? Join(error.not_finite(), " NaN or inf")
                                       : ThreeDigits(error.max_error()),
                ThreeDigits(error.mean_error()), cosine, Decibels(error.SignalToNoise())});
@@ -137,8 +152,7 @@ inline int Judge(const inference::EngineComparison& comparison, std::ostream& ou
     return 0;
   }
   out << "layer '" << first->layer << "' is the first that goes wrong: its blob '" << first->blob
-      << "' is at " << Decibels(first->error.SignalToNoise()) << ", below " << FLAGS_min_sqnr
-      << " dB\n";
+      << "' is at " << Decibels(first->SignalToNoise()) << ", below " << FLAGS_min_sqnr << " dB\n";
   return 2;
 }
 
@@ -201,6 +215,7 @@ inline int Compare(const NetParameter& param, const std::string& model,
   if (!plan) maker = std::make_unique<EngineMaker>(param, model, weights, &std::cout);
   const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();
   const std::unique_ptr<Net<float>> net = FloatNet(param, weights);
+  FitBatch(*engine, net.get());
   inference::EngineComparison comparison(net.get(), engine);
   const std::unique_ptr<InputBatches> batches = TheInputs(*net, param);
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;

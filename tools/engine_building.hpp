@@ -66,8 +66,8 @@ inline std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file
   return table;
 }
 
-/// Builds with progress on stderr, remarks on `out`, and a timing cache in a file ("": none), which
-/// is read before the first and written after each build.
+/// Builds with progress on stderr, remarks on `out`, each once, and a timing cache in a file ("":
+/// none), which is read before the first and written after each build.
 class CachedBuilder {
  public:
   CachedBuilder(std::string timing_cache, std::ostream* out)
@@ -91,10 +91,9 @@ class CachedBuilder {
       total = of;
       progress->Update(done);
     };
-    std::set<std::string> said;
     const auto other_remark = config.remark;
     config.remark = [&](const std::string& line) {
-      if (!said.insert(line).second) return;
+      if (!said_->insert(line).second) return;
       if (progress) progress->Clear();
       *out_ << "note: " << line << '\n';
       if (other_remark) other_remark(line);
@@ -109,6 +108,7 @@ class CachedBuilder {
   const std::string file_;
   std::ostream* const out_;
   std::shared_ptr<inference::TimingCache> cache_;
+  const std::shared_ptr<std::set<std::string>> said_ = std::make_shared<std::set<std::string>>();
 };
 
 /// "12.3 us", "1.23 ms"; "-" for 0, which was not timed.

@@ -150,7 +150,7 @@ has out.txt '^   *blob  *layer  *precision  *max error  *mean error  *cosine  *s
 has out.txt '^   *conv  *conv  *FLOAT '
 has out.txt '^no blob is below 20 dB$'
 has out.txt '^error of the outputs: '
-runs "$caffe" compare $net -precision fp32 -images list.txt -batches 2
+runs "$caffe" compare $net -precision fp32 -images list.txt -batches 2 -max_batch 1
 has out.txt '^no blob is below 20 dB$'
 sed 's/kernel_size: 3/kernel_size: 3 bias_filler { value: 3 }/' net.prototxt > other.prototxt
 printf '\n\005small' > other.caffemodel
@@ -160,6 +160,13 @@ has out.txt "^layer 'conv' is the first that goes wrong: its blob 'conv' is at .
 has out.txt '^!  conv '
 runs "$caffe" compare $net -precision fp32 -bisect -max_error 0.001
 has out.txt 'nothing has to be widened'
+# What -bisect says is what brings the error down.
+data="-images list.txt -min_images 12"
+runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 -bisect -max_error 1e-5
+has out.txt '^engine 1: 0 layers in FP32, error '
+has out.txt '^widen [1-9] of [1-9] layers: -layer_precision '
+widened=$(sed -n 's/^widen .*: //p' out.txt)
+runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 $widened -min_sqnr 90
 runs "$caffe" compare -model train_val.prototxt -weights net.caffemodel -precision fp32 -max_batch 4
 has out.txt '^no blob is below'
 

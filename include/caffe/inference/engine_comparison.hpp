@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,14 @@ struct BlobComparison {
   ElementType math = ElementType::FLOAT;
   bool is_output = false;
   ErrorMeasure error;
+  /// Of detections, whose rows may come in another order or number, instead of `error`: the share
+  /// of boxes without a partner (UnmatchedShare), the mean of the batches.
+  std::optional<double> unmatched;
+
+  /// The error relative to the values: `unmatched`, or ErrorMeasure::Relative.
+  double Relative() const;
+  /// The same in decibels, as ErrorMeasure::SignalToNoise.
+  double SignalToNoise() const;
 };
 
 /// What an engine computes beside what the net does, blob by blob, batch after batch.
@@ -37,12 +46,11 @@ class EngineComparison {
   const std::vector<BlobComparison>& blobs() const { return blobs_; }
   /// The first one whose signal-to-noise ratio is below this, a null pointer if there is none.
   const BlobComparison* FirstBelow(double decibels) const;
-  /// The largest of the outputs' errors: their relative error (ErrorMeasure::Relative), of
-  /// detections the share of boxes without a partner (UnmatchedShare).
+  /// The largest of the outputs' errors (BlobComparison::Relative).
   double OutputError() const;
 
-  /// Layers of the engine that do not compute in FLOAT, by how much error they add to what they
-  /// read: those that add most first.
+  /// Layers of the engine that do not compute in FLOAT and have layers of the net in them, by how
+  /// much error they add to what they read: those that add most first.
   std::vector<std::string> LayersByOwnError() const;
   /// The net's layers in a layer of the engine: itself, those that were merged, those that were
   /// fused into it.
@@ -56,8 +64,7 @@ class EngineComparison {
   const InputSource source_;
   ExecutionContext context_;
   std::vector<BlobComparison> blobs_;
-  std::map<std::string, size_t> index_;            // by blob
-  std::map<std::string, double> unmatched_boxes_;  // by output that has detections: sums
+  std::map<std::string, size_t> index_;  // by blob
   int batches_ = 0;
 };
 

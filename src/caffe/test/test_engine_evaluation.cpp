@@ -166,6 +166,32 @@ TEST(EngineComparison, OrdersLayersByTheErrorThatTheyAdd) {
   EXPECT_EQ(comparison.NetLayersIn("a+c"), (std::vector<std::string>{"a", "c"})) << "merged ones";
 }
 
+TEST(EngineComparison, MatchesBoxesOfDetections) {
+  const std::string inputs =
+      "name: 'detector' layer { name: 'in' type: 'Input' top: 'loc' top: 'conf' top: 'prior' "
+      "input_param { shape { dim: 1 dim: 4 } shape { dim: 1 dim: 2 } "
+      "shape { dim: 1 dim: 2 dim: 4 } } } ";
+  const auto detector = [&](double threshold) {
+    return MakeNet(inputs +
+                   "layer { name: 'out' type: 'DetectionOutput' bottom: 'loc' bottom: "
+                   "'conf' bottom: 'prior' top: 'out' detection_output_param { "
+                   "num_classes: 2 keep_top_k: 1 nms_param { nms_threshold: 0.5 } "
+                   "confidence_threshold: " +
+                   std::to_string(threshold) + " } }");
+  };
+  const auto net = detector(0.1);
+  Fill(net->blob_by_name("conf").get(), {0, 0.9});
+  Fill(net->blob_by_name("prior").get(), {0.1, 0.1, 0.4, 0.4, 0.1, 0.1, 0.2, 0.2});
+  EngineComparison same(net.get(), EngineOf(*net));
+  same.Add();
+  EXPECT_EQ(same.blobs().at(0).unmatched, 0.0);
+  EXPECT_EQ(same.FirstBelow(100), nullptr);
+  EngineComparison blind(net.get(), EngineOf(*detector(0.95)));
+  blind.Add();
+  EXPECT_EQ(blind.OutputError(), 1) << "its only box is not there";
+  EXPECT_NE(blind.FirstBelow(20), nullptr);
+}
+
 TEST(EngineComparison, RefusesAnotherNet) {
   const auto net = MakeNet(InputOf(2) + kScores);
   const auto other =

@@ -103,6 +103,15 @@ TEST(LayersToWiden, AreNoneWhereTheBoundHolds) {
   EXPECT_EQ(error.asked, 1);
 }
 
+TEST(LayersToWiden, AsksForNoSetTwice) {
+  std::set<Names> asked;
+  const auto error = [&](const Names& widened) {
+    EXPECT_TRUE(asked.insert(widened).second);
+    return widened.size() == 3 ? 0.0 : 1.0;
+  };
+  EXPECT_EQ(LayersToWiden({"a", "b", "c"}, error, 0.5), (Names{"a", "b", "c"}));
+}
+
 TEST(LayersToWiden, AreTheWorstOnes) {
   Additive error{{8, 4, 2, 1}};
   EXPECT_EQ(LayersToWiden(error.Layers(), std::ref(error), 3), (Names{"0", "1"}));

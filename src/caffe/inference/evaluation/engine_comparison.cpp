@@ -20,6 +20,12 @@ bool IsLossOf(const Net<float>& net, const std::string& layer) {
 
 }  // namespace
 
+double BlobComparison::Relative() const { return unmatched ? *unmatched : error.Relative(); }
+
+double BlobComparison::SignalToNoise() const {
+  return unmatched ? -20 * std::log10(*unmatched) : error.SignalToNoise();
+}
+
 EngineComparison::EngineComparison(Net<float>* reference, std::shared_ptr<const Engine> engine)
     : reference_(reference),
       engine_(std::move(engine)),
@@ -32,7 +38,9 @@ EngineComparison::EngineComparison(Net<float>* reference, std::shared_ptr<const 
       const std::string& name = graph.values[output].name;
       if (!reference->has_blob(name)) continue;
       index_[name] = blobs_.size();
-      blobs_.push_back({name, node.name(), node.math, graph.IsOutput(output), ErrorMeasure()});
+      BlobComparison blob{name, node.name(), node.math, graph.IsOutput(output), {}, {}};
+      if (blob.is_output && IsDetections(*engine_, name)) blob.unmatched = 0;
+      blobs_.push_back(std::move(blob));
     }
   }
   Require(!blobs_.empty(), "engine '", engine_->name(), "' and net '", reference->name(),
@@ -57,9 +65,11 @@ void EngineComparison::Compare(const std::string& blob, const Shape& shape, cons
   if (found == index_.end()) return;
   BlobComparison& comparison = blobs_[found->second];
   const Blob<float>& expected = *reference_->blob_by_name(blob);
-  if (comparison.is_output && IsDetections(*engine_, blob)) {
+  if (comparison.unmatched) {
     const NamedTensor actual{shape, {values, values + CountOf(shape)}};
-    unmatched_boxes_[blob] += UnmatchedShare(CopyOf(expected), actual);
+    const double share = UnmatchedShare(CopyOf(expected), actual);
+    *comparison.unmatched += (share - *comparison.unmatched) / (batches_ + 1);
+    return;
   }
   if (expected.shape() != shape) {
     comparison.error.AddOtherShape();
@@ -70,7 +80,7 @@ void EngineComparison::Compare(const std::string& blob, const Shape& shape, cons
 
 const BlobComparison* EngineComparison::FirstBelow(double decibels) const {
   for (const BlobComparison& blob : blobs_) {
-    if (blob.error.SignalToNoise() < decibels) return &blob;
+    if (blob.SignalToNoise() < decibels) return &blob;
   }
   return nullptr;
 }
@@ -78,10 +88,7 @@ const BlobComparison* EngineComparison::FirstBelow(double decibels) const {
 double EngineComparison::OutputError() const {
   double largest = 0;
   for (const BlobComparison& blob : blobs_) {
-    if (!blob.is_output) continue;
-    const auto boxes = unmatched_boxes_.find(blob.blob);
-    largest = std::max(largest, boxes == unmatched_boxes_.end() ? blob.error.Relative()
-                                                                : boxes->second / batches_);
+    if (blob.is_output) largest = std::max(largest, blob.Relative());
   }
   return largest;
 }
@@ -100,12 +107,15 @@ std::vector<std::string> EngineComparison::LayersByOwnError() const {
       const auto found = index_.find(graph.values[output].name);
       error[output] = before;
       if (found == index_.end()) continue;
-      const double relative = blobs_[found->second].error.Relative();
+      const double relative = blobs_[found->second].Relative();
       error[output] = relative * relative;
       added = std::max(
           added, std::isinf(error[output]) && std::isinf(before) ? 0 : error[output] - before);
     }
-    if (node.math != ElementType::FLOAT) own.emplace_back(added, node.name());
+    // Reorders between layers are none of the net's.
+    if (node.math != ElementType::FLOAT && !NetLayersIn(node.name()).empty()) {
+      own.emplace_back(added, node.name());
+    }
   }
   std::stable_sort(own.begin(), own.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -177,6 +178,13 @@ std::string NumberText(float value) {
   return text;
 }
 
+/// The number with as few digits as tell it from other floats: JSON's numbers are doubles.
+double Shortened(float value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", value);
+  return std::strtod(text, nullptr);
+}
+
 std::string ScoreText(float value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.4f", value);
@@ -217,14 +225,14 @@ void SetTop(const std::vector<Ranked>& top, const ClassNames& names, json::Struc
     json::Struct* entry = json::Append(object, "top");
     json::Set(entry, "class", ranked.index);
     if (!names.empty()) json::Set(entry, "label", names.Of(ranked.index));
-    json::Set(entry, "score", ranked.score);
+    json::Set(entry, "score", Shortened(ranked.score));
   }
 }
 
 void AddNumbers(const std::vector<float>& numbers, json::ListValue* list) {
   for (const float number : numbers) {
     if (std::isfinite(number)) {
-      list->add_values()->set_number_value(number);
+      list->add_values()->set_number_value(Shortened(number));
     } else {
       list->add_values()->set_string_value(NumberText(number));
     }
@@ -237,7 +245,7 @@ void SetBoxes(const std::vector<Detection>& boxes, const ClassNames& names, json
     json::Struct* entry = json::Append(object, "boxes");
     json::Set(entry, "class", d.label);
     if (!names.empty()) json::Set(entry, "label", names.Of(d.label));
-    json::Set(entry, "score", d.score);
+    json::Set(entry, "score", Shortened(d.score));
     AddNumbers({d.xmin, d.ymin, d.xmax, d.ymax}, json::List(entry, "box"));
   }
 }

@@ -1,6 +1,7 @@
 #include "caffe/inference/widening.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "caffe/error.hpp"
 
@@ -17,7 +18,9 @@ class Bound {
       : error_(error), bound_(bound) {}
 
   bool Holds(const Names& widened) {
-    latest_ = error_(widened);
+    const auto known = known_.find(widened);
+    latest_ = known != known_.end() ? known->second : error_(widened);
+    known_[widened] = latest_;
     return latest_ <= bound_;
   }
   double latest() const { return latest_; }
@@ -26,6 +29,7 @@ class Bound {
   const std::function<double(const Names&)>& error_;
   const double bound_;
   double latest_ = 0;
+  std::map<Names, double> known_;
 };
 
 /// The shortest beginning for which the bound holds; it holds for all and not for none.
