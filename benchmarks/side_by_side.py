@@ -1,8 +1,8 @@
 """What benchmarks of several programs have in common: processes that take turns, and what the other
 programs need.
 
-A worker is a process that answers each line with a number of iterations on standard input by as many
-times in milliseconds on one line.
+A worker is a process that answers each line with a number of iterations on standard input by as
+many times in milliseconds on one line.
 """
 from __future__ import annotations
 

@@ -2,9 +2,6 @@
 #define CAFFE_TOOLS_BUILD_PLAN_HPP_
 
 #include <gflags/gflags.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <iomanip>
@@ -14,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "build_report.hpp"
+#include "caffe/util/graphviz.hpp"
 #include "engine_flags.hpp"
 
 DEFINE_bool(list_passes, false, "build: list what the optimizer does, in order.");
@@ -51,7 +50,8 @@ what the optimizer does:
   -list_passes          list it, in order, and exit
   -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt,
                         NN_pass.dot and, where Graphviz is installed, a picture NN_pass.svg
-
+)" + kReportUsage +
+    R"(
 example:
   caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 \
     -images pictures.txt -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache here.times
@@ -66,19 +66,6 @@ inline void RequireOther(const std::string& plan, const std::string& read) {
   std::error_code none;
   Require(!std::filesystem::equivalent(plan, read, none), "-plan: ", plan,
           " is what the net is read from: give another name");
-}
-
-/// Runs Graphviz on NAME.dot; false if it is not installed or failed.
-inline bool Draw(const std::string& name) {
-  const std::string output = name + ".svg", input = name + ".dot";
-  const char* arguments[] = {"dot", "-Tsvg", "-o", output.c_str(), input.c_str(), nullptr};
-  pid_t process;
-  if (posix_spawnp(&process, "dot", nullptr, nullptr, const_cast<char**>(arguments), environ) !=
-      0) {
-    return false;
-  }
-  int status = 0;
-  return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /// Writes each graph that it sees into a folder.
@@ -97,7 +84,7 @@ class PassDump {
          << (pass.empty() ? "parsed" : pass);
     WriteText(inference::ToText(graph), name.str() + ".txt");
     WriteText(inference::ToDot(graph), name.str() + ".dot");
-    if (draws_) draws_ = Draw(name.str());
+    if (draws_) draws_ = RunGraphviz("svg", name.str() + ".dot", name.str() + ".svg");
   }
   bool draws() const { return draws_; }
 
@@ -127,7 +114,9 @@ inline int BuildPlan(const NetParameter& param, const std::string& model,
   for (const std::string& read : weights) RequireOther(FLAGS_plan, read);
   RequireOther(FLAGS_plan, model);
   RequireWritable(FLAGS_plan);
-  EngineMaker maker(param, model, weights, &std::cout);
+  RequireWritable(FLAGS_report);
+  Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
+  EngineMaker maker(param, model, weights, &std::cout, /*for_all=*/!FLAGS_report.empty());
   std::unique_ptr<PassDump> dump;
   if (!FLAGS_dump_passes.empty()) {
     dump = std::make_unique<PassDump>(FLAGS_dump_passes);
@@ -145,6 +134,7 @@ inline int BuildPlan(const NetParameter& param, const std::string& model,
             << BytesText(engine->weight_bytes()) << " of weights, "
             << BytesText(engine->activation_bytes()) << " of activations at batch "
             << engine->max_batch() << '\n';
+  if (!FLAGS_report.empty()) WriteReport(&maker, param, model, weights, engine, FLAGS_plan);
   return 0;
 }
 

@@ -107,9 +107,10 @@ inline CalibrationOptions Options() {
 }  // namespace calibrate
 
 /// Runs a net with its weights, `param`'s, on what the flags say, and chooses thresholds. Prints
-/// them on `out`.
+/// them on `out`. `keep`, if given, gets what was seen of the net.
 inline CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param,
-                                         const std::string& model, std::ostream& out) {
+                                         const std::string& model, std::ostream& out,
+                                         std::unique_ptr<CalibrationData>* keep = nullptr) {
   using namespace calibrate;
   Require(FLAGS_batches >= 0, "-batches must be positive, got ", FLAGS_batches);
   Require(FLAGS_min_images >= 1, "-min_images must be positive, got ", FLAGS_min_images);
@@ -121,7 +122,7 @@ inline CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& pa
   CalibrationOptions options = Options();
   Progress progress("batch", calibrator->Batches(*net));
   options.progress = [&](int64_t batches, int64_t) { progress.Update(batches); };
-  const CalibrationData data = CollectCalibrationData(net, calibrator.get(), options);
+  CalibrationData data = CollectCalibrationData(net, calibrator.get(), options);
   progress.Clear();
   const CalibrationTable table = MakeCalibrationTable(data, *calibrator, options);
   PrintCalibration(table, &data.statistics, out);
@@ -131,6 +132,7 @@ inline CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& pa
               FLAGS_plot);
     out << "wrote " << FLAGS_plot << '\n';
   }
+  if (keep) *keep = std::make_unique<CalibrationData>(std::move(data));
   return table;
 }
 

@@ -100,10 +100,12 @@ inline bool DataIsGiven() {
 class EngineMaker {
  public:
   /// `param` is the net of `model` with the state that the command line gives. Notes, and what
-  /// calibration finds, go to `out`.
+  /// calibration finds, go to `out`. With `for_all` engines of every precision can be built, of
+  /// INT8 where there is a table or data to calibrate on; what calibration saw is kept.
   EngineMaker(const NetParameter& param, std::string model, std::vector<std::string> weights,
-              std::ostream* out)
-      : param_(param),
+              std::ostream* out, bool for_all = false)
+      : for_all_(for_all),
+        param_(param),
         model_(std::move(model)),
         weights_(std::move(weights)),
         out_(out),
@@ -116,6 +118,8 @@ class EngineMaker {
   /// May be changed before a Build.
   inference::BuilderConfig config;
   const inference::NetworkDefinition& net() const { return net_; }
+  /// What calibration saw; a null pointer if there was none, or it was not kept.
+  const ActivationStatistics* statistics() const { return seen_ ? &seen_->statistics : nullptr; }
 
   std::shared_ptr<const inference::Engine> Build() const { return builder_.Build(net_, config); }
 
@@ -189,26 +193,28 @@ class EngineMaker {
   void SetCalibration() {
     const bool best = config.precision == inference::Precision::BEST;
     const bool judged = best && IsGiven("max_accuracy_loss");
-    if (!DemandsInt8() && !best) return;
-    const std::unique_ptr<Net<float>> net = FloatNet(param_, weights_);
+    if (!DemandsInt8() && !best && !for_all_) return;
+    std::unique_ptr<Net<float>> net = FloatNet(param_, weights_);
     const bool data = engine_flags::DataIsGiven() || net->num_inputs() == 0;
     if (!FLAGS_calibration_table.empty()) {
-      Require(judged || !engine_flags::DataIsGiven(), "give -calibration_table, or ", kInputFlags,
-              " to calibrate on, not both");
+      Require(judged || for_all_ || !engine_flags::DataIsGiven(), "give -calibration_table, or ",
+              kInputFlags, " to calibrate on, not both");
       config.calibration = ReadTable(FLAGS_calibration_table, *net, param_, *out_);
     } else if (data) {
       config.calibration = std::make_shared<const CalibrationTable>(
-          CalibrateByFlags(net.get(), param_, model_, *out_));
+          CalibrateByFlags(net.get(), param_, model_, *out_, for_all_ ? &seen_ : nullptr));
     } else {
       Require(!DemandsInt8(),
               "int8 needs the range of each blob: give -calibration_table FILE, or ", kInputFlags,
               " to calibrate on");
+      if (!best) return;
       config.allowed = {inference::Precision::FP32, inference::Precision::FP16,
                         inference::Precision::BF16};
       *out_ << "note: best chooses among fp32, fp16 and bf16: int8 needs -calibration_table, or "
                "data to calibrate on\n";
     }
     if (judged) SetAccuracyLoss(*net, data);
+    if (seen_) calibrated_ = std::move(net);
   }
 
   void SetAccuracyLoss(const Net<float>& net, bool data) {
@@ -244,10 +250,13 @@ class EngineMaker {
     return labels;
   }
 
+  const bool for_all_;
   const NetParameter param_;
   const std::string model_;
   const std::vector<std::string> weights_;
   std::ostream* const out_;
+  std::unique_ptr<Net<float>> calibrated_;  // seen_ is of it
+  std::unique_ptr<CalibrationData> seen_;
   const CachedBuilder builder_;
   const inference::NetworkDefinition net_;
 };

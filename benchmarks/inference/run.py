@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times engines beside OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow types
-that each offers, and prints Markdown tables: medians in milliseconds and, in parentheses, how many
-times as long as the fastest of the row that is.
+"""Times engines beside OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow
+types that each offers, and prints Markdown tables: medians in milliseconds and, in parentheses, how
+many times as long as the fastest of the row that is.
 
 All programs and types of one net and batch are alive at once and take turns, round after round. A
 program that is not there, lacks a layer or gives something else is left out with a message.
@@ -9,8 +9,8 @@ program that is not there, lacks a layer or gives something else is left out wit
     benchmarks/inference/run.py [--nets resnet50,vgg16] [--batch 1,8] [--programs Cortado,OpenVINO]
                                 [--precisions fp32,int8] [--rounds 9]
 
-apt-get install python3-opencv and pip install openvino onnxruntime onnx ncnn protobuf numpy bring the
-others; --python names the Pythons that have them. --data names a folder with trained detectors
+apt-get install python3-opencv and pip install openvino onnxruntime onnx ncnn protobuf numpy bring
+the others; --python names the Pythons that have them. --data names a folder with trained detectors
 (NAME/deploy.prototxt, NAME/weights.caffemodel); without it only the nets of models/ are timed.
 """
 from __future__ import annotations
@@ -32,8 +32,8 @@ CORTADO = "Cortado"
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 OFFERED = {"OpenVINO": PRECISIONS, "onnxruntime": ("fp32", "int8"), "ncnn": PRECISIONS,
            "OpenCV": ("fp32", "int8")}
-# How far outputs may be off, as a share of the largest value; weights by chance lose more than trained
-# ones, so that for INT8 this finds only what is plainly wrong.
+# How far outputs may be off, as a share of the largest value; weights by chance lose more than
+# trained ones, so that for INT8 this finds only what is plainly wrong.
 TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0}
 
 

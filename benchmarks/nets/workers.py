@@ -16,8 +16,8 @@ written so, OpenCV quantizes on the pictures of REFERENCE.
     workers.py write-int8-onnx MODEL REFERENCE SHAPE INT8_MODEL
     workers.py write-ncnn DEPLOY CAFFEMODEL PREFIX [CALIBRATION_TABLE]
 
-write the files that the programs read; INT8 by the largest magnitudes on the pictures of REFERENCE, or
-by the thresholds of a table of `caffe calibrate`.
+write the files that the programs read; INT8 by the largest magnitudes on the pictures of REFERENCE,
+or by the thresholds of a table of `caffe calibrate`.
 """
 import os
 import sys
@@ -57,7 +57,7 @@ def require_same(outputs, reference, tolerance=LARGEST_DIFFERENCE):
     if actual.shape[-1] in (6, 7) and expected.size % 7 == 0:
         expected = numpy.sort(expected.reshape(-1, 7)[:, 2])[::-1]
         actual = numpy.sort(actual.reshape(-1, actual.shape[-1])[:, actual.shape[-1] - 5])[::-1]
-        if abs(actual.size - expected.size) > max(0.02, tolerance) * expected.size:
+        if abs(actual.size - expected.size) > max(0.02, float(tolerance)) * expected.size:
             sys.exit("finds %d boxes, Cortado %d" % (actual.size, expected.size))
         kept = min(actual.size, expected.size)
         expected, actual = expected[:kept], actual[:kept]

@@ -2,7 +2,6 @@
 #define CAFFE_INFERENCE_BUILD_REPORT_HPP_
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,10 +31,8 @@ struct EngineResult {
   double images_per_second = 0;
   std::optional<double> images_per_joule;  ///< at `batch`; where the machine counts energy
   std::optional<double> accuracy;          ///< 0 to 1
-  /// The largest difference of an output from the first engine's, as a share of its largest
-  /// magnitude.
-  std::optional<double> output_error;
-  std::vector<std::string> remarks;  ///< what could not be done as demanded
+  std::optional<double> output_error;      ///< as AccuracyLoss has it without labels
+  std::vector<std::string> remarks;        ///< what could not be done as demanded
 };
 
 /// What a page about a build shows.
@@ -58,21 +55,13 @@ std::string ReportAsHtml(const BuildReport& report);
 struct MeasurementOptions {
   double seconds = 1;  ///< at least this long for each number
   int least_passes = 5;
-  /// Writes the inputs of a context, once for each batch; null: numbers by chance from 0 to 1.
-  std::function<void(ExecutionContext*)> fill;
 };
 
-/// Runs an engine by itself: latency at batch 1 (at the largest batch where the net cannot be run
-/// with 1), throughput and energy at the largest, and the time of each layer there. `accuracy`,
-/// `output_error`, `plan_bytes` and `remarks` are left alone.
+/// Runs an engine by itself on noise: latency at batch 1 (at the largest batch where the net cannot
+/// be run with 1), throughput and energy at the largest, and the time of each layer there.
+/// `accuracy`, `output_error`, `plan_bytes` and `remarks` are left alone.
 EngineResult MeasureEngine(const std::string& name, const std::shared_ptr<const Engine>& engine,
                            const MeasurementOptions& options = MeasurementOptions());
-
-/// EngineResult::output_error: both engines run on the same inputs, at the largest batch they
-/// share. Outputs whose shapes differ (numbers of detections) are left out; nothing if all do.
-std::optional<double> OutputError(const std::shared_ptr<const Engine>& reference,
-                                  const std::shared_ptr<const Engine>& engine,
-                                  const MeasurementOptions& options = MeasurementOptions());
 
 }  // namespace inference
 }  // namespace caffe

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "backends/cpu/lowering.hpp"
+#include "backends/cpu/split_epilogues.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
@@ -88,6 +89,7 @@ class CpuBuild {
   }
 
   Graph Lowered(Graph graph, const std::map<std::string, Types>& narrowed) const {
+    graph = cpu::SplitEpilogues(std::move(graph));
     cpu::LoweringOptions options;
     options.progress = config_.progress;
     options.remark = config_.remark;

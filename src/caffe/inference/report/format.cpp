@@ -17,9 +17,9 @@ std::string Short(double value) {
 
 std::string BytesText(size_t bytes) {
   const double count = static_cast<double>(bytes);
-  if (count < 1e3) return Short(count) + " B";
-  if (count < 1e6) return Short(count / 1e3) + " KB";
-  return Short(count / 1e6) + " MB";
+  if (bytes < 1000) return Short(count) + " B";
+  if (bytes < 1000 << 10) return Short(count / (1 << 10)) + " KB";
+  return Short(count / (1 << 20)) + " MB";
 }
 
 const char* LookOf(ElementType math) {

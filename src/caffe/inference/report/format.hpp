@@ -12,7 +12,7 @@ namespace inference {
 
 /// Three significant digits, without an exponent from 0.0001 on: "0.123", "1.23", "1234".
 std::string Short(double value);
-/// "512 B", "1.23 KB", "45.6 MB".
+/// "512 B", "1.23 KB", "45.6 MB"; 1 KB is 1024 bytes.
 std::string BytesText(size_t bytes);
 /// The class of the page's style sheet for what computes in a type: "fp32", "fp16", "bf16", "int8".
 const char* LookOf(ElementType math);

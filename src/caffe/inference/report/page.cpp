@@ -83,7 +83,7 @@ button, select, input { font: inherit; font-size: 13px; padding: 2px 8px; border
 .drawing .arrow { fill: none; stroke: #8794a3; }
 #marker { position: absolute; width: 0; height: 0; }
 details summary { cursor: pointer; font-weight: 600; }
-.histograms svg { max-width: 100%; height: auto; }
+.histograms svg { width: 100%; height: auto; }
 [hidden] { display: none !important; }
 </style>
 </head>

@@ -41,11 +41,11 @@ class Family : public Implementation {
     if (!operation || !operation->native || !node.epilogue.empty() || operation->source) {
       return candidates;
     }
-    const bool blocks = HaveChannels(context.graph, node) && !MultipliesWeights(node);
-    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, true}, &candidates);
     // What other kernels compute they keep in halves, too: a layer would keep floats.
-    const bool others = MultipliesWeights(node) && node.type() != "Deconvolution";
-    if (!context.Stores(ElementType::FLOAT16) || others) return candidates;
+    if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
+    const bool blocks = HaveChannels(context.graph, node);
+    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, true}, &candidates);
+    if (!context.Stores(ElementType::FLOAT16)) return candidates;
     if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, true}, &candidates);
     AddTyped(*operation, node, {ElementType::FLOAT16, false}, &candidates);
     return candidates;
