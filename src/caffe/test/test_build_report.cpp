@@ -38,6 +38,13 @@ constexpr char kNet[] =
 
 NetworkDefinition Tiny() { return NetworkDefinition::FromCaffe(ParseNet(kNet), {}); }
 
+/// What the passes make of it; other backends add layers that move blobs.
+std::shared_ptr<const Engine> ReferenceEngine() {
+  BuilderConfig config;
+  config.backend = Backend::REFERENCE;
+  return Builder(config).Build(Tiny());
+}
+
 MeasurementOptions Quick() {
   MeasurementOptions options;
   options.seconds = 0;
@@ -53,7 +60,7 @@ BuildReport Example() {
   report.facts = {{"model", "tiny.prototxt"}};
   report.before = net.graph();
   report.accuracy_of = "top-1 of 100 pictures";
-  const auto engine = Builder().Build(net);
+  const auto engine = ReferenceEngine();
   for (const char* name : {"fp32", "int8"}) {
     EngineResult result;
     result.name = name;
@@ -284,7 +291,7 @@ TEST(Drawing, GraphvizKeepsBoxesApart) {
 }
 
 TEST(Drawing, ShowsTypesShapesAndTimes) {
-  Graph graph = *Builder().Build(Tiny())->graph();
+  Graph graph = *ReferenceEngine()->graph();
   for (Node& node : graph.nodes) node.microseconds = node.name() == "conv" ? 10.f : 5.f;
   const Drawing drawing = DrawingOf(graph);
   const Box& conv = drawing.boxes[1];
@@ -299,7 +306,7 @@ TEST(Drawing, ShowsTypesShapesAndTimes) {
 // Measurement.
 
 TEST(MeasureEngine, SaysWhatAnEngineIsAndTakes) {
-  const auto engine = Builder().Build(Tiny());
+  const auto engine = ReferenceEngine();
   const EngineResult result = MeasureEngine("fp32", engine, Quick());
   EXPECT_EQ(result.name, "fp32");
   EXPECT_EQ(result.latency_batch, 1);
