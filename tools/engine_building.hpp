@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,13 +80,21 @@ class CachedBuilder {
   std::shared_ptr<const inference::Engine> Build(const inference::NetworkDefinition& net,
                                                  inference::BuilderConfig config) const {
     std::unique_ptr<Progress> progress;
+    int latest = 0, total = 0;
     config.timing_cache = cache_;
     config.progress = [&](int done, int of, const std::string&) {
-      if (!progress) progress = std::make_unique<Progress>("layer", of, done);
+      // -precision best builds several engines one after another.
+      if (!progress || done < latest || of != total) {
+        progress = std::make_unique<Progress>("layer", of, done);
+      }
+      latest = done;
+      total = of;
       progress->Update(done);
     };
     const auto other_remark = config.remark;
+    std::set<std::string> said;
     config.remark = [&](const std::string& line) {
+      if (!said.insert(line).second) return;
       if (progress) progress->Clear();
       *out_ << "note: " << line << '\n';
       if (other_remark) other_remark(line);

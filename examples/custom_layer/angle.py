@@ -1,6 +1,6 @@
 """The Angle layer in Python; run as a program, it runs in an engine.
 
-    PYTHONPATH=python:examples/custom_layer python3 examples/custom_layer/angle.py NET.prototxt NET.plan
+    PYTHONPATH=python:examples/custom_layer python3 examples/custom_layer/angle.py NET PLAN
 """
 import sys
 

@@ -197,7 +197,8 @@ class Calibrator:
 class BatchCalibrator(Calibrator):
     """Calibrates with batches that are there: an iterable of what ``get_batch`` may return.
 
-        BatchCalibrator(({'data': pictures[i:i + 8]} for i in range(0, 500, 8)), cache_file='c.table')
+        batches = ({'data': pictures[i:i + 8]} for i in range(0, 500, 8))
+        BatchCalibrator(batches, cache_file='net.table')
     """
 
     def __init__(self, batches: Iterable[Any], method: str = "entropy", percent: float = 99.99,

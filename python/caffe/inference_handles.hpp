@@ -42,12 +42,21 @@ using SharedObject = std::shared_ptr<py::object>;
 SharedObject Share(py::object object);
 
 /// Calls a Python function from a thread that does not have the GIL, and returns its result as a
-/// Result. What it raises is thrown and comes out of the call from Python.
+/// Result. What it raises is thrown and comes out of the call from Python; so is TypeError for a
+/// result of another type.
 template <typename Result, typename... Arguments>
 Result CallPython(const SharedObject& function, Arguments&&... arguments) {
   const py::gil_scoped_acquire with_gil;
   const py::object result = (*function)(std::forward<Arguments>(arguments)...);
-  if constexpr (!std::is_void_v<Result>) return result.template cast<Result>();
+  if constexpr (!std::is_void_v<Result>) {
+    try {
+      return result.template cast<Result>();
+    } catch (const py::cast_error&) {
+      throw py::type_error(Join(py::repr(*function).template cast<std::string>(), " returned ",
+                                py::repr(result).template cast<std::string>(),
+                                ", which is no number"));
+    }
+  }
 }
 
 /// A new float32 array with these values.

@@ -65,6 +65,7 @@ struct Epilogue {
   LayerParameter layer;
   std::vector<Constant> parameters;
   int operand = -1;  ///< a value; -1: none
+  std::string blob;  ///< the name that the step's bottom 0 had; not kept in plans
 };
 
 /// One operation: a layer's type and parameters on values.

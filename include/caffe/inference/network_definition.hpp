@@ -21,9 +21,10 @@ Graph GraphOf(const Net<float>& net);
 /// The net that a graph stands for, with copies of its parameters as blobs: GraphOf a Net that is
 /// made of it computes the same outputs. Blobs have the names of the graph's values; constants
 /// become Parameter layers, steps of an epilogue layers of their own, and what is neither read nor
-/// an output goes into a Silence layer. Of outputs that a layer reads too there is the blob; as in
-/// every net of Caffe's they are no outputs of the net. Plans of memory, types and implementations
-/// are left out. Throws Error, with the layer, for parameters that are not FLOAT.
+/// an output goes into a Silence layer. Of outputs that a layer reads too there is the blob, but as
+/// in every net of Caffe's they are no outputs (NetworkDefinition::MarkOutput makes them some).
+/// Plans of memory, types and implementations are left out. Throws Error, with the layer, for
+/// parameters that are not FLOAT.
 NetParameter ToNetParameter(const Graph& graph);
 
 /// A net to be built: read from Caffe's files, or put together layer by layer:

@@ -74,6 +74,17 @@ void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const fl
                                   float16* y);
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
                                   bfloat16* y);
+// 8 bits. Maxima have the scale of what they are taken of; a window without numbers gives the least
+// value, -127 or 0. Means are, in float, the exact sum divided by the window's size, then times
+// `factor` (x's scale by y's), rounded to the nearest integer (halves to even) and saturated to
+// [-127, 127] or [0, 255]: the same bits on every instruction set. For windows of up to 65,000
+// positions.
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y);
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y);
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
+                                  const int8_t* x, int8_t* y);
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
+                                  const uint8_t* x, uint8_t* y);
 
 /// The inverse of pooling with positions: y = x at the positions h * width + w in `positions` (of
 /// the larger plane), the last of those that meet; else 0. Throws Error for positions outside.

@@ -28,6 +28,31 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
   return WithInputShapes(std::move(graph), shapes);
 }
 
+/// Thresholds of the table, of the calibrator where no table is given, and on top of them the
+/// ranges that the definition states; null without any.
+std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& net,
+                                                       const BuilderConfig& config) {
+  auto table = std::make_shared<CalibrationTable>();
+  if (config.calibration) {
+    *table = *config.calibration;
+  } else if (config.calibrator) {
+    Net<float> run(ToNetParameter(net.graph()));
+    *table = Calibrate(&run, config.calibrator.get(), config.calibration_options);
+  }
+  for (const std::string& blob : net.ranges().blobs()) table->Set(blob, net.ranges().At(blob));
+  return table->blobs().empty() ? nullptr : table;
+}
+
+/// Whether 8-bit integers may be chosen for any layer.
+bool MayTakeIntegers(const BuilderConfig& config) {
+  const auto is = [](Precision precision) { return precision == Precision::INT8; };
+  return is(config.precision) ||
+         (config.precision == Precision::BEST &&
+          std::any_of(config.allowed.begin(), config.allowed.end(), is)) ||
+         std::any_of(config.layer_precisions.begin(), config.layer_precisions.end(),
+                     [&](const auto& layer) { return is(layer.second); });
+}
+
 void CheckMemory(const Engine& engine, size_t most) {
   if (most == 0) return;
   const size_t weights = engine.weight_bytes(), activations = engine.activation_bytes();
@@ -45,7 +70,10 @@ std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const
     engine =
         std::make_shared<const Engine>(Optimize(graph, config_.skip_passes, config_.pass_observer));
   } else {
-    engine = BuildForCpu(graph, config_);
+    BuilderConfig config = config_;
+    config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
+    if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
+    engine = BuildForCpu(graph, config);
   }
   CheckMemory(*engine, config_.max_memory);
   return engine;

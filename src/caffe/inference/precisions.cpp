@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "backends/cpu/lowering.hpp"
+#include "backends/cpu/split_epilogues.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
@@ -28,11 +29,10 @@ std::vector<std::string> LayersOf(const Node& node) {
 void CheckLayerNames(const Graph& graph, const BuilderConfig& config) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes) names.push_back(node.name());
-  for (const auto& [name, precision] : config.layer_precisions) {
-    Require(std::find(names.begin(), names.end(), name) != names.end(),
-            "layer_precisions: the net has no layer '", name, "'", DidYouMean(name, names));
-    Require(precision != Precision::BEST, "layer_precisions: layer '", name,
-            "': give fp32, fp16, bf16 or int8");
+  for (const auto& layer : config.layer_precisions) {
+    Require(std::find(names.begin(), names.end(), layer.first) != names.end(),
+            "layer_precisions: the net has no layer '", layer.first, "'",
+            DidYouMean(layer.first, names));
   }
 }
 
@@ -89,6 +89,7 @@ class CpuBuild {
   }
 
   Graph Lowered(Graph graph, const std::map<std::string, Types>& narrowed) const {
+    graph = cpu::SplitEpilogues(std::move(graph));
     cpu::LoweringOptions options;
     options.progress = config_.progress;
     options.remark = config_.remark;
@@ -106,7 +107,7 @@ class CpuBuild {
     if (known != narrowed.end()) return known->second;
     for (const std::string& layer : LayersOf(node)) {
       const auto said = config_.layer_precisions.find(layer);
-      if (said != config_.layer_precisions.end()) return {StorageOf(said->second)};
+      if (said != config_.layer_precisions.end()) return TypesOf(said->second, config_);
     }
     if (node.layer.has_forward_type()) {
       return {node.layer.forward_type() == FLOAT16 ? ElementType::FLOAT16 : ElementType::FLOAT};

@@ -154,7 +154,9 @@ TEST(EngineComparison, OrdersLayersByTheErrorThatTheyAdd) {
     for (float& value : values) value *= scale;
     node.parameters[0] = Constant::Of(node.parameters[0].shape, values);
   }
-  const auto engine = Builder().Build(NetworkDefinition(graph));
+  BuilderConfig config;
+  config.backend = Backend::REFERENCE;  // computes in FLOAT whatever is said below
+  const auto engine = Builder(config).Build(NetworkDefinition(graph));
   Graph narrow = *engine->graph();
   for (Node& node : narrow.nodes) node.math = ElementType::FLOAT16;
   EngineComparison comparison(net.get(), std::make_shared<const Engine>(narrow));

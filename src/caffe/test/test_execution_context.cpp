@@ -459,7 +459,9 @@ TEST(Contexts, OnManyThreadsGiveTheBitsOfOne) {
 // ------------------------------------------------------------------ how an engine describes itself
 
 TEST(Engine, ListsItsLayers) {
-  const auto engine = Builder().Build(Watched());
+  BuilderConfig config;
+  config.backend = Backend::REFERENCE;  // nothing is put in between
+  const auto engine = Builder(config).Build(Watched());
   const std::vector<LayerInfo> layers = engine->layers();
   ASSERT_EQ(layers.size(), 3u) << "nothing is left of relu, both and flat";
   EXPECT_EQ(layers[0].name, "conv");
@@ -476,7 +478,9 @@ TEST(Engine, ListsItsLayers) {
 }
 
 TEST(Engine, DescribesItselfAsJson) {
-  const auto engine = Builder().Build(Watched());
+  BuilderConfig config;
+  config.backend = Backend::REFERENCE;  // nothing is put in between
+  const auto engine = Builder(config).Build(Watched());
   google::protobuf::Struct root;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(engine->ToJson(), &root).ok());
   const auto& fields = root.fields();

@@ -201,6 +201,26 @@ TEST(BFloat16, RoundsToNearestEven) {
   }
 }
 
+TEST(BFloat16, ConversionsOfArraysAreTheScalarOnesOnEveryInstructionSet) {
+  const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
+  for (const kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
+    kernels::SetCpuInstructionSet(set);
+    for (const uint32_t low : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
+      std::vector<float> x(0x10000), back(x.size());
+      std::vector<bfloat16> y(x.size());
+      for (uint32_t top = 0; top < x.size(); ++top) x[top] = FloatOfBits((top << 16) | low);
+      kernels::Convert(x.size(), x.data(), y.data());
+      kernels::Convert(y.size(), y.data(), back.data());
+      for (size_t i = 0; i < x.size(); ++i) {
+        ASSERT_EQ(y[i].bits, bfloat16(x[i]).bits) << kernels::Name(set) << " " << i << " " << low;
+        const uint32_t wide = uint32_t(y[i].bits) << 16;
+        ASSERT_EQ(std::memcmp(&wide, &back[i], sizeof(wide)), 0) << kernels::Name(set) << " " << i;
+      }
+    }
+  }
+  kernels::SetCpuInstructionSet(chosen);
+}
+
 TEST(Convert, EveryPairOfTypes) {
   const float values[] = {0, 1, -2.5, 127.4, 200, -300, 3e9f};
   constexpr size_t n = 7;

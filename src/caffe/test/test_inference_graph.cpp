@@ -270,8 +270,8 @@ TEST(ToNetParameter, TakesNodesApart) {
   node.layer = ParseLayer("name: 'plus' type: 'Power' power_param { shift: 1 }");
   node.inputs = {0};
   node.outputs = graph.outputs = {graph.AddValue("y", {2})};
-  node.epilogue.push_back({ParseLayer("name: 'sum' type: 'Eltwise'"), {}, constant});
-  node.epilogue.push_back({ParseLayer("name: 'relu' type: 'ReLU'"), {}, -1});
+  node.epilogue.push_back({ParseLayer("name: 'sum' type: 'Eltwise'"), {}, constant, ""});
+  node.epilogue.push_back({ParseLayer("name: 'relu' type: 'ReLU'"), {}, -1, ""});
   graph.nodes.push_back(node);
   node = Node();
   node.layer = ParseLayer("name: 'x' type: 'TanH'");  // called like an input

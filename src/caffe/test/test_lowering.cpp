@@ -6,6 +6,7 @@
 #include <random>
 
 #include "caffe/inference/backends/cpu/lowering.hpp"
+#include "caffe/inference/backends/cpu/split_epilogues.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
@@ -46,6 +47,7 @@ std::vector<unsigned> Seeds(int count) {
 Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
               const CalibrationTable* table = nullptr) {
   return Optimize(std::move(graph), {}, nullptr, [&](Graph optimized) {
+    if (seed % 2) optimized = cpu::SplitEpilogues(std::move(optimized));
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
     if (table) options.ranges = RangesOf(optimized, *table);

@@ -290,7 +290,7 @@ class DatabasePictures : public NumberedPictures {
       ended_ = false;
     }
     while (next_ < first && cursor_->valid()) Next();
-    return cursor_->valid();
+    return !ended_ && cursor_->valid();  // not the records that filled up the last batch
   }
 
   bool Write(int64_t, int item, PictureInput* input, InputItem* about) override {

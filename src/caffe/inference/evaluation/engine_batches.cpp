@@ -111,12 +111,15 @@ void SetInputs(const Tensors& inputs, ExecutionContext* context) {
     Require(inputs.count(name) > 0, "engine '", context->engine().name(), "' needs an input '",
             name, "'");
   }
-  const Shape& first = names.empty() ? Shape() : inputs.at(names[0]).shape;
-  if (!first.empty() && first[0] != context->batch()) context->SetBatch(first[0]);
+  std::map<std::string, Shape> shapes;
   for (const std::string& name : names) {
-    const NamedTensor& input = inputs.at(name);
-    if (input.shape != context->InputShape(name)) context->SetInputShape(name, input.shape);
+    const Shape& shape = inputs.at(name).shape;
+    if (shape != context->InputShape(name)) shapes[name] = shape;
   }
+  // Says it in terms of the batch where that is too large.
+  const Shape first = names.empty() ? Shape() : inputs.at(names[0]).shape;
+  if (!first.empty() && first[0] > context->engine().max_batch()) context->SetBatch(first[0]);
+  if (!shapes.empty()) context->SetInputShapes(shapes);
   for (const std::string& name : names) {
     const std::vector<float>& values = inputs.at(name).values;
     std::copy(values.begin(), values.end(), context->Input(name));

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pooling.hpp"
+#include "int8_tiles.hpp"
 #include "packed_tiles.hpp"
 
 namespace caffe {
@@ -133,13 +135,21 @@ void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& 
              : pool_all(std::integral_constant<int, 16>());
 }
 
-template <typename T>
-void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
-  const auto pool = ChosenPackedTiles().max_window[StorageOf<T>()];
+/// With a function of PackedTiles or Int8Tiles.
+template <typename T, typename Function>
+void MaxByWindows(const PoolingShape& shape, int block, Function* pool, const T* x, T* y) {
   PoolWindows(shape, block, x, y,
               [=](int rows, int columns, size_t pitch, float, const T* from, T* to) {
                 pool(rows, columns, pitch, block, from, to);
               });
+}
+template <typename T>
+void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
+  MaxByWindows(shape, block, ChosenPackedTiles().max_window[StorageOf<T>()], x, y);
+}
+template <typename T>
+void MaxOfBytes(const PoolingShape& shape, int block, const T* x, T* y) {
+  MaxByWindows(shape, block, ChosenInt8Tiles().max_window[std::is_unsigned<T>::value], x, y);
 }
 template <typename T>
 void AverageOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
@@ -147,6 +157,14 @@ void AverageOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
   PoolWindows(shape, block, x, y,
               [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
                 pool(rows, columns, pitch, block, size, from, to);
+              });
+}
+template <typename T>
+void AverageOfBytes(const PoolingShape& shape, int block, float factor, const T* x, T* y) {
+  const auto pool = ChosenInt8Tiles().average_window[std::is_unsigned<T>::value];
+  PoolWindows(shape, block, x, y,
+              [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
+                pool(rows, columns, pitch, block, size, factor, from, to);
               });
 }
 
@@ -184,6 +202,21 @@ void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const fl
 void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
                                   bfloat16* y) {
   AverageOfStored(shape, block, x, y);
+}
+
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y) {
+  MaxOfBytes(shape, block, x, y);
+}
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y) {
+  MaxOfBytes(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
+                                  const int8_t* x, int8_t* y) {
+  AverageOfBytes(shape, block, factor, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
+                                  const uint8_t* x, uint8_t* y) {
+  AverageOfBytes(shape, block, factor, x, y);
 }
 
 #define CAFFE_BLOCKED_POOLING(I)                                                              \

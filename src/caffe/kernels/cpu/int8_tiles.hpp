@@ -74,6 +74,12 @@ struct Int8Tiles {
   void (*widen_unsigned)(size_t n, const uint8_t* x, int16_t* y);
   void (*float_signed)(size_t n, const int8_t* x, float* y);
   void (*float_unsigned)(size_t n, const uint8_t* x, float* y);
+  // Of signed bytes, at [0], and unsigned ones, at [1].
+  /// y = the maximum of `count` rows of windows, or their sum divided by `size`, times `factor`:
+  /// (columns, lanes) bytes each, `pitch` elements apart; `lanes` a multiple of 8.
+  void (*max_window[2])(int count, int columns, size_t pitch, int lanes, const void* x, void* y);
+  void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
+                            float factor, const void* x, void* y);
 };
 
 extern const Int8Tiles kGenericInt8Tiles;

@@ -41,7 +41,9 @@ class Family : public Implementation {
     if (!operation || !operation->native || !node.epilogue.empty() || operation->source) {
       return candidates;
     }
-    const bool blocks = HaveChannels(context.graph, node) && !MultipliesWeights(node);
+    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
+    const bool blocks = HaveChannels(context.graph, node);
     if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, true}, &candidates);
     if (!context.Stores(ElementType::FLOAT16)) return candidates;
     if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, true}, &candidates);

@@ -22,7 +22,7 @@ namespace inference {
 namespace cpu {
 namespace {
 
-constexpr double kNever = -1;  // in a cache: no candidate
+constexpr double kNever = 1e30;  // in a cache: no candidate
 
 using Clock = std::chrono::steady_clock;
 
