@@ -91,8 +91,8 @@ class CachedBuilder {
       total = of;
       progress->Update(done);
     };
-    const auto other_remark = config.remark;
     std::set<std::string> said;
+    const auto other_remark = config.remark;
     config.remark = [&](const std::string& line) {
       if (!said.insert(line).second) return;
       if (progress) progress->Clear();
