@@ -129,12 +129,18 @@ TEST(BuildReport, ShowsEachLayerWithItsImplementation) {
   EXPECT_TRUE(Contains(page, "int8: 3 layers"));
 }
 
-TEST(BuildReport, KeepsLayersThatOneEngineLacks) {
+TEST(BuildReport, PutsLayersThatOneEngineLacksWhereTheOthersRunThem) {
   BuildReport report = Example();
-  report.engines[1].layers.back().name = "only here";
-  const MarkupCheck page(ReportAsHtml(report));
-  EXPECT_EQ(page.error(), "");
-  EXPECT_TRUE(Contains(page.content(), "only here"));
+  report.engines[1].layers[1].name = "only here";
+  const std::string page = ReportAsHtml(report);
+  EXPECT_EQ(MarkupCheck(page).error(), "");
+  const auto place = [&](const std::string& layer) {
+    const size_t at = page.find("<td class=\"name\" data-name=\"" + layer + "\"");
+    EXPECT_NE(at, std::string::npos) << layer;
+    return at;
+  };
+  EXPECT_LT(place("conv"), place("only here"));
+  EXPECT_LT(place("only here"), place("prob"));
 }
 
 TEST(BuildReport, SaysThatLayersWereNotTimed) {
