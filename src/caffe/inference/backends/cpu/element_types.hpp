@@ -31,6 +31,13 @@ void DispatchInteger(ElementType type, F&& f) {
   f(int8_t());
 }
 
+/// Calls f(T()) for the C++ type of FLOAT, INT8 or UINT8.
+template <typename F>
+void DispatchWritten(ElementType type, F&& f) {
+  if (type == ElementType::FLOAT) return f(float());
+  DispatchInteger(type, f);
+}
+
 /// DispatchFloat for two.
 template <typename F>
 void DispatchFloats(ElementType first, ElementType second, F&& f) {

@@ -27,6 +27,8 @@ const std::vector<const Implementation*>& Implementations() {
                                                          &OneDnnConvolution(),
                                                          &Int8Convolution(),
                                                          &InnerProduct(),
+                                                         &Int8InnerProduct(),
+                                                         &BlasInnerProduct(),
                                                          &Moving(),
                                                          &Reorder(),
                                                          &AnyLayer()};

@@ -82,6 +82,8 @@ const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
 const Implementation& Int8Convolution();
 const Implementation& InnerProduct();
+const Implementation& Int8InnerProduct();
+const Implementation& BlasInnerProduct();
 const Implementation& Pooling();
 const Implementation& Moving();
 const Implementation& Reorder();

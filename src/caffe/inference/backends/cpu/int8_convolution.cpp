@@ -12,13 +12,6 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-/// Calls f(T()) for the C++ type of FLOAT, INT8 or UINT8.
-template <typename F>
-void DispatchWritten(ElementType type, F&& f) {
-  if (type == ElementType::FLOAT) return f(float());
-  DispatchInteger(type, f);
-}
-
 class ConvolutionStep : public Step {
  public:
   explicit ConvolutionStep(const Node& node) : node_(node), epilogue_(*FusedEpilogueOf(node)) {}
