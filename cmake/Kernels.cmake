@@ -6,12 +6,19 @@ set(avx2_flags "-mavx2 -mfma -mf16c")
 set(avx512_flags "${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 \
 -Wno-maybe-uninitialized")
 
+# Products of pairs and their sums in one instruction: variants of the two sets before.
+set(avx_vnni_flags "${avx2_flags} -mavxvnni")
+set(avx512_vnni_flags "${avx512_flags} -mavx512vnni")
+
 # Vectors wider than the machine's have no ABI, but are no argument of any function call.
 set(generic_flags "-Wno-psabi")
 set(int8_tiles_flags "-ffp-contract=off")  # the same bits on every instruction set
 foreach(loops vector packed_tiles winograd int8_tiles)
-  foreach(set generic avx2 avx512)
+  foreach(set generic avx2 avx512 avx_vnni avx512_vnni)
     set(file ${kernel_dir}/${loops}_${set}.cpp)
+    if(NOT EXISTS ${file})
+      continue()
+    endif()
     if(set STREQUAL "generic" OR CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
       set_source_files_properties(${file} PROPERTIES COMPILE_FLAGS
         "${vector_flags} ${${set}_flags} ${${loops}_flags}")

@@ -1,8 +1,9 @@
 // Times convolutions of 8-bit integers beside float ones, by this library's kernels and by oneDNN:
-// one line per layer of ResNet-50, VGG-16 and MobileNet. All ways take turns; a line has the least
-// milliseconds of each and how many times as long oneDNN takes in float as 8 bits do.
+// one line per layer of ResNet-50, VGG-16 and MobileNet v1 and v2. All ways take turns; a line has
+// the least milliseconds of each and how many times as long oneDNN takes in float as 8 bits, 16
+// bits and float do here.
 //
-//     int8_benchmark [rounds]
+//     int8_benchmark [rounds [word]]     only the lines in which the word occurs
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,14 +11,17 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "../../src/caffe/onednn/onednn.hpp"
+#include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 
 namespace {
 
+using caffe::float16;
 using caffe::kernels::ConvolutionShape;
 using caffe::kernels::Int8Convolution;
 using caffe::kernels::PackedConvolution;
@@ -36,9 +40,29 @@ const Row kRows[] = {{"ResNet-50 conv1", 3, 64, 224, 7, 2, 3, 1},
                      {"ResNet-50 conv5 3x3", 512, 512, 7, 3, 1, 1, 1},
                      {"VGG-16 conv3_2", 256, 256, 56, 3, 1, 1, 1},
                      {"VGG-16 conv5_1", 512, 512, 14, 3, 1, 1, 1},
-                     {"MobileNet 1x1", 512, 512, 14, 1, 1, 0, 1},
-                     {"MobileNet depthwise", 512, 512, 14, 3, 1, 1, 512},
-                     {"MobileNet depthwise / 2", 128, 128, 56, 3, 2, 1, 128}};
+                     {"ResNet-50 conv2 1x1 out", 256, 64, 56, 1, 1, 0, 1},
+                     {"ResNet-50 conv3 1x1", 512, 128, 28, 1, 1, 0, 1},
+                     {"ResNet-50 conv3 1x1 out", 128, 512, 28, 1, 1, 0, 1},
+                     {"ResNet-50 conv4 1x1 out", 256, 1024, 14, 1, 1, 0, 1},
+                     {"ResNet-50 conv5 1x1", 2048, 512, 7, 1, 1, 0, 1},
+                     {"ResNet-50 conv5 1x1 out", 512, 2048, 7, 1, 1, 0, 1},
+                     {"MobileNet v1 1x1 112", 32, 64, 112, 1, 1, 0, 1},
+                     {"MobileNet v1 1x1 56", 128, 128, 56, 1, 1, 0, 1},
+                     {"MobileNet v1 1x1 28", 256, 256, 28, 1, 1, 0, 1},
+                     {"MobileNet v1 1x1 14", 512, 512, 14, 1, 1, 0, 1},
+                     {"MobileNet v1 1x1 7", 1024, 1024, 7, 1, 1, 0, 1},
+                     {"MobileNet v2 1x1 56", 24, 144, 56, 1, 1, 0, 1},
+                     {"MobileNet v2 1x1 56 out", 144, 24, 56, 1, 1, 0, 1},
+                     {"MobileNet v2 1x1 28", 32, 192, 28, 1, 1, 0, 1},
+                     {"MobileNet v2 1x1 14", 96, 576, 14, 1, 1, 0, 1},
+                     {"MobileNet v2 1x1 14 out", 576, 96, 14, 1, 1, 0, 1},
+                     {"MobileNet v2 1x1 7", 160, 960, 7, 1, 1, 0, 1},
+                     {"MobileNet depthwise 112", 32, 32, 112, 3, 1, 1, 32},
+                     {"MobileNet depthwise 56", 128, 128, 56, 3, 1, 1, 128},
+                     {"MobileNet depthwise 56/2", 128, 128, 56, 3, 2, 1, 128},
+                     {"MobileNet depthwise 14", 512, 512, 14, 3, 1, 1, 512},
+                     {"MobileNet depthwise 14/2", 512, 512, 14, 3, 2, 1, 512},
+                     {"MobileNet depthwise 7", 1024, 1024, 7, 3, 1, 1, 1024}};
 
 ConvolutionShape ShapeOf(const Row& row) {
   ConvolutionShape s;
@@ -99,6 +123,9 @@ void Compare(const Row& row, int rounds) {
   const std::vector<float> w =
       Random(std::max(packed->packed_size(), onednn ? onednn->packed_size() : 0));
   std::vector<float> y(outputs), float_scratch(packed->scratch_size(1));
+  std::vector<float16> half_x(inputs), half_w(packed->packed_size()), half_y(outputs);
+  caffe::kernels::Convert(inputs, x.data(), half_x.data());
+  caffe::kernels::Convert(half_w.size(), w.data(), half_w.data());
   std::vector<char> scratch(int8->scratch_bytes(1) + 64);
   void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
   Int8Convolution::Epilogue<int8_t> epilogue;
@@ -106,10 +133,14 @@ void Compare(const Row& row, int rounds) {
   epilogue.bias = bias.data();
 
   const double none = std::numeric_limits<double>::infinity();
-  double least[3] = {none, none, none};
+  double least[4] = {none, none, none, none};
   for (int round = 0; round < rounds; ++round) {
-    const double times[3] = {
+    const double times[4] = {
         Milliseconds([&] { int8->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data()); }),
+        Milliseconds([&] {
+          packed->Forward(1, half_x.data(), half_w.data(), bias.data(),
+                          caffe::PointwiseActivation(), float_scratch.data(), half_y.data());
+        }),
         Milliseconds([&] {
           packed->Forward(1, x.data(), w.data(), bias.data(), caffe::PointwiseActivation(),
                           float_scratch.data(), y.data());
@@ -117,16 +148,24 @@ void Compare(const Row& row, int rounds) {
         onednn ? Milliseconds(
                      [&] { onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data()); })
                : none};
-    for (int i = 0; i < 3; ++i) least[i] = std::min(least[i], times[i]);
+    for (int i = 0; i < 4; ++i) least[i] = std::min(least[i], times[i]);
   }
-  std::printf("%-24s %9.3f %9.3f %9.3f %7.2f\n", row.name, least[0], least[1], least[2],
-              least[2] / least[0]);
+  std::printf("| %-24s |", row.name);
+  for (const double ms : least) std::printf(" %8.3f |", ms);
+  for (int i = 0; i < 3; ++i) std::printf(" %5.2f |", least[3] / least[i]);
+  std::printf("\n");
+  std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
-  std::printf("%-24s %9s %9s %9s %7s\n", "layer", "8 bits", "float", "oneDNN", "x");
-  for (const Row& row : kRows) Compare(row, rounds);
+  const std::string wanted = argc > 2 ? argv[2] : "";
+  std::printf(
+      "| layer | 8 bits ms | half ms | float ms | oneDNN ms | 8 bits x | half x | float x |\n"
+      "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+  for (const Row& row : kRows) {
+    if (std::string(row.name).find(wanted) != std::string::npos) Compare(row, rounds);
+  }
 }

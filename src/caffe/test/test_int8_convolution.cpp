@@ -11,6 +11,7 @@
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/test/blocked_convolutions.hpp"
+#include "caffe/test/int8_values.hpp"
 #include "caffe/test/layer_harness.hpp"
 
 namespace caffe {
@@ -18,24 +19,6 @@ namespace kernels {
 namespace {
 
 class Int8Convolutions : public OnInstructionSet {};
-
-/// Numbers from the whole range, its ends more often than others.
-template <typename T>
-std::vector<T> Integers(size_t n, std::mt19937* random) {
-  const int least = std::is_signed<T>::value ? -127 : 0,
-            most = std::is_signed<T>::value ? 127 : 255;
-  std::uniform_int_distribution<int> value(least - 40, most + 40);
-  std::vector<T> values(n);
-  for (T& v : values) v = static_cast<T>(std::min(most, std::max(least, value(*random))));
-  return values;
-}
-
-std::vector<float> Floats(size_t n, float scale, std::mt19937* random) {
-  std::normal_distribution<float> value(0, scale);
-  std::vector<float> values(n);
-  for (float& v : values) v = value(*random);
-  return values;
-}
 
 /// The sums of the definition, (num, outputs, output...) over two spatial axes.
 template <typename X>
@@ -77,32 +60,9 @@ std::vector<int64_t> Sums(const ConvolutionShape& s, int num, const std::vector<
   return sums;
 }
 
-template <typename Y>
-Y Written(float y, float factor) {
-  if (std::is_same<Y, float>::value) return static_cast<Y>(y);
-  const float least = std::is_signed<Y>::value ? -127 : 0,
-              most = std::is_signed<Y>::value ? 127 : 255;
-  return static_cast<Y>(std::nearbyint(std::min(most, std::max(least, y * factor))));
-}
-
-float Activated(const PointwiseActivation& f, float x) {
-  if (f.kind == PointwiseActivation::RELU) return x < 0 ? f.alpha * x : x;
-  if (f.kind == PointwiseActivation::CLIP) return std::min(std::max(x, f.alpha), f.beta);
-  return x;
-}
-
 const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
                                     kLeaky = {PointwiseActivation::RELU, 0.1f, 0},
                                     kClip = {PointwiseActivation::CLIP, 1, 6};
-
-/// Residuals of a type.
-template <typename R>
-std::vector<R> Residuals(size_t n, std::mt19937* random) {
-  if constexpr (std::is_same<R, float>::value)
-    return Floats(n, 1, random);
-  else
-    return Integers<R>(n, random);
-}
 
 /// Every element, padding included, must be what the definition says; with a gap behind each image,
 /// twice and three times that in output and residual.
@@ -136,12 +96,8 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
   std::vector<Y> expected(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     const size_t o = i / s.output_spatial() % s.outputs;
-    // Rounded after each operation.
-    volatile float product = static_cast<float>(sums[i]) * scale[o];
-    volatile float y = product + bias[o];
-    volatile float added = static_cast<float>(residual[i]) * epilogue.residual_scale;
-    if (with_residual) y = y + added;
-    expected[i] = Written<Y>(Activated(activation, y), epilogue.factor);
+    expected[i] = Finished<decltype(epilogue), Y, R>(epilogue, sums[i], o,
+                                                     with_residual ? &residual[i] : nullptr);
   }
 
   std::vector<int8_t> packed(convolution->packed_size());
@@ -191,6 +147,21 @@ TEST_P(Int8Convolutions, AreExactInGroups) {
   ExpectExactForAll(Shape(32, 64, 2, {{5, 3, 1, 1}, {5, 3, 1, 1}}), 2);
   ExpectExactForAll(Shape(35, 35, 35, {{9, 3, 1, 1}, {9, 3, 1, 1}}), 2);
   ExpectExactForAll(Shape(16, 16, 16, {{13, 5, 2, 2}, {12, 5, 2, 2}}), 1);
+}
+
+TEST_P(Int8Convolutions, AreExactForDepthwiseKernelsOfThreeAndFive) {
+  for (const int kernel : {3, 5}) {
+    for (const int stride : {1, 2}) {
+      for (const int extent : {5, 7, 14, 23}) {
+        for (const int pad : {0, 1, 2}) {
+          const ConvolutionShape s =
+              Shape(19, 19, 19, {{9, kernel, stride, pad}, {extent, kernel, stride, pad}});
+          ExpectExact<int8_t, int8_t, uint8_t>(s, 2, false, kLeaky, true, 8);
+          ExpectExact<uint8_t, uint8_t>(s, 1, false, kRelu, false);
+        }
+      }
+    }
+  }
 }
 
 // Pairs are neighbouring positions here: of an odd and an even kernel, with gaps, of one position.

@@ -50,8 +50,9 @@ Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
     if (seed % 2) optimized = cpu::SplitEpilogues(std::move(optimized));
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
-    if (table) options.ranges = RangesOf(optimized, *table);
     options.ranges.resize(optimized.values.size());
+    const std::vector<bool> integers(optimized.nodes.size(), maths.count(ElementType::INT8) > 0);
+    if (table) options.ranges = RangesOf(optimized, *table, integers);
     RandomTiming timing(seed);
     return cpu::Lower(std::move(optimized), options, &timing);
   });
@@ -119,10 +120,10 @@ const std::vector<Case> kCases = {
     {"Float16", {ElementType::FLOAT16}, 2e-2},
     {"Mixed", {ElementType::FLOAT, ElementType::FLOAT16}, 2e-2},
     {"Bfloat16", {ElementType::BFLOAT16}, 0.1},
-    {"Int8", {ElementType::INT8}, 0.15},
+    {"Int8", {ElementType::INT8}, 0.3},
     {"Everything",
      {ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16, ElementType::INT8},
-     0.15},
+     0.3},
 };
 INSTANTIATE_TEST_SUITE_P(Types, LoweredNets, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });

@@ -309,6 +309,23 @@ TEST_P(PackedConvolutions, AgreeOnRandomShapes) {
   }
 }
 
+// Rows shorter and longer than a tile, padding on every side, both strides: the tiles at the border
+// are others than those inside.
+TEST_P(PackedConvolutions, AgreeOnDepthwiseKernelsOfThreeAndFive) {
+  for (const int kernel : {3, 5}) {
+    for (const int stride : {1, 2}) {
+      for (const int extent : {5, 7, 14, 23}) {
+        for (const int pad : {0, 1, 2}) {
+          const Extents rows = {9, kernel, stride, pad}, columns = {extent, kernel, stride, pad};
+          Check<float, float, float>(Shape(19, 19, 19, {rows, columns}), 2, false, {}, true, 8);
+          Check<float16, float16, float16>(Shape(8, 8, 8, {rows, columns}), 1, false);
+        }
+      }
+    }
+  }
+  Check<bfloat16, bfloat16, bfloat16>(Shape(8, 8, 8, {{40, 3, 1, 1}}), 3, false, {}, true);
+}
+
 TEST_P(PackedConvolutions, GiveTheWeightsBack) {
   for (const ConvolutionShape& s :
        {Square(21, 29, 1, {5, 3}), Square(64, 96, 2, {5, 2}), Square(19, 19, 19, {5, 3})}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "../passes/graph_editing.hpp"
 #include "caffe/operation.hpp"
 
 namespace caffe {
@@ -36,6 +37,22 @@ bool OnlyMoves(const Node& node) {
   return operation && operation->type_agnostic;
 }
 
+/// Values that a layer with weights in 8 bits reads, or from which one's bottom is moved or pooled.
+std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& integers) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    const bool moves = OnlyMoves(node) || (node.type() == "Pooling" && node.epilogue.empty());
+    const bool goes_on = moves && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                              [&](int output) { return read[output]; });
+    const bool multiplies = MultipliesWeights(node) && integers[i];
+    for (const int input : node.inputs) {
+      if (goes_on || multiplies) read[input] = true;
+    }
+  }
+  return read;
+}
+
 struct Threshold {
   double value = 0;
   bool is_unsigned = true;
@@ -43,7 +60,8 @@ struct Threshold {
 
 }  // namespace
 
-std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table) {
+std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table,
+                                 const std::vector<bool>& integers) {
   Groups groups(graph.values.size());
   for (const Node& node : graph.nodes) {
     if (!OnlyMoves(node)) continue;
@@ -58,10 +76,11 @@ std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& tab
     group.value = std::max(group.value, found->threshold);
     group.is_unsigned = group.is_unsigned && found->is_unsigned;
   }
+  const std::vector<bool> read = ReadAsIntegers(graph, integers);
   std::vector<cpu::Range> ranges(graph.values.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
-    if (group.value <= 0 || graph.values[i].is_constant()) continue;
+    if (group.value <= 0 || !read[i] || graph.values[i].is_constant()) continue;
     ranges[i].scale = static_cast<float>(group.value / StepsOf(group.is_unsigned));
     ranges[i].is_unsigned = group.is_unsigned;
   }

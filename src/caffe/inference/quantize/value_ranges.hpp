@@ -9,11 +9,14 @@
 namespace caffe {
 namespace inference {
 
-/// How each value of an optimized graph becomes 8-bit integers, by its name in the table. Values
-/// that a layer only moves from one to another (Concat, Slice, reshaping, max pooling) share one
-/// scale, the largest of their thresholds', so that they are moved as they are; a value that the
-/// table lacks gets its scale so too. Others that it lacks have none.
-std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table);
+/// How each value of an optimized graph becomes 8-bit integers, by its name in the table.
+/// `integers` says which nodes may compute in 8 bits. Only what such a layer with weights reads has
+/// a range, and what is moved to one: elsewhere rounding would cost accuracy and save nothing.
+/// Values that a layer only moves from one to another (Concat, Slice, reshaping, max pooling) share
+/// one scale, the largest of their thresholds', so that they are moved as they are; a value that
+/// the table lacks gets its scale so too. Others that it lacks have none.
+std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table,
+                                 const std::vector<bool>& integers);
 
 }  // namespace inference
 }  // namespace caffe

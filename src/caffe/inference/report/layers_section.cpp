@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <list>
 #include <map>
 
-#include "caffe/util/text_table.hpp"
 #include "format.hpp"
 #include "html.hpp"
 #include "sections.hpp"
@@ -13,15 +13,20 @@ namespace {
 /// A layer in each of the engines; null where an engine has none of that name.
 using Row = std::vector<const LayerInfo*>;
 
-/// Layers in the order of the first engine; what others have besides is at the end.
-std::vector<Row> RowsOf(const std::vector<EngineResult>& engines) {
-  std::vector<Row> rows;
-  std::map<std::string, size_t> row_of;
+/// Layers in the order of the first engine; what others have besides stands where they run it.
+std::list<Row> RowsOf(const std::vector<EngineResult>& engines) {
+  std::list<Row> rows;
+  std::map<std::string, std::list<Row>::iterator> row_of;
   for (size_t e = 0; e < engines.size(); ++e) {
+    auto next = rows.begin();  // behind the engine's layer before
     for (const LayerInfo& layer : engines[e].layers) {
-      const auto added = row_of.emplace(layer.name, rows.size());
-      if (added.second) rows.emplace_back(engines.size(), nullptr);
-      rows[added.first->second][e] = &layer;
+      auto known = row_of.find(layer.name);
+      if (known == row_of.end()) {
+        const auto added = rows.insert(next, Row(engines.size(), nullptr));
+        known = row_of.emplace(layer.name, added).first;
+      }
+      (*known->second)[e] = &layer;
+      next = std::next(known->second);
     }
   }
   return rows;

@@ -30,7 +30,10 @@ const PackedTiles& ChosenPackedTiles() {
   return Choose(kGenericPackedTiles, kAvx2PackedTiles, kAvx512PackedTiles);
 }
 const Int8Tiles& ChosenInt8Tiles() {
-  return Choose(kGenericInt8Tiles, kAvx2Int8Tiles, kAvx512Int8Tiles);
+  static const bool avx512_vnni = __builtin_cpu_supports("avx512vnni");
+  static const bool avx_vnni = __builtin_cpu_supports("avxvnni");
+  return Choose(kGenericInt8Tiles, avx_vnni ? kAvxVnniInt8Tiles : kAvx2Int8Tiles,
+                avx512_vnni ? kAvx512VnniInt8Tiles : kAvx512Int8Tiles);
 }
 #else
 const VectorKernels& ChosenKernels() { return kGenericKernels; }

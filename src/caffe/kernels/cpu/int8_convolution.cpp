@@ -4,10 +4,11 @@
 #include <cstring>
 #include <vector>
 
-#include "caffe/kernels/parallel.hpp"
 #include "convolution_bands.hpp"
+#include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
 #include "int8_tiles.hpp"
+#include "tile_runs.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -24,38 +25,7 @@ constexpr size_t kGrain = 1 << 18;       // products below which work stays on o
 constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
 
-size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
-
-/// Hands out scratch memory in pieces that begin on lines of the cache; counts only, without
-/// memory.
-class Pieces {
- public:
-  explicit Pieces(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
-  template <typename T>
-  T* Take(size_t count) {
-    char* piece = memory_ ? memory_ + bytes_ : nullptr;
-    bytes_ += Divide(count * sizeof(T), 64) * 64;
-    return reinterpret_cast<T*>(piece);
-  }
-  size_t bytes() const { return bytes_; }
-
- private:
-  char* memory_;
-  size_t bytes_ = 0;
-};
-
-size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
-
 size_t SizeOfKind(Int8Tiles::Kind kind) { return kind == Int8Tiles::FLOAT ? 4 : 1; }
-
-/// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
-template <typename Function, typename Work>
-void RunTiles(Function* const* functions, int most, int pixels, const Work& work) {
-  const int tiles = static_cast<int>(Divide(pixels, most));
-  const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
-  if (larger_tiles > 0) functions[smaller](work, 0, larger_tiles);
-  functions[smaller - 1](work, larger_tiles * (smaller + 1), tiles - larger_tiles);
-}
 
 /// What both kinds have in common.
 class Packed : public Int8Convolution {
@@ -387,7 +357,8 @@ class DepthwiseInt8 : public Packed {
   explicit DepthwiseInt8(const ConvolutionShape& shape)
       : Packed(shape, false),
         blocks_(Blocks(shape.channels)),
-        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)) {}
+        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
+        direct_(IsDirectDepthwise(bands_)) {}
 
   size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
   void PackWeights(const int8_t* weights, int8_t* packed) const override {
@@ -400,11 +371,14 @@ class DepthwiseInt8 : public Packed {
     }
   }
 
-  size_t scratch_bytes(int num) const override { return std::min(Threads(), items(num)) * bytes(); }
+  size_t scratch_bytes(int num) const override {
+    return direct_ ? 0 : std::min(Threads(), items(num)) * bytes();
+  }
 
  protected:
   size_t padded_outputs() const override { return blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
+    if (direct_) return RunDirect(call);
     Spread(call.num, items(call.num), bytes(), scratch,
            [&](size_t item, void* own) { RunItem(call, item, own); });
   }
@@ -417,6 +391,7 @@ class DepthwiseInt8 : public Packed {
     return pieces.bytes();
   }
   void RunItem(const Call& call, size_t item, void* scratch) const;
+  void RunDirect(const Call& call) const;
 
   struct Buffers {
     Buffers(const DepthwiseInt8& self, Pieces* pieces)
@@ -433,7 +408,25 @@ class DepthwiseInt8 : public Packed {
 
   const size_t blocks_;
   const Band largest_;
+  const bool direct_;
 };
+
+/// Without widening x first.
+void DepthwiseInt8::RunDirect(const Call& call) const {
+  const size_t block = tiles_.block, taps = bands_.taps();
+  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.is_signed ? 0 : 1], bands_);
+  ForDepthwiseParts(bands_, call.num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
+    float weights[kMostDepthwiseRows * 5 * 16];
+    tiles_.float_signed(taps * block, call.packed + b * taps * block, weights);
+    Band band;
+    band.image = static_cast<int>(n);
+    const Int8Tiles::Writing target = From(call, b, band);
+    const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
+    ForDepthwiseRows(bands_, static_cast<const char*>(call.x.data) + plane, block, weights, block,
+                     begin, end,
+                     [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); });
+  });
+}
 
 void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const {
   const int block = tiles_.block, taps = bands_.taps();

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "caffe/pointwise.hpp"
+#include "depthwise_row.hpp"
 
 namespace caffe {
 namespace kernels {
 
 constexpr int kMostInt8Vectors = 4;
 constexpr int kMostInt8Pixels = 6;
+constexpr int kMostInt8Streamed = 3;
 
 /// What is compiled once per instruction set (int8_tiles.inc).
 ///
@@ -39,6 +41,7 @@ struct Int8Tiles {
     int steps_count;
     const int32_t* windows;  ///< where each pixel's window begins in x
     const int16_t* weights;  ///< (steps, pairs of a step, V, block, 2)
+    const void* stored;      ///< the same as int8_t, for `streamed`
     int32_t* partial;        ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
     const Writing* writing;
@@ -68,6 +71,9 @@ struct Int8Tiles {
   // For tiles of P pixels and V vectors, at [V - 1][P - 1].
   Function* blocked[kMostInt8Vectors][kMostInt8Pixels];  ///< steps of block / 2 pairs
   Function* plain[kMostInt8Vectors][kMostInt8Pixels];    ///< steps of one pair
+  /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
+  /// weights that are widened while they are read. Null where that gains nothing.
+  Function* streamed[kMostInt8Vectors][kMostInt8Streamed];
   DepthwiseFunction* depthwise[kMostInt8Pixels];
   /// y = the numbers in n bytes.
   void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);
@@ -75,6 +81,9 @@ struct Int8Tiles {
   void (*float_signed)(size_t n, const int8_t* x, float* y);
   void (*float_unsigned)(size_t n, const uint8_t* x, float* y);
   // Of signed bytes, at [0], and unsigned ones, at [1].
+  /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
+  /// columns, strides 1 and 2.
+  void (*depthwise_direct[2][2][2])(const Writing&, const DepthwiseRow& row, size_t target);
   /// y = the maximum of `count` rows of windows, or their sum divided by `size`, times `factor`:
   /// (columns, lanes) bytes each, `pitch` elements apart; `lanes` a multiple of 8.
   void (*max_window[2])(int count, int columns, size_t pitch, int lanes, const void* x, void* y);
@@ -86,6 +95,9 @@ extern const Int8Tiles kGenericInt8Tiles;
 #if defined(__x86_64__)
 extern const Int8Tiles kAvx2Int8Tiles;
 extern const Int8Tiles kAvx512Int8Tiles;
+// With one instruction for products and their sum: the same bits.
+extern const Int8Tiles kAvxVnniInt8Tiles;
+extern const Int8Tiles kAvx512VnniInt8Tiles;
 #endif
 
 /// Those of the instruction set in use.

@@ -4,10 +4,11 @@
 #include <cstring>
 
 #include "caffe/kernels/convert.hpp"
-#include "caffe/kernels/parallel.hpp"
 #include "convolution_bands.hpp"
+#include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
 #include "packed_tiles.hpp"
+#include "tile_runs.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -22,8 +23,6 @@ constexpr size_t kPartialFloats = 16 << 10;
 constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
-size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
-
 // Scratch is handed out in pieces that begin on lines of the cache.
 size_t Aligned(size_t floats) { return Divide(floats, 16) * 16; }
 
@@ -37,8 +36,6 @@ T* Take(float** scratch, size_t count) {
 size_t PixelFloats(size_t pixels) {
   return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
 }
-
-size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
 
 /// The bias padded with zeros.
 std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
@@ -58,15 +55,6 @@ const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
   if (storage == STORED_FLOAT) return static_cast<const float*>(x);
   ChosenPackedTiles().widen[storage](n, 1, x, wide);
   return wide;
-}
-
-/// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
-void RunTiles(PackedTiles::Function* const* functions, int most, int pixels,
-              const PackedTiles::Work& work) {
-  const int tiles = static_cast<int>(Divide(pixels, most));
-  const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
-  if (larger_tiles > 0) functions[smaller](work, 0, larger_tiles);
-  functions[smaller - 1](work, larger_tiles * (smaller + 1), tiles - larger_tiles);
 }
 
 /// What both kinds have in common.
@@ -171,6 +159,7 @@ class DensePacked : public Packed {
     const std::vector<float>& bias;
     const Writing& writing;
     ImageStrides strides;
+    bool in_place;  // x is read where it lies
   };
 
   /// Rows of weights: channels of whole units at all positions.
@@ -179,6 +168,16 @@ class DensePacked : public Packed {
   int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
 
   Plan PlanFor(int num) const;
+  /// True for floats whose windows are single pixels: nothing has to be widened or padded. Offsets
+  /// in x have to fit 32 bits.
+  bool ReadsInPlace(const Plan& plan, Storage storage, size_t image) const {
+    const size_t reach =
+        plan.largest.images * image + plan.units * bands_.input_plane() * size_t(lanes_);
+    return shape_.is_pointwise() && !plain_ && storage == STORED_FLOAT && reach < (size_t(1) << 31);
+  }
+  /// Offsets of steps and pixels from the band's first pixel on, in the widened input or in x.
+  void FindSteps(const Call& call, const Band& band, int32_t* steps, int32_t* windows,
+                 size_t* targets) const;
   /// `found` is what band the pixels in `scratch` were found for.
   void RunItem(const Call& call, size_t item, float* scratch, Band* found) const;
 
@@ -220,6 +219,20 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   return plan;
 }
 
+void DensePacked::FindSteps(const Call& call, const Band& band, int32_t* steps, int32_t* windows,
+                            size_t* targets) const {
+  const Plan& plan = call.plan;
+  const size_t taps = bands_.taps();
+  const size_t unit = call.in_place ? bands_.input_plane() * lanes_ : plan.unit_size;
+  bands_.FindTaps(plan.largest, lanes_, steps);
+  for (size_t i = taps; i < plan.units * taps; ++i) {
+    steps[i] = steps[i - taps] + static_cast<int32_t>(unit);
+  }
+  if (!call.in_place) return bands_.FindPixels(band, plan.largest, lanes_, windows);
+  bands_.FindTargets(band, lanes_, call.strides.x, targets);  // x is laid out as y
+  std::copy_n(targets, band.pixels(), windows);
+}
+
 void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* found) const {
   const Plan& plan = call.plan;
   const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
@@ -231,6 +244,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
 
   const size_t most = Divide(group_blocks_, parts());
   float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
+  const float* input = buffer;
   float* wide = Take<float>(&scratch, plan.units * taps * lanes_ * most * block);
   float* partial = Take<float>(&scratch, plan.partial);
   int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
@@ -238,11 +252,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
   size_t* residual_targets = Take<size_t>(&scratch, plan.largest.pixels());
   if (!found->SameSize(band)) {
-    bands_.FindTaps(plan.largest, lanes_, steps);
-    for (size_t i = taps; i < plan.units * taps; ++i) {
-      steps[i] = steps[i - taps] + static_cast<int32_t>(plan.unit_size);
-    }
-    bands_.FindPixels(band, plan.largest, lanes_, windows);
+    FindSteps(call, band, steps, windows, targets);
     bands_.FindTargets(band, block, call.strides.y, targets);
     bands_.FindTargets(band, block, call.strides.residual, residual_targets);
     *found = band;
@@ -250,8 +260,14 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
 
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
-    for (size_t u = 0; u < units; ++u) {
-      bands_.Widen(band, plan.largest, lanes_, call.x, group * units_ + first + u, call.strides.x,
+    const size_t unit = group * units_ + first;
+    if (call.in_place) {
+      input = static_cast<const float*>(call.x.data) +
+              bands_.FirstTarget(band, lanes_, call.strides.x) +
+              unit * bands_.input_plane() * lanes_;
+    }
+    for (size_t u = 0; u < units && !call.in_place; ++u) {
+      bands_.Widen(band, plan.largest, lanes_, call.x, unit + u, call.strides.x,
                    buffer + u * plan.unit_size);
     }
     float* sums = partial;
@@ -261,7 +277,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       const size_t count = units * taps * lanes_ * v * block;
       const void* packed = call.weights.at((start * column() + first * taps * lanes_ * v) * block);
       PackedTiles::Work work;
-      work.x = buffer;
+      work.x = input;
       work.steps = steps;
       work.steps_count = static_cast<int>(units) * taps;
       work.windows = windows;
@@ -285,9 +301,11 @@ void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
   if (num == 0) return;
   const std::vector<float> padded =
       PaddedBias(writing.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
-  const Call call{
-      PlanFor(num), num,     {x.data, StorageOf(x.type)}, {weights.data, StorageOf(weights.type)},
-      padded,       writing, Strides(writing.strides)};
+  const Plan plan = PlanFor(num);
+  const ImageStrides strides = Strides(writing.strides);
+  const Stored input{x.data, StorageOf(x.type)};
+  const Call call{plan,   num,     input,   {weights.data, StorageOf(weights.type)},
+                  padded, writing, strides, ReadsInPlace(plan, input.storage, strides.x)};
   const size_t products = shape_.weight_count() * bands_.output_plane() * num;
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
@@ -330,11 +348,12 @@ class DepthwisePacked : public Packed {
   explicit DepthwisePacked(const ConvolutionShape& shape)
       : Packed(shape, false),
         blocks_(Blocks(shape.channels)),
-        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)) {}
+        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
+        direct_(IsDirectDepthwise(bands_)) {}
 
   size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
   size_t scratch_size(int num) const override {
-    return std::min(Threads(), items(num)) * scratch();
+    return direct_ ? 0 : std::min(Threads(), items(num)) * scratch();
   }
 
  protected:
@@ -348,9 +367,32 @@ class DepthwisePacked : public Packed {
     return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps());
   }
 
+  void RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
+                 const Writing& writing, const ImageStrides& strides) const;
+
   const size_t blocks_;
   const Band largest_;
+  const bool direct_;
 };
+
+/// Without widening x first.
+void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
+                                const Writing& writing, const ImageStrides& strides) const {
+  const size_t block = tiles_.block, taps = bands_.taps();
+  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[x.storage], bands_);
+  ForDepthwiseParts(bands_, num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
+    float wide[kMostDepthwiseRows * 5 * 16];
+    PackedTiles::Work work = {};
+    work.bias = bias + b * block;
+    Band band;
+    band.image = static_cast<int>(n);
+    SetTarget(writing, strides, b, band, &work);
+    const float* weights = Widened(packed.storage, taps * block, packed.at(b * taps * block), wide);
+    ForDepthwiseRows(bands_, x.at(n * strides.x + b * bands_.input_plane() * block),
+                     block * SizeOf(x.storage), weights, block, begin, end,
+                     [&](const DepthwiseRow& row, size_t at) { run_row(work, row, at); });
+  });
+}
 
 void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writing,
                           float* scratch) const {
@@ -358,6 +400,10 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writin
   const std::vector<float> padded = PaddedBias(writing.bias, shape_.outputs, blocks_ * block);
   const Stored input{x.data, StorageOf(x.type)}, packed{weights.data, StorageOf(weights.type)};
   const ImageStrides strides = Strides(writing.strides);
+  if (direct_) {
+    RunDirect(num, input, packed, padded.data(), writing, strides);
+    return ClearPadding(num, writing, strides.y);
+  }
   const size_t work = size_t(largest_.pixels()) * taps * block;
   const auto run_item = [&](size_t item, float* own) {
     const size_t b = item % blocks_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "caffe/pointwise.hpp"
+#include "depthwise_row.hpp"
 #include "stored.hpp"
 
 namespace caffe {
@@ -12,6 +13,7 @@ namespace kernels {
 
 constexpr int kMostVectors = 4;
 constexpr int kMostPixels = 6;
+constexpr int kMostStreamed = 3;
 
 /// What is compiled once per instruction set (packed_tiles.inc).
 struct PackedTiles {
@@ -23,6 +25,7 @@ struct PackedTiles {
     int steps_count;
     const int32_t* windows;  ///< where each pixel's window begins in x
     const float* weights;    ///< (steps, channels of a step, V, block)
+    const void* stored;      ///< the same as they are stored, for `streamed`
     const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
     float* partial;          ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
@@ -49,7 +52,13 @@ struct PackedTiles {
   /// `target` in y and in the residual. Functions for pace 1 and 2 are at [pace], one for all at
   /// [0].
   void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
-  // From here on one function for each Storage.
+  // From here on functions for each Storage.
+  /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
+  /// columns, strides 1 and 2. Weights are those of the row.
+  void (*depthwise_direct[STORAGES][2][2])(const Work&, const DepthwiseRow& row, size_t target);
+  /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
+  /// weights that are widened while they are read. Null where that gains nothing.
+  Function* streamed[STORAGES][kMostVectors][kMostStreamed];
   /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
   void (*widen_blocks[STORAGES])(size_t blocks, size_t step, const void* x, float* y);
   /// The same for single numbers.

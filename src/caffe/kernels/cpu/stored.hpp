@@ -24,12 +24,14 @@ constexpr Storage StorageOf() {
                                            : STORED_BRAIN;
 }
 
+inline size_t SizeOf(Storage storage) { return storage == STORED_FLOAT ? 4 : 2; }
+
 /// An array of such numbers.
 struct Stored {
   const void* data;
   Storage storage;
   const void* at(size_t offset) const {
-    return static_cast<const char*>(data) + offset * (storage == STORED_FLOAT ? 4 : 2);
+    return static_cast<const char*>(data) + offset * SizeOf(storage);
   }
 };
 

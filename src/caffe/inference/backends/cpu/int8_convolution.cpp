@@ -3,6 +3,7 @@
 
 #include "caffe/inference/weight_quantization.hpp"
 #include "convolution_node.hpp"
+#include "element_types.hpp"
 
 namespace caffe {
 namespace inference {
@@ -11,14 +12,7 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-/// Calls f(T()) for the C++ type of INT8 or UINT8.
-template <typename F>
-void DispatchInteger(ElementType type, F&& f) {
-  if (type == ElementType::UINT8) return f(uint8_t());
-  Require(type == ElementType::INT8, "an 8-bit kernel does not take ", Name(type));
-  f(int8_t());
-}
-/// Or of FLOAT.
+/// Calls f(T()) for the C++ type of FLOAT, INT8 or UINT8.
 template <typename F>
 void DispatchWritten(ElementType type, F&& f) {
   if (type == ElementType::FLOAT) return f(float());

@@ -2,7 +2,7 @@
 #include "caffe/kernels/packed_convolution.hpp"
 
 #include "convolution_node.hpp"
-#include "float_types.hpp"
+#include "element_types.hpp"
 
 namespace caffe {
 namespace inference {

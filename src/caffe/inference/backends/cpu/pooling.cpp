@@ -1,8 +1,8 @@
-// Maxima and means over windows of channels in blocks, in every floating-point type.
+// Maxima and means over windows of channels in blocks, in every type.
 #include "caffe/layers/pooling_layer.hpp"
 
 #include "convolution_node.hpp"
-#include "float_types.hpp"
+#include "element_types.hpp"
 
 namespace caffe {
 namespace inference {
@@ -22,7 +22,11 @@ class PoolingStep : public Step {
   }
 
   void Run(void*) override {
-    DispatchFloat(x_.type, [&](auto tag) { RunIn<decltype(tag)>(); });
+    if (SizeOf(x_.type) == 1) {
+      DispatchInteger(x_.type, [&](auto tag) { RunIntegers<decltype(tag)>(); });
+    } else {
+      DispatchFloat(x_.type, [&](auto tag) { RunIn<decltype(tag)>(); });
+    }
   }
 
  private:
@@ -36,6 +40,16 @@ class PoolingStep : public Step {
       kernels::BlockedMaxPoolingForward<int>(shape_, x_.block, x, y, nullptr);
     } else {
       kernels::BlockedMaxPoolingForward(shape_, x_.block, x, y);
+    }
+  }
+
+  template <typename T>
+  void RunIntegers() {
+    const T* x = x_.as<const T>();
+    if (param_.pool() == PoolingParameter_PoolMethod_AVE) {
+      kernels::BlockedAveragePoolingForward(shape_, x_.block, x_.scale / y_.scale, x, y_.as<T>());
+    } else {
+      kernels::BlockedMaxPoolingForward(shape_, x_.block, x, y_.as<T>());
     }
   }
 
@@ -58,6 +72,13 @@ class Family : public Implementation {
     for (const ElementType type : kFloatTypes) {
       if (!context.Stores(type)) continue;
       candidates.push_back(Formats(*this, node, type, {type, true}, {type, true}));
+    }
+    // The kernel's sign is that of both; maxima have their bottom's scale (value_ranges.hpp).
+    const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];
+    if (context.Stores(ElementType::INT8) && x.known() && y.known() &&
+        x.is_unsigned == y.is_unsigned) {
+      const Format integers = {ElementType::INT8, true};
+      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
     }
     return candidates;
   }

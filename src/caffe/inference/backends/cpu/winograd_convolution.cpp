@@ -3,7 +3,7 @@
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "convolution_node.hpp"
-#include "float_types.hpp"
+#include "element_types.hpp"
 
 namespace caffe {
 namespace inference {

@@ -1,5 +1,5 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_CPU_FLOAT_TYPES_HPP_
-#define CAFFE_INFERENCE_BACKENDS_CPU_FLOAT_TYPES_HPP_
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_ELEMENT_TYPES_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_ELEMENT_TYPES_HPP_
 
 #include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
@@ -23,7 +23,15 @@ void DispatchFloat(ElementType type, F&& f) {
   }
 }
 
-/// The same for two.
+/// Calls f(T()) for the C++ type of INT8 or UINT8.
+template <typename F>
+void DispatchInteger(ElementType type, F&& f) {
+  if (type == ElementType::UINT8) return f(uint8_t());
+  Require(type == ElementType::INT8, "an 8-bit kernel does not take ", Name(type));
+  f(int8_t());
+}
+
+/// DispatchFloat for two.
 template <typename F>
 void DispatchFloats(ElementType first, ElementType second, F&& f) {
   DispatchFloat(first, [&](auto a) { DispatchFloat(second, [&](auto b) { f(a, b); }); });
@@ -37,4 +45,4 @@ constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
 }  // namespace inference
 }  // namespace caffe
 
-#endif  // CAFFE_INFERENCE_BACKENDS_CPU_FLOAT_TYPES_HPP_
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_ELEMENT_TYPES_HPP_

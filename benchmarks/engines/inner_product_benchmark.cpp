@@ -1,0 +1,140 @@
+// Times inner products by weights of float, 16 bits and 8 bits beside oneDNN's in float and a BLAS
+// product: one line per layer and batch. All ways take turns; a line has the least milliseconds of
+// each, and how many times as long the faster of oneDNN and BLAS takes as each of ours.
+//
+//     inner_product_benchmark [rounds]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "../../src/caffe/onednn/onednn.hpp"
+#include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/inner_product.hpp"
+
+namespace {
+
+using caffe::bfloat16;
+using caffe::float16;
+using caffe::kernels::Int8Convolution;
+using caffe::kernels::Int8InnerProduct;
+using caffe::kernels::PackedConvolution;
+
+struct Row {
+  const char* name;
+  int inputs, outputs;
+};
+
+const Row kRows[] = {{"AlexNet fc6", 9216, 4096},
+                     {"VGG-16 fc6", 25088, 4096},
+                     {"fc7", 4096, 4096},
+                     {"GoogLeNet, MobileNet", 1024, 1000}};
+
+double Milliseconds(const std::function<void()>& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+std::vector<float> Random(size_t n) {
+  static std::mt19937 random(7);
+  std::uniform_real_distribution<float> distribution(-1, 1);
+  std::vector<float> values(n);
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+/// Memory aligned as the kernels want it.
+class Aligned {
+ public:
+  explicit Aligned(size_t bytes)
+      : data_(std::aligned_alloc(64, (bytes + 64) / 64 * 64), &std::free) {}
+  void* get() const { return data_.get(); }
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> data_;
+};
+
+/// An inner product with weights stored as W, x and y likewise.
+template <typename W>
+std::function<void()> Own(const Row& row, int num, const std::vector<float>& x,
+                          const std::vector<float>& w) {
+  const auto product = std::make_shared<caffe::kernels::InnerProduct>(row.inputs, row.outputs);
+  const auto packed = std::make_shared<std::vector<W>>(product->packed_size());
+  product->PackWeights(w.data(), nullptr, packed->data());
+  const auto input = std::make_shared<std::vector<W>>();
+  for (const float value : x) input->push_back(static_cast<W>(value));
+  const auto scratch = std::make_shared<Aligned>(product->scratch_bytes(num));
+  const auto y = std::make_shared<std::vector<W>>(size_t(num) * row.outputs);
+  return [=] {
+    product->Forward(num, input->data(), packed->data(), PackedConvolution::Epilogue<W>(),
+                     scratch->get(), y->data());
+  };
+}
+
+std::function<void()> OwnInt8(const Row& row, int num) {
+  const auto product = std::make_shared<Int8InnerProduct>(row.inputs, row.outputs);
+  const auto packed = std::make_shared<std::vector<int8_t>>(product->packed_size(), int8_t(3));
+  const auto input = std::make_shared<std::vector<uint8_t>>(size_t(num) * row.inputs, uint8_t(5));
+  const auto scratch = std::make_shared<Aligned>(product->scratch_bytes(num));
+  const auto y = std::make_shared<std::vector<float>>(size_t(num) * row.outputs);
+  const auto scale = std::make_shared<std::vector<float>>(row.outputs, 1e-3f);
+  return [=] {
+    Int8Convolution::Epilogue<float> epilogue;
+    epilogue.scale = scale->data();
+    product->Forward(num, input->data(), packed->data(), epilogue, scratch->get(), y->data());
+  };
+}
+
+void Compare(const Row& row, int num, int rounds) {
+  const std::vector<float> x = Random(size_t(num) * row.inputs);
+  const std::vector<float> w = Random(size_t(row.outputs) * row.inputs);
+  std::vector<float> y(size_t(num) * row.outputs);
+  const auto onednn =
+      caffe::onednn::InnerProduct::Make(num, row.inputs, row.outputs, /*transposed=*/false,
+                                        caffe::Layout(), caffe::onednn::LinearMap::Options());
+  if (onednn) onednn->SetWeights(w.data());
+  const std::function<void()> ways[] = {
+      [&] {
+        caffe::kernels::Gemm(false, true, num, row.outputs, row.inputs, 1.f, x.data(), row.inputs,
+                             w.data(), row.inputs, 0.f, y.data(), row.outputs);
+      },
+      [&] {
+        if (onednn) onednn->Forward(x.data(), nullptr, y.data());
+      },
+      Own<float>(row, num, x, w),
+      Own<float16>(row, num, x, w),
+      Own<bfloat16>(row, num, x, w),
+      OwnInt8(row, num)};
+  constexpr int kWays = 6;
+  double least[kWays];
+  std::fill_n(least, kWays, std::numeric_limits<double>::infinity());
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < kWays; ++i) least[i] = std::min(least[i], Milliseconds(ways[i]));
+  }
+  const double peer = onednn ? std::min(least[0], least[1]) : least[0];
+  std::printf("| %-20s | %2d |", row.name, num);
+  for (const double ms : least) std::printf(" %8.3f |", ms);
+  for (int i = 2; i < kWays; ++i) std::printf(" %5.2f |", peer / least[i]);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 20;
+  std::printf(
+      "| layer | batch | BLAS ms | oneDNN ms | float ms | float16 ms | bfloat16 ms | int8 ms | "
+      "float x | float16 x | bfloat16 x | int8 x |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+      "---:|---:|---:|\n");
+  for (const Row& row : kRows) {
+    for (const int num : {1, 2, 8, 64}) Compare(row, num, rounds);
+  }
+}

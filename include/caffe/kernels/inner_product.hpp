@@ -1,0 +1,129 @@
+#ifndef CAFFE_KERNELS_INNER_PRODUCT_HPP_
+#define CAFFE_KERNELS_INNER_PRODUCT_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "caffe/kernels/int8_convolution.hpp"
+#include "caffe/kernels/packed_convolution.hpp"
+
+namespace caffe {
+namespace kernels {
+
+struct PackedTiles;
+struct Int8Tiles;
+
+/// How the outputs of an inner product are cut into panels, whose sums stay in registers.
+class InnerProductPanels {
+ public:
+  /// Throws Error unless both are positive.
+  InnerProductPanels(int inputs, int outputs, int block, int vectors);
+
+  int inputs() const { return inputs_; }
+  int outputs() const { return outputs_; }
+  /// Inputs, and outputs, with those that fill up blocks.
+  size_t depth() const { return depth_; }
+  size_t padded_outputs() const { return padded_outputs_; }
+  size_t size() const { return padded_outputs_ * depth_; }
+  size_t panels() const;
+  /// Blocks of outputs of a panel; its first output.
+  int vectors(size_t panel) const;
+  size_t start(size_t panel) const { return panel * vectors_ * block_; }
+
+ private:
+  int inputs_, outputs_, block_, vectors_;
+  size_t depth_, padded_outputs_;
+};
+
+/// y (num, outputs) = epilogue(x (num, inputs) weights^T), for batches of one to some dozens, where
+/// reading the weights is what takes time: few rows of x are multiplied with weights of 16 bits
+/// while these are widened in registers.
+///
+/// Sums are float; the error is at most that of PackedConvolution with n = inputs.
+class InnerProduct {
+ public:
+  /// Throws Error unless both are positive. For the instruction set in use now.
+  InnerProduct(int inputs, int outputs);
+
+  /// Elements of the packed weights: those of the matrix, and zeros for what fills up blocks.
+  size_t packed_size() const { return panels_.size(); }
+  /// Bytes that Forward needs as scratch, aligned to 64.
+  size_t scratch_bytes(int num) const;
+
+  /// packed = the weights (outputs, inputs) in the order that Forward reads, times scale[output] if
+  /// that is given; and back. V and W: float, float16 or bfloat16.
+  template <typename V, typename W>
+  void PackWeights(const V* weights, const float* scale, W* packed) const;
+  template <typename W>
+  void UnpackWeights(const W* packed, W* weights) const;
+
+  /// X, W, Y: float, float16 or bfloat16 each. Work is spread over outputs.
+  template <typename X, typename W, typename Y>
+  void Forward(int num, const X* x, const W* packed, const PackedConvolution::Epilogue<Y>& epilogue,
+               void* scratch, Y* y) const {
+    Run(num, {x, kElementType<X>}, {packed, kElementType<W>},
+        {epilogue.bias, epilogue.residual, epilogue.activation, y, kElementType<Y>}, scratch);
+  }
+
+ private:
+  struct Array {
+    const void* data;
+    ElementType type;
+  };
+  struct Writing {
+    const float* bias;
+    const void* residual;
+    PointwiseActivation activation;
+    void* y;
+    ElementType type;  // of y and the residual
+  };
+  void Run(int num, Array x, Array weights, const Writing& writing, void* scratch) const;
+
+  const PackedTiles& tiles_;
+  InnerProductPanels panels_;
+};
+
+/// The same for 8-bit integers, with exact sums and Int8Convolution's epilogue: the same bits on
+/// every instruction set and with any number of threads.
+class Int8InnerProduct {
+ public:
+  /// Throws Error unless both are positive and there are at most 66,000 inputs, whose sum 32 bits
+  /// hold.
+  Int8InnerProduct(int inputs, int outputs);
+
+  size_t packed_size() const { return panels_.size(); }
+  size_t scratch_bytes(int num) const;
+  void PackWeights(const int8_t* weights, int8_t* packed) const;
+
+  /// X: int8_t or uint8_t; Y and R, the residual's: float, int8_t or uint8_t each.
+  template <typename X, typename Y, typename R>
+  void Forward(int num, const X* x, const int8_t* packed,
+               const Int8Convolution::Epilogue<Y, R>& epilogue, void* scratch, Y* y) const {
+    Run(num, x, kElementType<X>, packed,
+        {epilogue.scale, epilogue.bias, epilogue.residual, kElementType<R>, epilogue.residual_scale,
+         epilogue.activation, epilogue.factor, kElementType<Y>, y},
+        scratch);
+  }
+
+ private:
+  struct Writing {
+    const float *scale, *bias;
+    const void* residual;
+    ElementType residual_type;
+    float residual_scale;
+    PointwiseActivation activation;
+    float factor;
+    ElementType type;
+    void* y;
+  };
+  void Run(int num, const void* x, ElementType type, const int8_t* packed, const Writing& writing,
+           void* scratch) const;
+
+  const Int8Tiles& tiles_;
+  InnerProductPanels panels_;
+};
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_INNER_PRODUCT_HPP_

@@ -1,0 +1,70 @@
+#ifndef CAFFE_KERNELS_CPU_DEPTHWISE_DIRECT_HPP_
+#define CAFFE_KERNELS_CPU_DEPTHWISE_DIRECT_HPP_
+
+#include <algorithm>
+
+#include "convolution_bands.hpp"
+#include "depthwise_row.hpp"
+#include "tile_runs.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// True for the depthwise convolutions that are computed straight from the input.
+inline bool IsDirectDepthwise(const Bands& bands) {
+  const BandAxis &rows = bands.rows(), &columns = bands.columns();
+  return (columns.kernel == 3 || columns.kernel == 5) && columns.dilation == 1 &&
+         columns.stride <= 2 && rows.kernel <= kMostDepthwiseRows && rows.dilation == 1;
+}
+
+/// The function of a table [kernel of 3 or 5 columns][stride - 1].
+template <typename Function>
+Function* DirectDepthwise(Function* const (&table)[2][2], const Bands& bands) {
+  return table[bands.columns().kernel == 5][bands.columns().stride - 1];
+}
+
+/// Calls run(image, block, first row, row behind the last) for parts of the outputs, on all cores,
+/// unless there are too few products for that.
+template <typename Function>
+void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t least_products,
+                       Function&& run) {
+  const size_t planes = num * blocks, rows = bands.rows().output;
+  const size_t parts = std::clamp<size_t>(Divide(4 * Threads(), planes), 1, rows);
+  const size_t products = bands.output_plane() * bands.taps() * 8 / parts;
+  const size_t grain = std::max<size_t>(1, least_products / std::max<size_t>(1, products));
+  ParallelFor(planes * parts, grain, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t plane = i / parts, part = i % parts;
+      run(plane / blocks, plane % blocks, static_cast<int>(rows * part / parts),
+          static_cast<int>(rows * (part + 1) / parts));
+    }
+  });
+}
+
+/// Calls f(row, where it begins among the outputs of the plane) for rows of one block of channels.
+/// The input plane begins at `plane`, with `size` bytes a position.
+template <typename Function>
+void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const float* weights,
+                      int block, int begin, int end, Function&& f) {
+  const BandAxis &rows = bands.rows(), &columns = bands.columns();
+  DepthwiseRow row;
+  row.kernel_rows = rows.kernel;
+  row.width = columns.input;
+  row.pad = columns.pad;
+  row.pixels = columns.output;
+  row.weights = weights;
+  for (int r = begin; r < end; ++r) {
+    for (int k = 0; k < rows.kernel; ++k) {
+      const int y = rows.first(r) + k;
+      const bool inside = y >= 0 && y < rows.input;
+      row.rows[k] =
+          inside ? static_cast<const char*>(plane) + size_t(y) * columns.input * size : nullptr;
+    }
+    f(row, size_t(r) * columns.output * block);
+  }
+}
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CPU_DEPTHWISE_DIRECT_HPP_

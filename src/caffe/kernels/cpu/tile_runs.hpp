@@ -1,0 +1,48 @@
+#ifndef CAFFE_KERNELS_CPU_TILE_RUNS_HPP_
+#define CAFFE_KERNELS_CPU_TILE_RUNS_HPP_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "caffe/kernels/parallel.hpp"
+
+// What kernels that run tiles of registers over bands of outputs share.
+namespace caffe {
+namespace kernels {
+
+/// n / by, rounded up.
+inline size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
+
+inline size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
+
+/// Hands out scratch memory in pieces that begin on lines of the cache; counts only, without
+/// memory.
+class Pieces {
+ public:
+  explicit Pieces(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
+  template <typename T>
+  T* Take(size_t count) {
+    char* piece = memory_ ? memory_ + bytes_ : nullptr;
+    bytes_ += Divide(count * sizeof(T), 64) * 64;
+    return reinterpret_cast<T*>(piece);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  char* memory_;
+  size_t bytes_ = 0;
+};
+
+/// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
+template <typename Function, typename Work>
+void RunTiles(Function* const* functions, int most, int pixels, const Work& work) {
+  const int tiles = static_cast<int>(Divide(pixels, most));
+  const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
+  if (larger_tiles > 0) functions[smaller](work, 0, larger_tiles);
+  functions[smaller - 1](work, larger_tiles * (smaller + 1), tiles - larger_tiles);
+}
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CPU_TILE_RUNS_HPP_
