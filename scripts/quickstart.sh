@@ -182,9 +182,9 @@ if [ "$(cat source 2> /dev/null)" != "$data $idx" ] || [ ! -d train_lmdb ] || [ 
 fi
 
 if [ "$data" = digits ]; then
-  iterations=600 test_batch=99 test_iterations=3
+  iterations=600 test_batch=99 test_iterations=3 reported_pictures=297
 else
-  iterations=4000 test_batch=100 test_iterations=100
+  iterations=4000 test_batch=100 test_iterations=100 reported_pictures=1000
 fi
 write_net
 
@@ -212,11 +212,12 @@ read -r half_ms half_memory <<< "$(latency "${as_deployed[@]}" "$half_weights" -
 step "building engines" "$work/engines.log"
 pixels=(-scale 0.00390625)
 "$build/tools/caffe" calibrate -model "$deploy" -weights "$weights" -data train_lmdb \
-  "${pixels[@]}" -calibration_table lenet.table > "$log" 2>&1
+  "${pixels[@]}" -batches 1000 -calibration_table lenet.table > "$log" 2>&1
 build_engine fp32
 build_engine fp16
 build_engine int8 -calibration_table lenet.table \
-  -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}"
+  -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}" \
+  -batches "$reported_pictures"
 declare -A engine_accuracy engine_ms engine_memory
 for precision in fp32 fp16 int8; do
   plan=lenet_$precision.plan
