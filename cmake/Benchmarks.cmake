@@ -1,6 +1,7 @@
 # Programs of benchmarks/, built only when asked for by name.
-function(caffe_benchmark name source)
-  add_executable(${name} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/benchmarks/${source})
+function(caffe_benchmark name)
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/benchmarks/ OUTPUT_VARIABLE sources)
+  add_executable(${name} EXCLUDE_FROM_ALL ${sources})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/benchmarks)
   target_link_libraries(${name} PRIVATE caffe)
@@ -11,6 +12,7 @@ caffe_benchmark(net_benchmark nets/net_benchmark.cpp)
 caffe_benchmark(engine_benchmark engines/engine_benchmark.cpp)
 caffe_benchmark(winograd_benchmark engines/winograd_benchmark.cpp)
 caffe_benchmark(int8_benchmark engines/int8_benchmark.cpp)
+caffe_benchmark(inference_benchmark inference/inference_benchmark.cpp inference/machine_peaks.cpp)
 caffe_benchmark(inner_product_benchmark engines/inner_product_benchmark.cpp)
 caffe_benchmark(forward_in_cpp python/forward_in_cpp.cpp)
 if(HAVE_OPENCV AND HAVE_LMDB)

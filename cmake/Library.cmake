@@ -16,12 +16,14 @@ file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/evaluation/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/graph/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/passes/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/reference/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/quantize/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/report/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From nothing to a trained net: installs what is missing, builds, makes a data set, trains LeNet on
-# it, tests it, and puts the same in half precision beside it.
+# it, tests it, and puts the same in half precision and engines of three precisions beside it.
 set -euo pipefail
 export LC_ALL=C
 
@@ -128,28 +128,34 @@ show_progress() {
     done
 }
 
-# accuracy NET WEIGHTS: on the test pictures, 0 to 1.
+# accuracy NET FLAG FILE: on the test pictures, 0 to 1; of weights or of a plan.
 accuracy() {
-  "$build/tools/caffe" test -model "$1" -weights "$2" -iterations "$test_iterations" > "$log" 2>&1
-  sed -n 's/.*\] accuracy = \([0-9.]*\).*/\1/p' "$log" | tail -n 1 | grep .
+  "$build/tools/caffe" test -model "$1" "$2" "$3" -iterations "$test_iterations" > "$log" 2>&1
+  sed -n 's/.*\] accuracy = \([0-9.e-]*\).*/\1/p' "$log" | tail -n 1 | grep .
 }
 
-# latency WEIGHTS FLAG...: milliseconds that a picture takes, and the megabytes that the program has
-# in memory at most.
+# latency FLAG...: milliseconds that a picture takes, and the kilobytes that the program has in memory
+# at most.
 latency() {
-  local weights=$1
-  shift
-  python3 - "$build/tools/caffe" time -model "$root/models/lenet/deploy.prototxt" -phase TEST \
-    -weights "$weights" -iterations 300 "$@" > "$log" 2>&1 << 'PYTHON'
+  python3 - "$build/tools/caffe" time -iterations 300 "$@" > "$log" 2>&1 << 'PYTHON'
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print("peak memory", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 PYTHON
   sed -n -e 's/.*Average Forward pass of the whole net.*: \([0-9.e-]*\) ms.*/\1/p' \
+    -e 's/^latency: .* median \([0-9.e-]*\) ms.*/\1/p' \
     -e 's/^peak memory //p' "$log" | paste -sd' ' -
 }
 
-# row NAME WEIGHTS ACCURACY LATENCY MEMORY
+# build_engine PRECISION FLAG...: writes lenet_PRECISION.plan.
+build_engine() {
+  local precision=$1
+  shift
+  "$build/tools/caffe" build -model "$deploy" -weights "$weights" -max_batch 16 \
+    -precision "$precision" -plan "lenet_$precision.plan" "$@" >> "$log" 2>&1
+}
+
+# row NAME FILE ACCURACY LATENCY MEMORY
 row() {
   printf '%-12s %9s%% %9s MB %9s ms %9s MB\n' "$1" \
     "$(awk "BEGIN { printf \"%.2f\", 100 * $3 }")" \
@@ -176,9 +182,9 @@ if [ "$(cat source 2> /dev/null)" != "$data $idx" ] || [ ! -d train_lmdb ] || [ 
 fi
 
 if [ "$data" = digits ]; then
-  iterations=600 test_batch=99 test_iterations=3
+  iterations=600 test_batch=99 test_iterations=3 reported_pictures=297
 else
-  iterations=4000 test_batch=100 test_iterations=100
+  iterations=4000 test_batch=100 test_iterations=100 reported_pictures=1000
 fi
 write_net
 
@@ -189,17 +195,36 @@ trained_in=$(since "$training" 3)
 
 step "testing" "$work/test.log"
 weights=lenet_iter_$iterations.caffemodel
-float_accuracy=$(accuracy net.prototxt "$weights")
+deploy=$root/models/lenet/deploy.prototxt
+float_accuracy=$(accuracy net.prototxt -weights "$weights")
 
 step "migrating to half precision" "$work/migration.log"
 half_weights=lenet_fp16.caffemodel
 "$build/tools/upgrade_net_fp16" -input net.prototxt -model "$weights" -output "$half_weights" \
   > migration.log 2>&1
 log=$work/test_fp16.log
-half_accuracy=$(accuracy lenet_fp16.prototxt "$half_weights")
+half_accuracy=$(accuracy lenet_fp16.prototxt -weights "$half_weights")
 log=$work/time.log
-read -r float_ms float_memory <<< "$(latency "$weights")"
-read -r half_ms half_memory <<< "$(latency "$half_weights" -forward_type FLOAT16)"
+as_deployed=(-model "$deploy" -phase TEST -weights)
+read -r float_ms float_memory <<< "$(latency "${as_deployed[@]}" "$weights")"
+read -r half_ms half_memory <<< "$(latency "${as_deployed[@]}" "$half_weights" -forward_type FLOAT16)"
+
+step "building engines" "$work/engines.log"
+pixels=(-scale 0.00390625)
+"$build/tools/caffe" calibrate -model "$deploy" -weights "$weights" -data train_lmdb \
+  "${pixels[@]}" -batches 1000 -calibration_table lenet.table > "$log" 2>&1
+build_engine fp32
+build_engine fp16
+build_engine int8 -calibration_table lenet.table \
+  -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}" \
+  -batches "$reported_pictures"
+declare -A engine_accuracy engine_ms engine_memory
+for precision in fp32 fp16 int8; do
+  plan=lenet_$precision.plan
+  log=$work/test_$precision.log
+  engine_accuracy[$precision]=$(accuracy net.prototxt -plan "$plan")
+  read -r "engine_ms[$precision]" "engine_memory[$precision]" <<< "$(latency -plan "$plan" -batch 1)"
+done
 step=
 
 echo
@@ -208,7 +233,13 @@ echo
 printf '%-12s %10s %12s %12s %12s\n' net accuracy "model size" "a picture" "peak memory"
 row "LeNet FP32" "$weights" "$float_accuracy" "$float_ms" "$float_memory"
 row "LeNet FP16" "$half_weights" "$half_accuracy" "$half_ms" "$half_memory"
+for precision in fp32 fp16 int8; do
+  row "engine ${precision^^}" "lenet_$precision.plan" "${engine_accuracy[$precision]}" \
+    "${engine_ms[$precision]}" "${engine_memory[$precision]}"
+done
 echo
 echo "Weights:     $work/$weights"
 echo "In FP16:     $work/$half_weights, lenet_fp16.prototxt"
+echo "Engines:     $work/lenet_fp32.plan, lenet_fp16.plan, lenet_int8.plan"
+echo "Report:      $work/report.html"
 echo "To go on:    $work/lenet_iter_$iterations.solverstate"

@@ -2,9 +2,6 @@
 #define CAFFE_TOOLS_BUILD_PLAN_HPP_
 
 #include <gflags/gflags.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <iomanip>
@@ -14,71 +11,61 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/builder.hpp"
-#include "caffe/io/atomic_file.hpp"
+#include "build_report.hpp"
+#include "caffe/util/graphviz.hpp"
+#include "engine_flags.hpp"
 
-DEFINE_string(plan, "", "build: the plan to write; inspect: the plan to read.");
-DEFINE_int32(max_batch, 0, "build: the largest batch that the engine runs; 0: the prototxt's.");
 DEFINE_bool(list_passes, false, "build: list what the optimizer does, in order.");
-DEFINE_string(skip_pass, "", "build: names of passes to leave out, separated by ','.");
 DEFINE_string(dump_passes, "",
               "build: a folder for the graph before the first and after each pass, as text and as "
               "a picture.");
 
+DECLARE_string(plan);
+
 namespace caffe {
 
-const char kBuildUsage[] =
-    R"(caffe build: optimizes a trained net and writes it as a plan, which an engine runs.
+inline const std::string kBuildUsage =
+    std::string(
+        R"(caffe build: optimizes a trained net and writes it as a plan, which an engine runs.
 
 usage: caffe build -model FILE -weights FILE[,FILE] -plan FILE [flags]
        caffe build -list_passes
-       caffe inspect -plan FILE
 
 The net is taken in its TEST phase. Data layers become inputs, losses what they were trained for.
 
-flags:
   -model FILE           the net definition (deploy.prototxt)
   -weights FILE[,FILE]  trained weights, .caffemodel or .caffemodel.h5
-  -plan FILE            the plan to write (build) or to show (inspect)
-  -max_batch N          the largest batch that the engine runs (default: the batch in the prototxt)
-  -level N, -stage A,B  the net's state, for include and exclude rules
-  -list_passes          list what the optimizer does, in order, and exit
-  -skip_pass A,B        leave out these passes
-  -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt, NN_pass.dot
-                        and, where Graphviz is installed, a picture NN_pass.svg
+  -plan FILE            the plan to write
+)") +
+    kEngineFlagsUsage +
+    R"(
+  -max_accuracy_loss X  with -precision best: layers are widened until what is lost on the data
+                        (below) is at most X: the share of pictures that are no longer recognised
+                        (0.003 is 0.3 %), where they have labels; else the outputs' error, relative
+                        to their values
 
+)" + kInputUsage +
+    kOwnDataUsage + R"(
+what the optimizer does:
+  -list_passes          list it, in order, and exit
+  -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt,
+                        NN_pass.dot and, where Graphviz is installed, a picture NN_pass.svg
+)" + kReportUsage +
+    R"(
 example:
-  caffe build -model deploy.prototxt -weights lenet.caffemodel -plan lenet.plan -max_batch 8 \
-    -dump_passes passes
-  caffe inspect -plan lenet.plan
+  caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 \
+    -images pictures.txt -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache here.times
+  caffe inspect -plan net.plan
+  caffe infer -plan net.plan -mean 104,117,123 -labels synset.txt cat.jpg
 )";
 
 namespace build_plan {
-
-inline void WriteText(const std::string& text, const std::string& file) {
-  AtomicFile out(file);
-  out.Write(text.data(), text.size());
-  out.Commit();
-}
 
 /// Throws Error if the plan to be written is a file that is read.
 inline void RequireOther(const std::string& plan, const std::string& read) {
   std::error_code none;
   Require(!std::filesystem::equivalent(plan, read, none), "-plan: ", plan,
           " is what the net is read from: give another name");
-}
-
-/// Runs Graphviz on NAME.dot; false if it is not installed or failed.
-inline bool Draw(const std::string& name) {
-  const std::string output = name + ".svg", input = name + ".dot";
-  const char* arguments[] = {"dot", "-Tsvg", "-o", output.c_str(), input.c_str(), nullptr};
-  pid_t process;
-  if (posix_spawnp(&process, "dot", nullptr, nullptr, const_cast<char**>(arguments), environ) !=
-      0) {
-    return false;
-  }
-  int status = 0;
-  return waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /// Writes each graph that it sees into a folder.
@@ -97,7 +84,7 @@ class PassDump {
          << (pass.empty() ? "parsed" : pass);
     WriteText(inference::ToText(graph), name.str() + ".txt");
     WriteText(inference::ToDot(graph), name.str() + ".dot");
-    if (draws_) draws_ = Draw(name.str());
+    if (draws_) draws_ = RunGraphviz("svg", name.str() + ".dot", name.str() + ".svg");
   }
   bool draws() const { return draws_; }
 
@@ -118,54 +105,36 @@ inline void ListPasses() {
   }
 }
 
-inline void Describe(const inference::Engine& engine) {
-  const inference::Graph& graph = *engine.graph();
-  size_t weights = 0;
-  for (const inference::Node& node : graph.nodes) {
-    for (const inference::Constant& parameter : node.parameters) {
-      weights += parameter.count() * SizeOf(parameter.type);
-    }
-  }
-  std::cout << "engine '" << engine.name() << "': largest batch " << engine.max_batch() << ", "
-            << weights << " bytes of weights\n"
-            << inference::ToText(graph);
-}
-
 }  // namespace build_plan
 
 /// The command build. `param` is the net of `model` with the state that the command line gives.
 inline int BuildPlan(const NetParameter& param, const std::string& model,
-                     const std::vector<std::string>& weights,
-                     const std::vector<std::string>& skipped) {
+                     const std::vector<std::string>& weights) {
   using namespace build_plan;
   for (const std::string& read : weights) RequireOther(FLAGS_plan, read);
   RequireOther(FLAGS_plan, model);
-  { AtomicFile probe(FLAGS_plan); }  // an Error before the work, not after it
-  inference::BuilderConfig config;
-  config.max_batch = FLAGS_max_batch;
-  config.skip_passes = skipped;
+  RequireWritable(FLAGS_plan);
+  RequireWritable(FLAGS_report);
+  Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
+  EngineMaker maker(param, model, weights, &std::cout, /*for_all=*/!FLAGS_report.empty());
   std::unique_ptr<PassDump> dump;
   if (!FLAGS_dump_passes.empty()) {
     dump = std::make_unique<PassDump>(FLAGS_dump_passes);
-    config.pass_observer = [&](const std::string& pass, const inference::Graph& graph) {
+    maker.config.pass_observer = [&](const std::string& pass, const inference::Graph& graph) {
       dump->Add(pass, graph);
     };
   }
-  const auto net = inference::NetworkDefinition::FromCaffe(param, weights);
-  const auto engine = inference::Builder(config).Build(net);
+  const auto engine = maker.Build();
   engine->Save(FLAGS_plan);
   if (dump && !dump->draws()) {
     std::cout << "no pictures in " << FLAGS_dump_passes << ": Graphviz (dot) is not installed\n";
   }
-  std::cout << "wrote " << FLAGS_plan << ": " << net.graph().nodes.size() << " layers became "
-            << engine->graph()->nodes.size() << ", " << engine->graph()->arena_bytes
-            << " bytes of activations at batch " << engine->max_batch() << '\n';
-  return 0;
-}
-
-/// The command inspect.
-inline int InspectPlan() {
-  build_plan::Describe(*inference::Engine::Load(FLAGS_plan));
+  std::cout << "wrote " << FLAGS_plan << ": " << maker.net().graph().nodes.size()
+            << " layers became " << engine->graph()->nodes.size() << ", "
+            << BytesText(engine->weight_bytes()) << " of weights, "
+            << BytesText(engine->activation_bytes()) << " of activations at batch "
+            << engine->max_batch() << '\n';
+  if (!FLAGS_report.empty()) WriteReport(&maker, param, model, weights, engine, FLAGS_plan);
   return 0;
 }
 

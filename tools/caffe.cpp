@@ -22,11 +22,15 @@
 #include "calibrate.hpp"
 #include "check_fp16.hpp"
 #include "command_line.hpp"
+#include "compare.hpp"
+#include "infer.hpp"
+#include "test_plan.hpp"
 #include "type_flags.hpp"
+#include "use_plan.hpp"
 
 DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty.");
 DEFINE_string(solver, "", "The solver definition (prototxt): train.");
-DEFINE_string(model, "", "The net definition (prototxt): test, time.");
+DEFINE_string(model, "", "The net definition (prototxt).");
 DEFINE_string(phase, "", "TRAIN or TEST: the phase that `time` runs the net in (default TRAIN).");
 DEFINE_int32(level, 0, "The net's level: decides on layers with include/exclude rules.");
 DEFINE_string(stage, "", "The net's stages, separated by ',': decide on layers likewise.");
@@ -63,19 +67,24 @@ usage: caffe <command> <flags>
 commands:
   train           train or finetune a net           -solver FILE [-snapshot FILE | -weights FILE]
   test            score a net on its data           -model FILE -weights FILE [-iterations N]
-  test_detection  a detector's mean average precision  -model FILE -weights FILE
+                  or a plan                   -plan FILE (-model FILE | -data DB | -images LIST)
+  test_detection  a detector's mean average precision  -model FILE (-weights FILE | -plan FILE)
   time            time a net, layer by layer        -model FILE [-iterations N] [-phase TEST]
+                  or a plan                         -plan FILE [-batch N] [-iterations N]
   device_query    show what computes here           [-gpu 0]
   layers          list the layer types there are, as a table for docs/layers.md
   check_fp16      which numbers FP16 does not hold, and a cure; `caffe check_fp16 --help`
   calibrate       the ranges that INT8 needs to know; `caffe calibrate --help`
   build           optimize a net and write it as a plan; `caffe build --help`
-  inspect         show a plan                       -plan FILE
+  inspect         show what a plan holds; `caffe inspect --help`
+  infer           pictures in, classes or boxes out; `caffe infer --help`
+  compare         what an engine computes beside its net in FP32; `caffe compare --help`
 
 flags:
   -solver FILE          the solver definition
   -model FILE           the net definition
   -weights FILE[,FILE]  trained weights, .caffemodel or .caffemodel.h5
+  -plan FILE            an engine that caffe build has written
   -snapshot FILE        the .solverstate to resume from
   -iterations N         iterations of test and time (default 50)
   -phase TRAIN|TEST     the phase that `time` uses (default TRAIN)
@@ -91,6 +100,57 @@ example:
   caffe train -solver models/lenet/solver.prototxt
   caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate
   caffe test -model models/lenet/lenet_train_test.prototxt -weights lenet_iter_1000.caffemodel
+  caffe build -model models/lenet/lenet.prototxt -weights lenet_iter_1000.caffemodel \
+    -plan lenet.plan -max_batch 100
+  caffe test -model models/lenet/lenet_train_test.prototxt -plan lenet.plan
+  caffe time -plan lenet.plan -batch 1
+)";
+
+const char kTestUsage[] = R"(caffe test: scores a net, or an engine, on labelled data.
+
+usage: caffe test -model FILE -weights FILE[,FILE] [-iterations N]
+       caffe test -plan FILE -model FILE [-iterations N]
+       caffe test -plan FILE (-data DB | -images LIST) [-iterations N] [input flags]
+
+Logs what the net's TEST phase puts out, batch by batch, and then the means.
+
+  -model FILE           the net with its data and Accuracy layers (train_val.prototxt)
+  -weights FILE[,FILE]  trained weights, .caffemodel or .caffemodel.h5
+  -plan FILE            an engine (caffe build) computes instead of the net: its data goes in, and
+                        what comes out is scored by the net's Accuracy and loss layers
+  -iterations N         batches (default 50; of a list of pictures all)
+  -level N, -stage A,B  the net's state, for include and exclude rules
+  -forward_type, -forward_math  FLOAT|FLOAT16|DOUBLE: types of the net
+
+)";
+const char kTestExample[] =
+    R"(Records and lines without a label are refused; accuracy and accuracy_top5 are logged.
+
+example:
+  caffe test -model lenet_train_test.prototxt -plan lenet.plan -iterations 100
+  caffe test -plan squeezenet.plan -data val_lmdb -mean 104,117,123 -resize 256x256
+)";
+
+const char kTimeUsage[] = R"(caffe time: times a net or a plan, layer by layer.
+
+usage: caffe time -model FILE [-weights FILE] [-iterations N] [-phase TRAIN|TEST]
+       caffe time -plan FILE [-batch N] [-iterations N]
+
+A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the data or
+the inputs that its prototxt has. A plan is run on noise: latency of a run (the smallest, the mean,
+the median, and what 99 of 100 do not exceed), items a second, and then the time of each layer.
+
+  -model FILE           the net definition
+  -plan FILE            an engine that caffe build has written
+  -batch N              items a run (default: the largest batch that the plan is built for)
+  -iterations N         runs (default 50)
+  -phase TRAIN|TEST     of a net
+  -level N, -stage A,B  the net's state, for include and exclude rules
+  -forward_type, -backward_type, -forward_math, -backward_math  FLOAT|FLOAT16|DOUBLE: types of a net
+
+example:
+  caffe time -model deploy.prototxt -phase TEST -iterations 10
+  caffe time -plan net.plan -batch 1 -iterations 200
 )";
 
 vector<string> SplitAtCommas(const string& text) {
@@ -219,36 +279,94 @@ std::unique_ptr<Net<float>> TestedNet(const char* command) {
   return net;
 }
 
-int Test() {
-  const std::unique_ptr<Net<float>> tested = TestedNet("test");
-  Net<float>& net = *tested;
+// Scores `iterations` batches: forward() runs one and returns the outputs of `net`.
+template <typename Forward>
+void LogScores(const Net<float>& net, Forward&& forward) {
   Scores scores(net);
   double loss = 0;
   for (int i = 0; i < FLAGS_iterations; ++i) {
     float iteration_loss = 0;
-    scores.Add(net.Forward(&iteration_loss), i);
+    scores.Add(forward(&iteration_loss), i);
     loss += iteration_loss;
   }
   LOG(INFO) << "Loss: " << loss / FLAGS_iterations;
   scores.Print(FLAGS_iterations);
-  return 0;
 }
 
-int TestDetection() {
-  const std::unique_ptr<Net<float>> net = TestedNet("test_detection");
-  vector<caffe::DetectionScores> scores(net->output_blobs().size());
+// The same for detectors: average precisions.
+template <typename Forward>
+void LogAveragePrecisions(const Net<float>& net, Forward&& forward) {
+  vector<caffe::DetectionScores> scores(net.num_outputs());
   double loss = 0;
   for (int i = 0; i < FLAGS_iterations; ++i) {
     float iteration_loss = 0;
-    const vector<Blob<float>*>& outputs = net->Forward(&iteration_loss);
+    const vector<Blob<float>*>& outputs = forward(&iteration_loss);
     loss += iteration_loss;
     for (size_t j = 0; j < outputs.size(); ++j) scores[j].Add(*outputs[j]);
   }
   LOG(INFO) << "Test loss: " << loss / FLAGS_iterations;
   for (size_t j = 0; j < scores.size(); ++j) {
     LogDetectionScores(scores[j], FLAGS_ap_version, FLAGS_show_per_class_result, j,
-                       net->blob_names()[net->output_blob_indices()[j]]);
+                       net.blob_names()[net.output_blob_indices()[j]]);
   }
+}
+
+// The net of -model in the TEST phase and the state that the command line gives.
+caffe::NetParameter TestPhaseNet(const char* command) {
+  Require(!FLAGS_model.empty(), command, " needs a net definition: -model FILE");
+  caffe::NetParameter param;
+  caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
+  param.mutable_state()->set_phase(caffe::TEST);
+  param.mutable_state()->set_level(FLAGS_level);
+  for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
+  return param;
+}
+
+// The engine of -plan on the data of -model, scored by the layers of -model.
+caffe::inference::EngineScoring TestedPlan(const char* command) {
+  Require(FLAGS_weights.empty(), "a plan has its weights: leave out -weights");
+  Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+  caffe::inference::EngineScoring scoring(TestPhaseNet(command),
+                                          caffe::inference::Engine::Load(FLAGS_plan));
+  for (const string& layer : scoring.left_out()) {
+    LOG(INFO) << "Layer " << layer << " is left out: the engine does not have what it scores.";
+  }
+  LOG(INFO) << "Running for " << FLAGS_iterations << " iterations.";
+  return scoring;
+}
+
+int TestPlan() {
+  if (caffe::engine_flags::DataIsGiven()) {
+    Require(FLAGS_model.empty(), "give -model with data of its own, or one of ", caffe::kInputFlags,
+            ", not both");
+    Require(FLAGS_npy.empty(), "NumPy files have no labels: give -data or -images");
+    Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
+    return caffe::TestPlanOnPictures(caffe::inference::Engine::Load(FLAGS_plan));
+  }
+  Require(!FLAGS_model.empty(),
+          "what shall the plan be tested on? Give -model FILE with data and Accuracy layers, or "
+          "labelled pictures with -data DB or -images LIST");
+  caffe::inference::EngineScoring scoring = TestedPlan("test");
+  LogScores(scoring.net(), [&](float* loss) { return scoring.Forward(loss); });
+  return 0;
+}
+
+int Test() {
+  if (!FLAGS_plan.empty()) return TestPlan();
+  const std::unique_ptr<Net<float>> tested = TestedNet("test");
+  Net<float>& net = *tested;
+  LogScores(net, [&](float* loss) { return net.Forward(loss); });
+  return 0;
+}
+
+int TestDetection() {
+  if (!FLAGS_plan.empty()) {
+    caffe::inference::EngineScoring scoring = TestedPlan("test_detection");
+    LogAveragePrecisions(scoring.net(), [&](float* loss) { return scoring.Forward(loss); });
+    return 0;
+  }
+  const std::unique_ptr<Net<float>> net = TestedNet("test_detection");
+  LogAveragePrecisions(*net, [&](float* loss) { return net->Forward(loss); });
   return 0;
 }
 
@@ -295,6 +413,10 @@ void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
 }
 
 int Time() {
+  if (!FLAGS_plan.empty()) {
+    Require(FLAGS_model.empty(), "give -model or -plan to time, not both");
+    return caffe::TimePlan();
+  }
   Require(!FLAGS_model.empty(), "time needs a net definition: -model FILE");
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   const caffe::Phase phase = PhaseOr(caffe::TRAIN);
@@ -358,31 +480,38 @@ int Layers() {
   return 0;
 }
 
-// The net of -model in the TEST phase and the state that the command line gives.
-caffe::NetParameter TestPhaseNet(const char* command) {
-  Require(!FLAGS_model.empty(), command, " needs a net definition: -model FILE");
-  caffe::NetParameter param;
-  caffe::ReadNetParamsFromTextFileOrDie(FLAGS_model, &param);
-  param.mutable_state()->set_phase(caffe::TEST);
-  param.mutable_state()->set_level(FLAGS_level);
-  for (const string& stage : Stages()) param.mutable_state()->add_stage(stage);
-  return param;
-}
-
 int Build() {
   if (FLAGS_list_passes) {
     caffe::build_plan::ListPasses();
     return 0;
   }
+  const caffe::NetParameter net = TestPhaseNet("build");
   Require(!FLAGS_weights.empty(), "build needs trained weights: -weights FILE");
   Require(!FLAGS_plan.empty(), "build needs a plan to write: -plan FILE");
-  return caffe::BuildPlan(TestPhaseNet("build"), FLAGS_model, SplitAtCommas(FLAGS_weights),
-                          SplitAtCommas(FLAGS_skip_pass));
+  return caffe::BuildPlan(net, FLAGS_model, SplitAtCommas(FLAGS_weights));
 }
 
 int Inspect() {
   Require(!FLAGS_plan.empty(), "inspect needs a plan: -plan FILE");
   return caffe::InspectPlan();
+}
+
+int Compare() {
+  const caffe::NetParameter net = TestPhaseNet("compare");
+  Require(!FLAGS_weights.empty(), "compare needs trained weights: -weights FILE");
+  return caffe::Compare(net, FLAGS_model, SplitAtCommas(FLAGS_weights));
+}
+
+// With what is left of the command line: pictures.
+int Infer(const vector<string>& pictures) {
+  Require(FLAGS_plan.empty() || (FLAGS_model.empty() && FLAGS_weights.empty()),
+          "give -plan FILE, or -model and -weights to build an engine, not both");
+  if (!FLAGS_plan.empty()) return caffe::Infer(nullptr, {}, pictures);
+  Require(!FLAGS_model.empty(),
+          "infer needs an engine: -plan FILE, or -model and -weights to build one");
+  Require(!FLAGS_weights.empty(), "infer needs trained weights: -weights FILE");
+  const caffe::NetParameter net = TestPhaseNet("infer");
+  return caffe::Infer(&net, SplitAtCommas(FLAGS_weights), pictures);
 }
 
 // With what is left of the command line behind the command.
@@ -413,27 +542,25 @@ int DeviceQuery() {
 }
 
 int Run(int argc, char** argv) {
-  const auto check_fp16 = [&] { return CheckFp16(vector<string>(argv + 2, argv + argc)); };
-  const std::map<string, std::function<int()>> commands = {{"train", Train},
-                                                           {"test", Test},
-                                                           {"test_detection", TestDetection},
-                                                           {"time", Time},
-                                                           {"layers", Layers},
-                                                           {"device_query", DeviceQuery},
-                                                           {"calibrate", Calibrate},
-                                                           {"build", Build},
-                                                           {"inspect", Inspect},
-                                                           {"check_fp16", check_fp16}};
+  const vector<string> rest(argv + std::min(argc, 2), argv + argc);
+  const auto check_fp16 = [&] { return CheckFp16(rest); };
+  const auto infer = [&] { return Infer(rest); };
+  const std::map<string, std::function<int()>> commands = {
+      {"train", Train},         {"test", Test},     {"test_detection", TestDetection},
+      {"time", Time},           {"layers", Layers}, {"device_query", DeviceQuery},
+      {"calibrate", Calibrate}, {"build", Build},   {"inspect", Inspect},
+      {"compare", Compare},     {"infer", infer},   {"check_fp16", check_fp16}};
   vector<string> names;
   for (const auto& command : commands) names.push_back(command.first);
-  const bool takes_files = argc > 2 && string(argv[1]) == "check_fp16";
+  const bool takes_files =
+      argc > 2 && (string(argv[1]) == "check_fp16" || string(argv[1]) == "infer");
   Require(argc == 2 || takes_files,
           "give one command, train, test, time or device_query; caffe --help shows how");
   const auto command = commands.find(argv[1]);
   Require(command != commands.end(), "unknown command '", argv[1], "'",
           caffe::DidYouMean(argv[1], names),
           " Valid are train, test, test_detection, time, device_query, layers, check_fp16, "
-          "calibrate, build and inspect");
+          "calibrate, build, inspect, infer and compare");
   caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
   return command->second();
 }
@@ -442,10 +569,15 @@ int Run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const string command = argc > 1 ? argv[1] : "";
-  const std::map<string, const char*> usages = {{"check_fp16", caffe::kCheckFp16Usage},
-                                                {"calibrate", caffe::kCalibrateUsage},
-                                                {"build", caffe::kBuildUsage},
-                                                {"inspect", caffe::kBuildUsage}};
+  const std::map<string, string> usages = {
+      {"check_fp16", caffe::kCheckFp16Usage},
+      {"calibrate", caffe::kCalibrateUsage},
+      {"build", caffe::kBuildUsage},
+      {"inspect", caffe::kInspectUsage},
+      {"infer", caffe::kInferUsage},
+      {"compare", caffe::kCompareUsage},
+      {"time", kTimeUsage},
+      {"test", string(kTestUsage) + caffe::kInputUsage + kTestExample}};
   const auto usage = usages.find(command);
   return caffe::RunTool(argc, argv, usage == usages.end() ? kUsage : usage->second, Run);
 }

@@ -8,30 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/inference/calibration_formats.hpp"
 #include "caffe/inference/calibration_report.hpp"
 #include "caffe/inference/calibrator.hpp"
 #include "caffe/util/progress.hpp"
+#include "engine_building.hpp"
 #include "input_flags.hpp"
 
 DEFINE_string(calibrator, "entropy",
-              "calibrate: how thresholds are chosen, entropy, minmax, percentile or mse.");
-DEFINE_double(percent, caffe::PercentileCalibrator::kDefaultPercent,
-              "calibrate: the share of values that do not saturate: -calibrator percentile.");
-DEFINE_string(calibration_table, "", "calibrate: the file that the table is written to.");
+              "calibrate, build: how thresholds are chosen, entropy, minmax, percentile or mse.");
+DEFINE_double(
+    percent, caffe::PercentileCalibrator::kDefaultPercent,
+    "calibrate, build: the share of values that do not saturate: -calibrator percentile.");
+DEFINE_string(calibration_table, "",
+              "calibrate: the file that the table is written to; build, infer, compare: a table to "
+              "be read.");
 DEFINE_string(from_table, "", "calibrate: convert this table instead of running the net.");
 DEFINE_string(tensorrt_cache, "", "calibrate: write a TensorRT calibration cache to this file.");
 DEFINE_string(tensorrt_version, "8503", "calibrate: the version that the cache says it is for.");
-DEFINE_int32(batches, 0, "calibrate: run at most this many batches.");
+DEFINE_int32(batches, 0, "calibrate, build: run at most this many batches.");
 DEFINE_int32(min_images, caffe::CalibrationOptions::kMinimumImages,
-             "calibrate: refuse to calibrate on fewer images.");
-DEFINE_string(leave_out, "", "calibrate: blobs, separated by ',', that stay float.");
+             "calibrate, build: refuse to calibrate on fewer images.");
+DEFINE_string(leave_out, "", "calibrate, build: blobs, separated by ',', that stay float.");
 
 namespace caffe {
 
-const char kCalibrateUsage[] =
-    R"(caffe calibrate: the ranges that INT8 needs to know of a net's blobs.
+inline const std::string kCalibrateUsage =
+    std::string(R"(caffe calibrate: the ranges that INT8 needs to know of a net's blobs.
 
 usage: caffe calibrate -model FILE -weights FILE (-images LIST | -data DB | -npy FILE)
                        -calibration_table OUT [flags]
@@ -47,17 +50,9 @@ how thresholds are chosen:
               percentile   the magnitude below which -percent P (default 99.99) of the values lie
               mse          least mean squared error
 
-input:
-  -images LIST          a text file with the path of a picture on each line, resized to the input
-  -data DB [-backend lmdb|leveldb]   records of a database
-  -npy FILE | NAME=FILE,...          NumPy files, an item a row, taken as they are
-  -mean FILE|V,V,V      .binaryproto, or a value a channel, in the net's order of channels
-  -scale S              pixels become (pixel - mean) * S
-  -channel_order BGR|RGB
-  -constant NAME=V,V,...[;NAME=...]  inputs that are no pictures
-A net with data layers of its own reads them if none of these is given; where a layer of the net has
-a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
-  -batches N            at most N batches; else all of a list or .npy file, 50 of other data
+)") +
+    kInputUsage + kOwnDataUsage +
+    R"(  -batches N            at most N batches; else all of a list or .npy file, 50 of other data
   -min_images N         fewer images are refused (default 100); some hundred to a thousand are good
   -leave_out A,B        blobs that stay float: ones that are 0 or constant are refused otherwise
 
@@ -111,15 +106,43 @@ inline CalibrationOptions Options() {
 
 }  // namespace calibrate
 
+/// Runs a net with its weights, `param`'s, on what the flags say, and chooses thresholds. Prints
+/// them on `out`. `keep`, if given, gets what was seen of the net.
+inline CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param,
+                                         const std::string& model, std::ostream& out,
+                                         std::unique_ptr<CalibrationData>* keep = nullptr) {
+  using namespace calibrate;
+  Require(FLAGS_batches >= 0, "-batches must be positive, got ", FLAGS_batches);
+  Require(FLAGS_min_images >= 1, "-min_images must be positive, got ", FLAGS_min_images);
+  RequireWritable(FLAGS_plot);
+  const int most_batches = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  const std::unique_ptr<Calibrator> calibrator = MakeCalibrator(
+      FLAGS_calibrator, Inputs(*net, param, most_batches), FLAGS_batches, FLAGS_percent);
+
+  CalibrationOptions options = Options();
+  Progress progress("batch", calibrator->Batches(*net));
+  options.progress = [&](int64_t batches, int64_t) { progress.Update(batches); };
+  CalibrationData data = CollectCalibrationData(net, calibrator.get(), options);
+  progress.Clear();
+  const CalibrationTable table = MakeCalibrationTable(data, *calibrator, options);
+  PrintCalibration(table, &data.statistics, out);
+  if (!FLAGS_plot.empty()) {
+    WriteText(HistogramsAsSvg(table, data.statistics,
+                              Join(model, ": ", FLAGS_calibrator, " on ", data.images, " images")),
+              FLAGS_plot);
+    out << "wrote " << FLAGS_plot << '\n';
+  }
+  if (keep) *keep = std::make_unique<CalibrationData>(std::move(data));
+  return table;
+}
+
 /// The command calibrate. `param` is the net of `model` with the state that the command line gives.
 inline int CalibrateNet(NetParameter param, const std::string& model,
                         const std::vector<std::string>& weights) {
   using namespace calibrate;
   Require(!FLAGS_calibration_table.empty() || !FLAGS_tensorrt_cache.empty(),
           "calibrate needs to know where the table goes: -calibration_table OUT");
-  Require(FLAGS_batches >= 0, "-batches must be positive, got ", FLAGS_batches);
-  Require(FLAGS_min_images >= 1, "-min_images must be positive, got ", FLAGS_min_images);
-  for (const std::string& file : {FLAGS_calibration_table, FLAGS_tensorrt_cache, FLAGS_plot}) {
+  for (const std::string& file : {FLAGS_calibration_table, FLAGS_tensorrt_cache}) {
     RequireWritable(file);
   }
   if (!FLAGS_from_table.empty()) {
@@ -127,27 +150,7 @@ inline int CalibrateNet(NetParameter param, const std::string& model,
     return ConvertTable(param);
   }
   Require(!weights.empty(), "calibrate needs trained weights: -weights FILE");
-  ClearTypes(&param);
-  Net<float> net(param);
-  for (const std::string& file : weights) net.CopyTrainedLayersFrom(file);
-  const int most_batches = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
-  const std::unique_ptr<Calibrator> calibrator = MakeCalibrator(
-      FLAGS_calibrator, Inputs(net, param, most_batches), FLAGS_batches, FLAGS_percent);
-
-  CalibrationOptions options = Options();
-  Progress progress("batch", calibrator->Batches(net));
-  options.progress = [&](int64_t batches, int64_t) { progress.Update(batches); };
-  const CalibrationData data = CollectCalibrationData(&net, calibrator.get(), options);
-  progress.Clear();
-  const CalibrationTable table = MakeCalibrationTable(data, *calibrator, options);
-  PrintCalibration(table, &data.statistics, std::cout);
-  if (!FLAGS_plot.empty()) {
-    WriteText(HistogramsAsSvg(table, data.statistics,
-                              Join(model, ": ", FLAGS_calibrator, " on ", data.images, " images")),
-              FLAGS_plot);
-    std::cout << "wrote " << FLAGS_plot << '\n';
-  }
-  WriteTables(table);
+  WriteTables(CalibrateByFlags(FloatNet(param, weights).get(), param, model, std::cout));
   return 0;
 }
 

@@ -17,18 +17,18 @@
 #include "caffe/util/upgrade_proto.hpp"
 #include "input_flags.hpp"
 
-DEFINE_int32(random, 0, "check_fp16: run this many batches of noise instead.");
+DEFINE_int32(random, 0, "check_fp16, compare: run this many batches of noise instead.");
 DEFINE_double(headroom, 4, "check_fp16: values may become this many times larger than seen.");
 DEFINE_double(max_subnormal, 0.05,
               "check_fp16: the share of a blob's values that -fix may make subnormal so that "
               "weights keep their digits.");
-DEFINE_bool(json, false, "check_fp16: print JSON instead of tables.");
+DEFINE_bool(json, false, "check_fp16, inspect, infer: print JSON instead of tables.");
 DEFINE_string(fix, "", "check_fp16: -fix OUT.prototxt OUT.caffemodel writes a net that fits.");
 
 namespace caffe {
 
-const char kCheckFp16Usage[] =
-    R"(caffe check_fp16: which numbers of a net does FP16 not hold, and what cures it.
+inline const std::string kCheckFp16Usage =
+    std::string(R"(caffe check_fp16: which numbers of a net does FP16 not hold, and what cures it.
 
 usage: caffe check_fp16 -model FILE -weights FILE (-images LIST | -data DB | -npy FILE | -random N)
                         [flags]
@@ -40,19 +40,13 @@ lose digits (subnormal), below 3e-8 they become 0. Rows marked '!' overflow; bel
   inside layer A                    what a sum inside the layer reaches (in an arithmetic that adds
                                     up in half; this program adds up in float)
 
-input:
-  -images LIST          a text file with the path of a picture on each line, resized to the input
-  -data DB [-backend lmdb|leveldb]   records; at most -iterations batches (default 50)
-  -random N             N batches of noise between 0 and 255, if you have no pictures at hand:
+)") +
+    kInputUsage +
+    R"(  -random N             N batches of noise between 0 and 255, if you have no pictures:
                         ranges are then a guess
-  -mean FILE|V,V,V      .binaryproto, or a value a channel, in the net's order of channels
-  -scale S              pixels become (pixel - mean) * S
-  -channel_order BGR|RGB
-  -constant NAME=V,V,...[;NAME=...]  inputs that are no pictures
-  -npy FILE | NAME=FILE,...  inputs from NumPy files, an item a row, taken as they are
-A net with data layers of its own reads them if none of these is given; where a layer of the net has
-a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
-
+  -iterations N         at most N batches of a database or of the net's own data (default 50)
+)" + kOwnDataUsage +
+    R"(
 output:
   -json                 JSON on standard output instead of the tables
   -plot OUT.svg         a picture of the ranges

@@ -3,6 +3,7 @@
 
 #include <gflags/gflags.h>
 
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -12,25 +13,41 @@
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/input_batches.hpp"
 
-// The flags by which check_fp16 and calibrate are told what to run a net on.
+// The flags by which commands are told what to run a net on.
 
-DEFINE_string(images, "",
-              "check_fp16, calibrate: a text file with the path of a picture on each line.");
-DEFINE_string(data, "", "check_fp16, calibrate: a database of Datum records.");
-DEFINE_string(backend, "lmdb", "check_fp16, calibrate: what -data is, lmdb or leveldb.");
-DEFINE_string(mean, "",
-              "check_fp16, calibrate: a .binaryproto, or one value a channel: 104,117,123.");
-DEFINE_double(scale, 1, "check_fp16, calibrate: what pixels are multiplied by after the mean.");
-DEFINE_string(channel_order, "BGR", "check_fp16, calibrate: BGR (as Caffe trains) or RGB.");
-DEFINE_string(
-    constant, "",
-    "check_fp16, calibrate: values of inputs that are no pictures: im_info=300,300,1;other=0");
+DEFINE_string(images, "", "A text file with the path of a picture on each line.");
+DEFINE_string(data, "", "A database of Datum records.");
+DEFINE_string(backend, "lmdb", "What -data is, lmdb or leveldb.");
+DEFINE_string(mean, "", "A .binaryproto, or one value a channel: 104,117,123.");
+DEFINE_double(scale, 1, "What pixels are multiplied by after the mean.");
+DEFINE_string(resize, "", "HxW: pictures are resized to this and cut in the middle.");
+DEFINE_string(channel_order, "BGR", "BGR (as Caffe trains) or RGB.");
+DEFINE_string(constant, "", "Values of inputs that are no pictures: im_info=300,300,1;other=0");
 DEFINE_string(npy, "",
-              "check_fp16, calibrate: NumPy files with an item of an input in each row: FILE, or "
+              "NumPy files with an item of an input in each row: FILE, or "
               "INPUT=FILE,INPUT=FILE.");
-DEFINE_string(plot, "", "check_fp16, calibrate: write a picture (SVG) of the ranges to this file.");
+DEFINE_string(plot, "",
+              "check_fp16, calibrate, build: write a picture (SVG) of the ranges to this file.");
 
 namespace caffe {
+
+constexpr char kInputUsage[] = R"(input:
+  -images LIST          a text file with the path of a picture on each line, resized to the input;
+                        a number behind the path is its label
+  -data DB [-backend lmdb|leveldb]   records of a database
+  -npy FILE | NAME=FILE,...          NumPy files, an item a row, taken as they are
+  -mean FILE|V,V,V      .binaryproto, or a value a channel, in the net's order of channels. Pictures
+                        are resized to a larger mean picture and cut in the middle
+  -scale S              pixels become (pixel - mean) * S
+  -resize HxW           resizes pictures to this, and cuts them in the middle to the input
+  -channel_order BGR|RGB
+  -constant NAME=V,V,...[;NAME=...]  inputs that are no pictures
+)";
+
+constexpr char kOwnDataUsage[] =
+    R"(A net with data layers of its own reads them if none of these is given; where a layer of the
+net has a transform_param, its mean and scale hold unless -mean or -scale say otherwise.
+)";
 
 inline std::vector<float> Numbers(const std::string& text, const std::string& flag) {
   std::vector<float> numbers;
@@ -79,6 +96,13 @@ inline PicturePreparation Preparation(const NetParameter& net) {
   Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB", "-channel_order ",
           FLAGS_channel_order, ": valid are BGR and RGB");
   preparation.rgb = FLAGS_channel_order == "RGB";
+  if (!FLAGS_resize.empty()) {
+    char rest = 0;
+    const int read = std::sscanf(FLAGS_resize.c_str(), "%dx%d%c", &preparation.resize_height,
+                                 &preparation.resize_width, &rest);
+    Require(read == 2 && preparation.resize_height > 0 && preparation.resize_width > 0, "-resize ",
+            FLAGS_resize, " is not HxW, as in 256x256");
+  }
   std::istringstream constants(FLAGS_constant);
   for (std::string constant; std::getline(constants, constant, ';');) {
     const size_t equals = constant.find('=');

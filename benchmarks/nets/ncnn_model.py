@@ -1,13 +1,15 @@
 """Writes a Caffe net as ncnn's two files, for the layers that the nets of models/ have.
 
 As ncnn's own converter and optimizer do, batch normalizations and scales go into the weights of the
-convolution in front of them, and a ReLU into its end.
+convolution in front of them, and a ReLU into its end. With a calibration table the weights become
+8-bit integers, by output channels, and so do the layers' inputs.
 """
 from __future__ import annotations
 
 import os
+import re
 import sys
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Optional, Set
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from caffe.onnx.reading import filter_net, read_net  # noqa: E402
 
 MAGIC = 7767517
 FLOAT32_FLAG = np.zeros(1, np.int32)  # in front of weights that might be packed
+INT8_FLAG = np.array([0x000D4B38], np.int32)
+INT8_STEPS = 127
 PERMUTATIONS = {(1, 2, 3): 0, (1, 3, 2): 1, (2, 1, 3): 2, (2, 3, 1): 3, (3, 1, 2): 4, (3, 2, 1): 5}
 AUTOMATIC = -233
 
@@ -31,9 +35,11 @@ def _array(key: int, values: Any) -> str:
 class NcnnWriter:
     """Collects the lines of the .param file and the arrays of the .bin file."""
 
-    def __init__(self, net: Any, stored: Dict[str, List[np.ndarray]]) -> None:
+    def __init__(self, net: Any, stored: Dict[str, List[np.ndarray]],
+                 thresholds: Optional[Dict[str, float]] = None) -> None:
         self._layers = list(net.layer)
         self._stored = stored
+        self._thresholds = thresholds or {}  # of Caffe's blobs; what has one becomes INT8
         self._newest: Dict[str, str] = {}  # what each of Caffe's blobs is called now
         self._lines: List[List[str]] = []  # type, name, inputs, outputs, parameters
         self._data: List[np.ndarray] = []
@@ -135,7 +141,8 @@ class NcnnWriter:
         return factor, -mean / weight * factor
 
     def _emit_product(self, layer: Any, weights: np.ndarray, bias: Any, relu: int) -> None:
-        common = f"9={relu}"
+        threshold = self._thresholds.get(layer.bottom[0])
+        common = f"9={relu}" + (" 8=1" if threshold else "")
         if layer.type == "InnerProduct" or layer.bottom[0] in self._pooled:
             self._emit("InnerProduct", layer, f"0={weights.shape[0]} 1={int(bias is not None)} "
                        f"2={weights.size} {common}")
@@ -150,9 +157,25 @@ class NcnnWriter:
                 self._emit("ConvolutionDepthWise", layer, f"{parameters} 7={param.group}")
             else:
                 self._emit("Convolution", layer, parameters)
-        self._data += [FLOAT32_FLAG, weights.astype(np.float32)]
+        if threshold:
+            scales = self._emit_int8(weights, getattr(layer.convolution_param, "group", 1))
+        else:
+            self._data += [FLOAT32_FLAG, weights.astype(np.float32)]
         if bias is not None:
             self._data.append(bias.astype(np.float32))
+        if threshold:
+            self._data += [scales, np.array([INT8_STEPS / threshold], np.float32)]
+
+    def _emit_int8(self, weights: np.ndarray, groups: int) -> np.ndarray:
+        """Appends rounded weights; the factors that they were multiplied by: one for each output,
+        or for each group where there are groups, as ncnn has it."""
+        rows = weights.reshape(groups if groups > 1 else weights.shape[0], -1)
+        largest = np.abs(rows).max(axis=1)
+        scales = INT8_STEPS / np.where(largest > 0, largest, 1)
+        integers = np.rint(rows * scales[:, None]).astype(np.int8).reshape(-1)
+        padding = np.zeros(-integers.size % 4, np.int8)
+        self._data += [INT8_FLAG, integers, padding]
+        return scales.astype(np.float32)
 
     def _input(self, layer: Any) -> None:
         _, channels, height, width = layer.input_param.shape[0].dim
@@ -220,9 +243,17 @@ class NcnnWriter:
                    f"3={param.keep_top_k} 4={param.confidence_threshold:g}")
 
 
-def write_ncnn(deploy: str, caffemodel: str, prefix: str) -> None:
-    """Writes PREFIX.param and PREFIX.bin."""
+def read_thresholds(table: str) -> Dict[str, float]:
+    """The activations of a table that `caffe calibrate` has written; names without escapes."""
+    with open(table, encoding="utf-8") as file:
+        activations = file.read().split("activations:")[1].split("weight scales:")[0]
+    return {name: float(number)
+            for name, number in re.findall(r'^"([^"\\]*)"\s+(\S+)', activations, re.MULTILINE)}
+
+
+def write_ncnn(deploy: str, caffemodel: str, prefix: str, table: str = "") -> None:
+    """Writes PREFIX.param and PREFIX.bin; in INT8 by a calibration table."""
     net = read_net(deploy)
     filter_net(net)
     stored = {layer.name: layer.blobs for layer in read_weights(caffemodel)}
-    NcnnWriter(net, stored).write(prefix)
+    NcnnWriter(net, stored, read_thresholds(table) if table else None).write(prefix)

@@ -1,5 +1,6 @@
 // Times forward passes or training steps of one net, as many at a time as standard input asks for.
 #include <gflags/gflags.h>
+#include <google/protobuf/text_format.h>
 #include <omp.h>
 
 #include <cmath>
@@ -14,6 +15,8 @@
 #include "../../tools/command_line.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/data_transformer.hpp"
+#include "caffe/util/io.hpp"
 
 DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
 DEFINE_string(train, "", "The net with a loss (prototxt); without it forward passes are timed.");
@@ -21,6 +24,10 @@ DEFINE_int32(batch, 1, "Pictures in a batch.");
 DEFINE_string(save, "", "Write deploy's weights, filled by chance, to this caffemodel, and end.");
 DEFINE_string(reference, "",
               "Write deploy's pictures and output to this path and .input or .output, and end.");
+DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of ones by chance.");
+DEFINE_string(picture, "", "A file whose picture fills the batch, instead of numbers by chance.");
+DEFINE_string(transform, "",
+              "Fields of a transform_param for -picture: scale: 0.5 mean_value: 104");
 DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
 
@@ -35,6 +42,8 @@ const char kUsage[] = R"(net_benchmark: times forward passes or training steps o
 
 usage: net_benchmark -deploy FILE [-train FILE] [-batch N] [-type FLOAT|FLOAT16]
        net_benchmark -deploy FILE [-batch N] -compare
+       net_benchmark -deploy FILE [-batch N] [-weights FILE] [-picture FILE [-transform TEXT]]
+                     [-save CAFFEMODEL] -reference PREFIX
        net_benchmark -deploy FILE [-batch N] -save CAFFEMODEL [-reference PREFIX]
 
 Reads numbers of iterations from standard input, one a line, and answers each with as many times in
@@ -70,7 +79,25 @@ std::vector<int> DataShape() {
   return shape;
 }
 
+/// The picture of -picture at each place of the batch, resized.
+void FillWithFile(Blob<float>* blob) {
+#ifdef USE_OPENCV
+  const cv::Mat image =
+      caffe::ReadImageToCVMat(FLAGS_picture, blob->height(), blob->width(), blob->channels() == 3);
+  Require(!image.empty(), FLAGS_picture, ": cannot be read");
+  caffe::TransformationParameter transform;
+  Require(google::protobuf::TextFormat::ParseFromString(FLAGS_transform, &transform), "-transform ",
+          FLAGS_transform, ": no fields of a transform_param");
+  caffe::DataTransformer<float>(transform, caffe::TEST)
+      .Transform(std::vector<cv::Mat>(blob->num(), image), blob);
+#else
+  Require(false, FLAGS_picture, ": this build has no OpenCV to read pictures with; blob ",
+          blob->shape_string());
+#endif
+}
+
 void FillPictures(Blob<float>* blob) {
+  if (!FLAGS_picture.empty()) return FillWithFile(blob);
   std::mt19937 random(1);
   std::uniform_real_distribution<float> value(0, 1);
   float* data = blob->mutable_cpu_data();
@@ -79,6 +106,7 @@ void FillPictures(Blob<float>* blob) {
 
 // As a trained net's: sums neither vanish nor overflow. Fillers of deploy files say nothing.
 void FillWeights(Net<float>* net) {
+  if (!FLAGS_weights.empty()) return net->CopyTrainedLayersFrom(FLAGS_weights);
   std::mt19937 random(3);
   for (const auto& layer : net->layers()) {
     const bool norm = std::string(layer->type()) == "BatchNorm";

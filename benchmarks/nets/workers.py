@@ -1,18 +1,23 @@
 """What times a net in another framework: a process that answers each line with a number of
 iterations on standard input by as many times in milliseconds on one line, as net_benchmark does.
 
-    workers.py opencv DEPLOY CAFFEMODEL REFERENCE SHAPE THREADS
-    workers.py onnxruntime MODEL REFERENCE SHAPE THREADS
-    workers.py ncnn PREFIX REFERENCE SHAPE THREADS
+    workers.py opencv DEPLOY CAFFEMODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
+    workers.py openvino MODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
+    workers.py onnxruntime MODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
+    workers.py ncnn PREFIX REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
     workers.py pytorch NET SHAPE THREADS forward|train
 
 SHAPE is the input's: 8,3,224,224. REFERENCE is a path to which net_benchmark wrote the pictures and
-its output; a program whose output differs is not timed.
+its output; a program whose output differs by more than TOLERANCE of its largest value is not timed.
+PRECISION is fp32, fp16, bf16 or int8; for int8 onnxruntime, OpenVINO and ncnn read models that were
+written so, OpenCV quantizes on the pictures of REFERENCE.
 
     workers.py write-onnx DEPLOY CAFFEMODEL SHAPE MODEL
-    workers.py write-ncnn DEPLOY CAFFEMODEL PREFIX
+    workers.py write-int8-onnx MODEL REFERENCE SHAPE INT8_MODEL
+    workers.py write-ncnn DEPLOY CAFFEMODEL PREFIX [CALIBRATION_TABLE]
 
-write the files that the two programs read.
+write the files that the programs read; INT8 by the largest magnitudes on the pictures of REFERENCE,
+or by the thresholds of a table of `caffe calibrate`.
 """
 import os
 import sys
@@ -42,7 +47,7 @@ def read_numbers(path, shape):
     return numpy.fromfile(path, numpy.float32).reshape(shape)
 
 
-def require_same(outputs, reference):
+def require_same(outputs, reference, tolerance=LARGEST_DIFFERENCE):
     """Ends the program unless it computes what Cortado does. Detections are compared by their
     scores: programs order them differently, and some leave the picture's number out."""
     import numpy
@@ -52,34 +57,59 @@ def require_same(outputs, reference):
     if actual.shape[-1] in (6, 7) and expected.size % 7 == 0:
         expected = numpy.sort(expected.reshape(-1, 7)[:, 2])[::-1]
         actual = numpy.sort(actual.reshape(-1, actual.shape[-1])[:, actual.shape[-1] - 5])[::-1]
-        if abs(actual.size - expected.size) > 0.02 * expected.size:
+        if abs(actual.size - expected.size) > max(0.02, float(tolerance)) * expected.size:
             sys.exit("finds %d boxes, Cortado %d" % (actual.size, expected.size))
         kept = min(actual.size, expected.size)
         expected, actual = expected[:kept], actual[:kept]
     if actual.size != expected.size:
         sys.exit("gives %d numbers, Cortado %d" % (actual.size, expected.size))
     difference = numpy.abs(actual.reshape(-1) - expected).max() / numpy.abs(expected).max()
-    if not difference <= LARGEST_DIFFERENCE:
+    if not difference <= float(tolerance):
         sys.exit("its output differs from Cortado's by %g of the largest value" % difference)
 
 
-def opencv(deploy, caffemodel, reference, shape, threads):
+def opencv(deploy, caffemodel, reference, shape, threads, precision="fp32",
+           tolerance=LARGEST_DIFFERENCE):
     import cv2
 
     cv2.setNumThreads(int(threads))
     net = cv2.dnn.readNetFromCaffe(deploy, caffemodel)
     net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
     pictures = read_numbers(reference + ".input", extents(shape))
+    if precision == "int8":
+        net = net.quantize(pictures, cv2.CV_32F, cv2.CV_32F)
 
     def step():
         net.setInput(pictures)
         return net.forward()
 
-    require_same(step(), reference)
+    require_same(step(), reference, tolerance)
     serve(step)
 
 
-def onnxruntime(model, reference, shape, threads):
+def openvino(model, reference, shape, threads, precision="fp32", tolerance=LARGEST_DIFFERENCE):
+    import openvino as library
+
+    core = library.Core()
+    offered = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    if precision != "int8" and precision.upper() not in offered:
+        sys.exit("has no %s on this processor, only %s" % (precision, ", ".join(offered)))
+    hint = {"fp16": library.Type.f16, "bf16": library.Type.bf16}.get(precision, library.Type.f32)
+    request = core.compile_model(model, "CPU", {
+        "INFERENCE_NUM_THREADS": int(threads), "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": hint}).create_infer_request()
+    pictures = read_numbers(reference + ".input", extents(shape))
+
+    def step():
+        request.infer({0: pictures}, share_inputs=True)
+        return request.get_output_tensor(0).data
+
+    require_same(step(), reference, tolerance)
+    serve(step)
+
+
+def onnxruntime(model, reference, shape, threads, _precision="fp32",
+                tolerance=LARGEST_DIFFERENCE):
     import onnxruntime as runtime
 
     options = runtime.SessionOptions()
@@ -92,20 +122,21 @@ def onnxruntime(model, reference, shape, threads):
     def step():
         return session.run(None, pictures)[0]
 
-    require_same(step(), reference)
+    require_same(step(), reference, tolerance)
     serve(step)
 
 
-def ncnn(prefix, reference, shape, threads):
-    """Takes one picture after the other, all in float."""
+def ncnn(prefix, reference, shape, threads, precision="fp32", tolerance=LARGEST_DIFFERENCE):
+    """Takes one picture after the other."""
     import ncnn as library
     import numpy
 
     net = library.Net()
     net.opt.num_threads = int(threads)
     net.opt.use_vulkan_compute = False
-    for half in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
-        setattr(net.opt, half, False)
+    for half in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic"):
+        setattr(net.opt, half, precision == "fp16")
+    net.opt.use_bf16_storage = precision == "bf16"
     if net.load_param(prefix + ".param") or net.load_model(prefix + ".bin"):
         sys.exit("cannot read " + prefix)
     pictures = [library.Mat(picture).clone()
@@ -121,7 +152,7 @@ def ncnn(prefix, reference, shape, threads):
 
     outputs = [numpy.array(output) for output in step()]
     require_same(numpy.concatenate([output.reshape(-1, output.shape[-1]) for output in outputs]),
-                 reference)
+                 reference, tolerance)
     serve(step)
 
 
@@ -133,10 +164,43 @@ def write_onnx(deploy, caffemodel, shape, model):
     write(export(deploy, caffemodel, Options(batch=extents(shape)[0])).model, model)
 
 
-def write_ncnn(deploy, caffemodel, prefix):
+def write_int8_onnx(model, reference, shape, int8_model):
+    """Quantizes as onnxruntime advises for processors: symmetric weights by output channels,
+    QuantizeLinear and DequantizeLinear around each layer, which OpenVINO reads as well."""
+    import logging
+    import tempfile
+
+    import onnxruntime.quantization as quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Pictures(quantization.CalibrationDataReader):
+        """The pictures of REFERENCE, once."""
+
+        def __init__(self, name):
+            self._left = [{name: read_numbers(reference + ".input", extents(shape))}]
+
+        def get_next(self):
+            return self._left.pop() if self._left else None
+
+    import onnx
+
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = os.path.join(folder, "prepared.onnx")
+        quant_pre_process(model, prepared, skip_symbolic_shape=True)
+        quantization.quantize_static(
+            prepared, int8_model, Pictures(onnx.load(model).graph.input[0].name),
+            quant_format=quantization.QuantFormat.QDQ, per_channel=True,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8,
+            op_types_to_quantize=["Conv", "Gemm", "MatMul", "Add", "Relu", "Clip", "MaxPool",
+                                  "AveragePool", "GlobalAveragePool", "Concat"])
+
+
+def write_ncnn(deploy, caffemodel, prefix, table=""):
     import ncnn_model
 
-    ncnn_model.write_ncnn(deploy, caffemodel, prefix)
+    ncnn_model.write_ncnn(deploy, caffemodel, prefix, table)
 
 
 def lenet(nn):
@@ -226,5 +290,6 @@ def pytorch(name, shape, threads, mode):
 
 
 if __name__ == "__main__":
-    {"opencv": opencv, "onnxruntime": onnxruntime, "ncnn": ncnn, "pytorch": pytorch,
-     "write-onnx": write_onnx, "write-ncnn": write_ncnn}[sys.argv[1]](*sys.argv[2:])
+    {"opencv": opencv, "openvino": openvino, "onnxruntime": onnxruntime, "ncnn": ncnn,
+     "pytorch": pytorch, "write-onnx": write_onnx, "write-int8-onnx": write_int8_onnx,
+     "write-ncnn": write_ncnn}[sys.argv[1]](*sys.argv[2:])

@@ -36,7 +36,8 @@ _ELSEWHERE = {
     "Classifier": "classifier", "Detector": "detector", "layers": "net_spec", "params": "net_spec",
     "NetSpec": "net_spec", "to_proto": "net_spec",
 }
-_MODULES = ["classifier", "coord_map", "detector", "draw", "io", "net_spec", "proto", "pycaffe"]
+_MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "net_spec", "proto",
+            "pycaffe"]
 
 if importlib.util.find_spec("caffe._caffe") is not None:
     from . import pycaffe as _pycaffe

@@ -8,6 +8,7 @@
 
 #include "caffe/util/benchmark.hpp"
 #include "handles.hpp"
+#include "inference_handles.hpp"
 
 namespace caffe {
 namespace pycaffe {
@@ -127,6 +128,11 @@ PYBIND11_MODULE(_caffe, module) {
   BindPythonLayer(module);
   BindNet(module);
   BindSolver(module);
+  BindCalibration(module);
+  BindNetworkDefinition(module);
+  BindEngine(module);
+  BindExecutionContext(module);
+  BindBuilder(module);
   module.def("layer_type_list", &caffe::LayerRegistry<float>::LayerTypeList,
              "The types of layers that nets can have.");
 }

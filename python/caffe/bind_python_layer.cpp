@@ -90,7 +90,30 @@ void PythonLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   Require(bool(self_), "a Python layer is made by a net or by caffe.create_layer");
   self_.attr("param_str") = this->layer_param_.python_param().param_str();
   self_.attr("phase") = static_cast<int>(this->phase_);
+  vector<shared_ptr<Blob<Dtype>>> given;
+  given.swap(this->blobs_);
   if (Overrides("setup")) Call("setup", Lend(bottom), Lend(top));
+  TakeParameters(given);
+}
+
+/// Parameters that the layer was made with (by the file that describes it, or an engine) count, as
+/// in other layers. setup adds blobs all the same: it does not know of them.
+template <typename Dtype>
+void PythonLayer<Dtype>::TakeParameters(const vector<shared_ptr<Blob<Dtype>>>& given) {
+  if (given.empty()) return;
+  if (this->blobs_.empty()) {
+    this->blobs_ = given;
+    return;
+  }
+  Require(this->blobs_.size() == given.size(), "setup adds ", this->blobs_.size(),
+          " blob(s), the layer was made with ", given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    Blob<Dtype>& blob = *this->blobs_[i];
+    Require(blob.shape() == given[i]->shape(), "setup adds a blob of shape ", blob.shape_string(),
+            " as parameter ", i, ", the layer was made with one of ", given[i]->shape_string());
+    blob.CopyFrom(*given[i]);
+  }
+  views_->Pull();
 }
 
 template <typename Dtype>

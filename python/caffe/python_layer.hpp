@@ -42,6 +42,7 @@ class PythonLayer : public Layer<Dtype> {
     std::shared_ptr<BlobRefOf<Dtype>> ref;
     py::object object;
   };
+  void TakeParameters(const vector<shared_ptr<Blob<Dtype>>>& given);
   py::list Lend(const vector<Blob<Dtype>*>& blobs);
   bool Overrides(const char* method) const;
   template <typename... Arguments>

@@ -34,13 +34,13 @@ struct Numpy {
   }
 };
 
+}  // namespace
+
 py::tuple ShapeTuple(const std::vector<int>& shape) {
   py::tuple tuple(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) tuple[i] = py::int_(shape[i]);
   return tuple;
 }
-
-}  // namespace
 
 ElementType ElementTypeOf(const py::object& dtype) {
   const Numpy& numpy = Numpy::Get();

@@ -146,6 +146,9 @@ ElementType ElementTypeOf(const py::object& dtype);
 /// whole number.
 std::vector<int> ExtentsOf(const py::args& args);
 
+/// A shape as Python has it.
+py::tuple ShapeTuple(const std::vector<int>& shape);
+
 void BindBlob(py::module_& module);
 
 }  // namespace pycaffe

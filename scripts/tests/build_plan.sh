@@ -3,57 +3,25 @@
 # bad input.
 set -euo pipefail
 build=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-caffe=$build/tools/caffe
-export GLOG_minloglevel=1
+source "$1/scripts/tests/lib/common.sh"
+small_net
 
-fail() {
-  echo "$1"
-  cat out.txt err.txt
-  exit 1
-}
-# has FILE TEXT: the file has a line with this pattern.
-has() { grep -q -- "$2" "$1" || fail "no '$2' in $1"; }
-# refuses WANTED ARGUMENTS...: status 1, and the last line of stderr says WANTED.
-refuses() {
-  local wanted=$1 status=0
-  shift
-  "$caffe" "$@" > out.txt 2> err.txt || status=$?
-  [ $status = 1 ] || fail "status $status of: $*"
-  tail -n 1 err.txt | grep -q -- "$wanted" || fail "no '$wanted' from: $*"
-}
-
-# A caffemodel without blobs keeps the fillers' values.
-cat > net.prototxt <<'TEXT'
-name: "small"
-layer { name: "data" type: "Input" top: "data"
-  input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } } }
-layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
-  convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } }
-layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
-layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
-layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" }
-layer { name: "fc" type: "InnerProduct" bottom: "conv" top: "fc"
-  inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
-layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }
-TEXT
-printf '\n\005small' > net.caffemodel
-net="-model net.prototxt -weights net.caffemodel"
-
-"$caffe" build --help > out.txt
+runs "$caffe" build --help
 has out.txt 'usage: caffe build'
-"$caffe" --help > out.txt
+has out.txt '^example:'
+runs "$caffe" inspect --help
+has out.txt 'usage: caffe inspect'
+runs "$caffe" --help
 has out.txt 'caffe build --help'
 
-"$caffe" build -list_passes > out.txt 2> err.txt
+runs "$caffe" build -list_passes
 has out.txt '^affine  *BatchNorm, Scale'
 passes=$(wc -l < out.txt)
 
-"$caffe" build $net -plan net.plan -dump_passes passes > out.txt 2> err.txt
-has out.txt 'wrote net.plan: 6 layers became 3'
-[ "$(find passes -name '*.txt' | wc -l)" = $((passes + 1)) ] || fail 'not a text for each pass'
+runs "$caffe" build $net -plan net.plan -dump_passes passes
+has out.txt 'wrote net.plan: 6 layers became [0-9]*, [0-9.]* KB of weights'
+# Before the first, after each, and after the layers' lowering to the machine.
+[ "$(find passes -name '*.txt' | wc -l)" = $((passes + 2)) ] || fail 'not a text for each pass'
 has passes/00_parsed.txt '^drop = Dropout'
 has passes/02_identities.txt '^bn = BatchNorm'
 has passes/05_affine.txt '^relu = ReLU'
@@ -65,28 +33,116 @@ else
   has out.txt 'Graphviz (dot) is not installed'
 fi
 
-"$caffe" inspect -plan net.plan > out.txt 2> err.txt
-has out.txt "^engine 'small': largest batch 2"
-has out.txt '^conv = Convolution(data)'
-has out.txt '^output prob'
+# What a plan holds: a table, JSON, the graph.
+runs "$caffe" inspect -plan net.plan
+has out.txt "^engine 'small': largest batch 2, [0-9.]* KB of weights, [0-9.]* [KM]*B of act"
+has out.txt '^input data: 2x3x8x8$'
+has out.txt '^output prob: 2x5$'
+has out.txt '^layer  *type  *implementation  *precision  *makes  *time  *weights  *activations$'
+has out.txt '^conv + relu  *Convolution  *[a-z]'
+has out.txt '^fc  *InnerProduct '
+lacks out.txt 'conv = Convolution'
+runs "$caffe" inspect -plan net.plan -json
+python3 - <<'PYTHON'
+import json
+engine = json.load(open('out.txt'))
+assert engine['name'] == 'small' and engine['max_batch'] == 2, engine
+assert engine['inputs'] == [{'name': 'data', 'shape': [2, 3, 8, 8]}], engine['inputs']
+layers = {layer['name']: layer for layer in engine['layers']}
+assert layers['conv']['fused'] == ['relu'], layers['conv']
+assert layers['conv']['precision'] == 'FLOAT', layers['conv']
+assert layers['prob']['tops'] == [[2, 5]], layers['prob']
+PYTHON
 
-"$caffe" build $net -plan eight.plan -max_batch 8 -skip_pass activations,memory > out.txt 2> err.txt
-"$caffe" inspect -plan eight.plan > out.txt 2> err.txt
+runs "$caffe" build $net -plan eight.plan -max_batch 8 -skip_pass activations,memory
+runs "$caffe" inspect -plan eight.plan -graph
 has out.txt 'input data: 8x3x8x8'
 has out.txt '^relu = ReLU'
 
+# A timing cache is made, and read the next time.
+runs "$caffe" build $net -plan timed.plan -timing_cache here.times -timing_iterations 1
+has here.times '^cortado timing cache 1'
+cp here.times before.times
+runs "$caffe" build $net -plan timed.plan -timing_cache here.times -timing_iterations 1
+cmp here.times before.times
+
+# Every precision builds; int8 and best with what they need to know, in place or from a table.
+pictures 12 8
+data="-images list.txt -min_images 12"
+for precision in fp32 fp16 bf16; do
+  runs "$caffe" build $net -plan $precision.plan -precision $precision -timing_iterations 1
+done
+runs "$caffe" build $net -plan mixed.plan -precision FP16 -layer_precision conv=fp32,fc=bf16 \
+  -timing_iterations 1 -workspace 64 -memory 64
+runs "$caffe" build $net -plan int8.plan -precision int8 $data -timing_iterations 1
+has out.txt '^conv  *drop  *u8 '
+runs "$caffe" calibrate $net $data -calibration_table net.table -tensorrt_cache net.cache
+for table in net.table net.cache; do
+  runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table $table \
+    -timing_iterations 1
+  lacks out.txt 'note: .* lacks'
+done
+runs "$caffe" build $net -plan best.plan -precision best -timing_iterations 1
+has out.txt 'note: best chooses among fp32, fp16 and bf16'
+runs "$caffe" build $net -plan best.plan -precision best $data -max_accuracy_loss 0.1 \
+  -timing_iterations 1
+has out.txt 'top-1 of 12 pictures in FP32: .*; it may lose 10.00 %'
+runs "$caffe" build $net -plan best.plan -precision best -calibration_table net.table \
+  -npy rows.npy -max_accuracy_loss 0.1 -timing_iterations 1
+has out.txt 'without labels -max_accuracy_loss bounds the error of the outputs'
+
+# A table for other weights, and one that lacks a blob.
+sed 's/^weights: ..../weights: 0123/' net.table > stale.table
+runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table stale.table \
+  -timing_iterations 1
+has out.txt 'note: the .*stale.table.* its thresholds are taken'
+grep -v '^"fc"    *[0-9.]*  *[us]8' net.table > lacking.table
+runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table lacking.table \
+  -timing_iterations 1
+has out.txt "note: lacking.table lacks 'fc'"
+
+# A smaller picture than the prototxt's, up to the largest shape.
+runs "$caffe" build $net -plan shape.plan -input_shape data=3x3x8x8
+runs "$caffe" inspect -plan shape.plan
+has out.txt '^input data: 3x3x8x8$'
+
 # Bad input.
-refuses 'build needs a net definition' build -weights net.caffemodel -plan a.plan
-refuses 'build needs trained weights' build -model net.prototxt -plan a.plan
-refuses 'build needs a plan to write' build $net
-refuses 'inspect needs a plan' inspect
-refuses "no pass 'afine'" build $net -plan a.plan -skip_pass afine
-refuses 'max_batch must not be negative' build $net -plan a.plan -max_batch -1
-refuses '/no/such/folder/a.plan' build $net -plan /no/such/folder/a.plan
-refuses 'dump_passes /proc/none' build $net -plan a.plan -dump_passes /proc/none
-refuses 'is what the net is read from' build $net -plan net.caffemodel
-refuses 'net.prototxt: it is no plan' inspect -plan net.prototxt
+rm -f a.plan
+refuses 'build needs a net definition' "$caffe" build -weights net.caffemodel -plan a.plan
+refuses 'build needs trained weights' "$caffe" build -model net.prototxt -plan a.plan
+refuses 'build needs a plan to write' "$caffe" build $net
+refuses 'inspect needs a plan' "$caffe" inspect
+refuses "no pass 'afine'" "$caffe" build $net -plan a.plan -skip_pass afine
+refuses 'max_batch must not be negative' "$caffe" build $net -plan a.plan -max_batch -1
+refuses '/no/such/folder/a.plan' "$caffe" build $net -plan /no/such/folder/a.plan
+refuses 'dump_passes /proc/none' "$caffe" build $net -plan a.plan -dump_passes /proc/none
+refuses 'is what the net is read from' "$caffe" build $net -plan net.caffemodel
+refuses 'fp32, fp16, bf16, int8' "$caffe" build $net -plan a.plan -precision fp8
+refuses 'fp32, fp16, bf16, int8' "$caffe" build $net -plan a.plan -layer_precision conv=half
+refuses "'conv' is not NAME=VALUE" "$caffe" build $net -plan a.plan -layer_precision conv
+refuses "conf" "$caffe" build $net -plan a.plan -layer_precision conf=fp16
+refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan -precision int8
+refuses 'int8 needs the range of each blob' "$caffe" build $net -plan a.plan \
+  -layer_precision fc=int8
+refuses 'not both' "$caffe" build $net -plan a.plan -precision int8 $data \
+  -calibration_table net.table
+refuses 'missing.table' "$caffe" build $net -plan a.plan -precision int8 \
+  -calibration_table missing.table
+refuses 'max_accuracy_loss is for -precision best' "$caffe" build $net -plan a.plan \
+  -max_accuracy_loss 0.1
+refuses 'max_accuracy_loss needs data' "$caffe" build $net -plan a.plan -precision best \
+  -max_accuracy_loss 0.1
+refuses 'workspace must not be negative' "$caffe" build $net -plan a.plan -workspace -1
+refuses 'timing_iterations must not be negative' "$caffe" build $net -plan a.plan \
+  -timing_iterations -1
+refuses "'1x3xx8' is no shape" "$caffe" build $net -plan a.plan -input_shape data=1x3xx8
+refuses 'date' "$caffe" build $net -plan a.plan -input_shape date=1x3x8x8
+echo 'no cache' > wrong.times
+refuses 'wrong.times' "$caffe" build $net -plan a.plan -timing_cache wrong.times
+refuses '/no/such/folder/times' "$caffe" build $net -plan a.plan -timing_cache /no/such/folder/times
+refuses 'net.prototxt: it is no plan' "$caffe" inspect -plan net.prototxt
+refuses 'missing.plan' "$caffe" inspect -plan missing.plan
 head -c 100 net.plan > cut.plan
-refuses 'cut.plan: it is truncated' inspect -plan cut.plan
+refuses 'cut.plan: it is truncated' "$caffe" inspect -plan cut.plan
 [ ! -e a.plan ] || fail 'a plan was written though the command failed'
 echo 'build_plan: passed'

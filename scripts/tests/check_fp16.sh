@@ -2,27 +2,7 @@
 # caffe check_fp16 on the command line: what it prints and writes, and how it refuses bad input.
 set -euo pipefail
 build=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-caffe=$build/tools/caffe
-export GLOG_minloglevel=1
-
-fail() {
-  echo "$1"
-  cat out.txt err.txt
-  exit 1
-}
-# has FILE TEXT: the file has a line with this pattern.
-has() { grep -q -- "$2" "$1" || fail "no '$2' in $1"; }
-# refuses WANTED ARGUMENTS...: status 1, and the last line of stderr says WANTED.
-refuses() {
-  local wanted=$1 status=0
-  shift
-  "$caffe" check_fp16 "$@" > out.txt 2> err.txt || status=$?
-  [ $status = 1 ] || fail "status $status of: $*"
-  tail -n 1 err.txt | grep -q -- "$wanted" || fail "no '$wanted' from: $*"
-}
+source "$1/scripts/tests/lib/common.sh"
 
 # A net with values of 255e4 between two layers, and its weights: a caffemodel without blobs keeps
 # the fillers' values.
@@ -40,17 +20,18 @@ TEXT
 printf '\n\004jump' > net.caffemodel
 net="-model net.prototxt -weights net.caffemodel"
 
-"$caffe" check_fp16 --help > out.txt
+runs "$caffe" check_fp16 --help
 has out.txt 'usage: caffe check_fp16'
-"$caffe" --help > out.txt
+runs "$caffe" --help
 has out.txt 'check_fp16'
 
-"$caffe" check_fp16 $net -random 2 -plot plot.svg > out.txt 2> err.txt
+runs "$caffe" check_fp16 $net -random 2 -plot plot.svg
 has out.txt "region: from layer 'up' to layer 'down'"
 has out.txt '^!  up     Convolution'
 has plot.svg '^<svg'
 
-"$caffe" check_fp16 $net -random 2 -json > out.json 2> err.txt
+runs "$caffe" check_fp16 $net -random 2 -json
+cp out.txt out.json
 python3 - <<'PYTHON'
 import json
 report = json.load(open('out.json'))
@@ -61,13 +42,13 @@ assert report['layers'][1]['tops'][0]['share_above'] > 0.9
 PYTHON
 
 # The cured net, from files, computes the same and fits.
-"$caffe" check_fp16 $net -random 2 -fix fp16.prototxt fp16.caffemodel > out.txt 2> err.txt
+runs "$caffe" check_fp16 $net -random 2 -fix fp16.prototxt fp16.caffemodel
 has out.txt "scaled by 1/p"
 has out.txt "output 'prob' in FLOAT: differs by at most 0,"
 has fp16.prototxt '^default_forward_type: FLOAT16'
-"$caffe" check_fp16 -model fp16.prototxt -weights fp16.caffemodel -random 2 > out.txt 2> err.txt
+runs "$caffe" check_fp16 -model fp16.prototxt -weights fp16.caffemodel -random 2
 has out.txt "no blob leaves FP16's range"
-"$caffe" time -phase TEST -model fp16.prototxt -weights fp16.caffemodel -iterations 1 2> err.txt
+runs "$caffe" time -phase TEST -model fp16.prototxt -weights fp16.caffemodel -iterations 1
 
 # Pictures: a grey one of 8 x 8, with a space in its name, and a list with a label.
 python3 - <<'PYTHON'
@@ -81,34 +62,34 @@ with open('a picture.png', 'wb') as file:
                chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
 PYTHON
 printf 'a picture.png 3\n\n' > list.txt
-"$caffe" check_fp16 $net -images list.txt -mean 10,20,30 -scale 2 -channel_order RGB > out.txt \
-  2> err.txt
+runs "$caffe" check_fp16 $net -images list.txt -mean 10,20,30 -scale 2 -channel_order RGB
 # The last four pixels, 54, 55, 62 and 63, become 59 at half the size: (59 - 10) * 2.
 has out.txt '^   data  *Input  *data  *98 '
 has out.txt "region: from layer 'up'"
 
 # Bad input.
-refuses 'needs a net definition' -weights net.caffemodel
-refuses 'needs trained weights' -model net.prototxt
-refuses 'Give -images LIST, -data DB or -npy FILE' $net
-refuses 'give one of -images, -data, -npy and -random' $net -random 1 -images list.txt
-refuses 'missing.txt: there is no such file' $net -images missing.txt
+wrong() { refuses "$1" "$caffe" check_fp16 "${@:2}"; }
+wrong 'needs a net definition' -weights net.caffemodel
+wrong 'needs trained weights' -model net.prototxt
+wrong 'Give -images LIST, -data DB or -npy FILE' $net
+wrong 'give one of -images, -data, -npy and -random' $net -random 1 -images list.txt
+wrong 'missing.txt: there is no such file' $net -images missing.txt
 : > empty.txt
-refuses 'empty.txt: the list names no pictures' $net -images empty.txt
+wrong 'empty.txt: the list names no pictures' $net -images empty.txt
 echo 'no_such.png 1' > wrong.txt
-refuses "wrong.txt, line 1: 'no_such.png 1': there is no such picture" $net -images wrong.txt
-refuses 'missing_lmdb' $net -data missing_lmdb
-refuses '/no/such/folder/plot.svg' $net -random 1 -plot /no/such/folder/plot.svg
-refuses '/no/such/folder/a.prototxt' $net -random 1 -fix /no/such/folder/a.prototxt b.caffemodel
-refuses 'fix takes two files' $net -random 1 -fix a.prototxt
-refuses 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
-refuses "'out.json' is not expected" $net -random 1 -json out.json
-refuses '1,1x: cannot be opened' $net -random 1 -mean 1,1x
-refuses "'x' in '1,x' is no number" $net -random 1 -constant data=1,x
-refuses 'valid are BGR and RGB' $net -random 1 -channel_order GBR
-refuses 'headroom must be 1 or more' $net -random 1 -headroom 0.5
-refuses "no input 'other'" $net -random 1 -constant other=1
+wrong "wrong.txt, line 1: 'no_such.png 1': there is no such picture" $net -images wrong.txt
+wrong 'missing_lmdb' $net -data missing_lmdb
+wrong '/no/such/folder/plot.svg' $net -random 1 -plot /no/such/folder/plot.svg
+wrong '/no/such/folder/a.prototxt' $net -random 1 -fix /no/such/folder/a.prototxt b.caffemodel
+wrong 'fix takes two files' $net -random 1 -fix a.prototxt
+wrong 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
+wrong "'out.json' is not expected" $net -random 1 -json out.json
+wrong '1,1x: cannot be opened' $net -random 1 -mean 1,1x
+wrong "'x' in '1,x' is no number" $net -random 1 -constant data=1,x
+wrong 'valid are BGR and RGB' $net -random 1 -channel_order GBR
+wrong 'headroom must be 1 or more' $net -random 1 -headroom 0.5
+wrong "no input 'other'" $net -random 1 -constant other=1
 [ ! -e a.prototxt ] && [ ! -e b.caffemodel ] || fail 'files were written though the command failed'
 sed 's/num_output: 2/num_output: 7/' fp16.prototxt > other.prototxt
-refuses "up.*shape" -model other.prototxt -weights fp16.caffemodel -random 1
+wrong "up.*shape" -model other.prototxt -weights fp16.caffemodel -random 1
 echo 'check_fp16: passed'

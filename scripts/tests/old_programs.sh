@@ -58,6 +58,9 @@ for type in FLOAT FLOAT16; do
   { echo "default_forward_type: $type"; cat "$root/examples/custom_layer/net.prototxt"; } > net.prototxt
   "$work/custom_layer/custom_layer" net.prototxt > angles.txt
   grep -q '^135' angles.txt
+  # In an engine, from its plan, in two contexts.
+  "$work/custom_layer/custom_layer" net.prototxt net.plan > engine_angles.txt
+  cat angles.txt angles.txt | diff - engine_angles.txt
 done
 "$work/build/gradient_check" --gtest_brief=1
 "$work/build/all_headers"

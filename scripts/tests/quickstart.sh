@@ -8,6 +8,22 @@ for type in FP32 FP16; do
   row=$(grep "^LeNet $type" "$build/quickstart.out")
   awk '{ exit !($3 > 95 && $4 > 0 && $6 > 0 && $8 > 0) }' <<< "$row"
 done
+for type in FP32 FP16 INT8; do
+  row=$(grep "^engine $type" "$build/quickstart.out")
+  awk '{ exit !($3 > 95 && $4 > 0 && $6 > 0 && $8 > 0) }' <<< "$row"
+done
+report=$(sed -n 's/^Report: *//p' "$build/quickstart.out")
+python3 - "$report" << 'PYTHON'
+import sys
+import xml.etree.ElementTree as ElementTree
+
+page = ElementTree.parse(sys.argv[1]).getroot()
+rows = [row[0][0].text for row in page.find(".//section[@id='comparison']").iter("tr")
+        if row[0].tag == "td"]
+assert rows == ["fp32", "fp16", "bf16", "int8"], rows
+headings = [heading.text for heading in page.iter("th")]
+assert any("top-1 of" in heading for heading in headings), headings
+PYTHON
 test -s "$build/quickstart/digits/lenet_iter_600.caffemodel"
 test -s "$build/quickstart/digits/lenet_fp16.caffemodel"
 test -s "$build/quickstart/digits/lenet_iter_600.solverstate"

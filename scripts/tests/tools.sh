@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # Tools answer --help with a usage, and bad input with one line and status 1.
 set -euo pipefail
-root=$1
-build=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+root=$1 build=$2
+source "$1/scripts/tests/lib/common.sh"
+export GLOG_minloglevel=0
 
 for tool in "$build"/tools/*; do
   [ -x "$tool" ] && [ -f "$tool" ] || continue
@@ -13,16 +11,6 @@ for tool in "$build"/tools/*; do
   grep -qi usage help.txt || { echo "$tool --help shows no usage"; exit 1; }
 done
 
-# refuses COMMAND... : status 1, and the last line of stderr names what WANTED says.
-refuses() {
-  local wanted=$1 status=0
-  shift
-  GLOG_minloglevel=3 "$@" > out.txt 2> err.txt || status=$?
-  [ $status = 1 ] || { echo "status $status of: $*"; cat err.txt; exit 1; }
-  tail -n 1 err.txt | grep -q -e "$wanted" || { echo "no '$wanted' from: $*"; cat err.txt; exit 1; }
-}
-
-caffe=$build/tools/caffe
 refuses "give one command" "$caffe"
 refuses "did you mean 'train'" "$caffe" trian
 refuses "solver" "$caffe" train

@@ -1,6 +1,7 @@
 // Where a net's parameters and activations lie.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "caffe/allocator.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -153,21 +154,26 @@ void Net<Dtype>::StopSharing() const {
   const_cast<Net*>(this)->RestoreReleased();
 }
 
-// Somebody wants to see blobs that are gone: the layers that made them run again.
+// Somebody wants to see blobs that are gone: the layers that made them run again, and those that
+// work in place on another top of such a layer, which is written anew with it.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
-  vector<bool> gone;
+  std::set<const Tensor*> written;
   for (const shared_ptr<Blob<Dtype>>& blob : blobs_) {
-    gone.push_back(blob->data_tensor().released());
+    if (blob->data_tensor().released()) written.insert(&blob->data_tensor());
   }
   const kernels::FlushDenormals flush;
   const int end = static_cast<int>(layers_.size()) - 1;
   vector<bool> done(layers_.size(), false);
   Dtype loss = 0;
   for (int i = 0; i <= end; ++i) {
-    const vector<int>& tops = top_id_vecs_[i];
-    const bool needed = std::any_of(tops.begin(), tops.end(), [&](int id) { return gone[id]; });
-    if (needed && !done[i]) RunForward(i, end, &loss, &done);
+    const vector<Blob<Dtype>*>& tops = top_vecs_[i];
+    const bool needed = std::any_of(tops.begin(), tops.end(), [&](const Blob<Dtype>* top) {
+      return written.count(&top->data_tensor()) > 0;
+    });
+    if (!needed) continue;
+    for (const Blob<Dtype>* top : tops) written.insert(&top->data_tensor());
+    if (!done[i]) RunForward(i, end, &loss, &done);
   }
 }
 

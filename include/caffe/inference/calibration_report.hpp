@@ -3,15 +3,21 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
 
 namespace caffe {
 
-/// A row for each blob of the table: its layer, type, range, threshold, the share of values that
-/// saturate, and the signal-to-noise ratio of its quantized values in decibels. `statistics` may be
-/// a null pointer (for a table from elsewhere); then only what the table knows is printed.
+/// Headings, then a row for each blob of the table: its layer, type, range, threshold, the share of
+/// values that saturate, and the signal-to-noise ratio of its quantized values in decibels.
+/// `statistics` may be a null pointer (for a table from elsewhere); then only what the table knows
+/// is said.
+std::vector<std::vector<std::string>> CalibrationRows(const CalibrationTable& table,
+                                                      const ActivationStatistics* statistics);
+
+/// The same as lines of text.
 void PrintCalibration(const CalibrationTable& table, const ActivationStatistics* statistics,
                       std::ostream& out);
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,7 +75,8 @@ class Profiler {
   virtual void ReportLayerTime(const std::string& layer, double milliseconds) = 0;
 };
 
-/// Sees every blob that a layer has made, as floats in Caffe's order, right after it.
+/// Sees every blob that a layer has made, as floats in Caffe's order, right after it; those of
+/// layers of which nothing is left (Engine::layers) too. Blobs inside a joined layer are nowhere.
 using BlobObserver =
     std::function<void(const std::string& blob, const Shape& shape, const float* values)>;
 
@@ -88,34 +90,42 @@ class ExecutionContext {
   ExecutionContext(ExecutionContext&&) noexcept;
   ExecutionContext& operator=(ExecutionContext&&) noexcept;
 
-  /// Runs `batch` items from now on, 1 to max_batch(): axis 0 of the inputs. Contents of inputs are
-  /// lost. Throws Error for another number, or with the layer that cannot take it.
+  /// Runs `batch` items from now on, 1 to max_batch(): axis 0 of the inputs, whose other extents
+  /// stay as they are. Contents of inputs are lost. Throws Error for another number, or with the
+  /// layer that cannot take it; everything is as it was then.
   void SetBatch(int batch);
   int batch() const;
 
   /// Another shape of an input, with no more elements than it was built for, nor any blob that
-  /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it.
+  /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it,
+  /// or with the blob that does not fit; everything is as it was then.
   void SetInputShape(const std::string& name, const Shape& shape);
+  /// The same for several inputs at once, by name; the others stay as they are.
+  void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
   /// Where to write an input's elements, in Caffe's order; they stay as they are until they are
-  /// written again. Throws Error, listing the inputs, for another name.
+  /// written again. The place is the same as long as the context lives. Throws Error, listing the
+  /// inputs, for another name.
   float* Input(const std::string& name);
   const Shape& InputShape(const std::string& name) const;
 
   /// Computes the outputs. Throws Error with the layer where one fails.
   void Run();
   /// Run on a thread of the context's own, after those enqueued before; the future rethrows what
-  /// Run throws. Inputs must not be written and outputs not read until then.
+  /// Run throws. Until then the context is left alone: inputs are not written, outputs not read,
+  /// nothing is set. The destructor waits for all that was enqueued.
   std::future<void> Enqueue();
-  /// The same; `done` is called on that thread, with null or what Run threw.
+  /// The same; `done` is called on that thread, with null or what Run threw. It may read outputs,
+  /// write inputs and enqueue the next run; it must not throw, nor destroy the context.
   void Enqueue(std::function<void(std::exception_ptr)> done);
 
-  /// From now on; null: nobody. They must outlive their use.
+  /// From now on, while nothing is enqueued; null: nobody. They must outlive their use. What they
+  /// throw comes out of Run.
   void SetProfiler(Profiler* profiler);
   void SetObserver(BlobObserver observer);
 
-  /// An output's elements, valid until the next Run or SetBatch. Throws Error, listing the outputs,
-  /// for another name.
+  /// An output's elements, valid until the next Run, SetBatch or SetInputShape. Throws Error,
+  /// listing the outputs, for another name.
   const float* Output(const std::string& name);
   /// Where a shape depends on the data (detections), that of the last Run.
   const Shape& OutputShape(const std::string& name) const;

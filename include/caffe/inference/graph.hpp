@@ -65,6 +65,7 @@ struct Epilogue {
   LayerParameter layer;
   std::vector<Constant> parameters;
   int operand = -1;  ///< a value; -1: none
+  std::string blob;  ///< the name that the step's bottom 0 had; not kept in plans
 };
 
 /// One operation: a layer's type and parameters on values.
@@ -84,6 +85,9 @@ struct Node {
   /// The inputs and the epilogue's operands.
   std::vector<int> Reads() const;
 };
+
+/// The type of a node that a backend puts in: its output is its input in another type or layout.
+constexpr char kReorder[] = "Reorder";
 
 /// What a net computes in the TEST phase: nodes in the order in which they run, on values that are
 /// named by their index. A copy shares the constants.
@@ -125,6 +129,11 @@ std::vector<bool> HaveDataDependentShapes(const Graph& graph);
 int BatchOf(const Graph& graph);
 /// Shapes of the inputs for another batch.
 std::vector<Shape> InputShapes(const Graph& graph, int batch);
+
+/// The graph for inputs of these shapes, in the order of its inputs: all shapes are inferred again
+/// by the layers. Throws Error, with the layer, where one cannot take them. Plans of memory and
+/// views are dropped.
+Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes);
 
 /// The graph for another batch: all shapes are inferred again by the layers. Throws Error, with the
 /// layer, where one cannot take it. Plans of memory and views are dropped.

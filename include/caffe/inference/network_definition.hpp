@@ -1,10 +1,13 @@
 #ifndef CAFFE_INFERENCE_NETWORK_DEFINITION_HPP_
 #define CAFFE_INFERENCE_NETWORK_DEFINITION_HPP_
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/precision.hpp"
 #include "caffe/net.hpp"
 
 namespace caffe {
@@ -14,6 +17,15 @@ namespace inference {
 /// layers and the layers that read data become inputs. The graph shares the net's parameters, which
 /// nobody may write afterwards; statistics of BatchNorm are copied, with their factor taken out.
 Graph GraphOf(const Net<float>& net);
+
+/// The net that a graph stands for, with copies of its parameters as blobs: GraphOf a Net that is
+/// made of it computes the same outputs. Blobs have the names of the graph's values; constants
+/// become Parameter layers, steps of an epilogue layers of their own, and what is neither read nor
+/// an output goes into a Silence layer. Of outputs that a layer reads too there is the blob, but as
+/// in every net of Caffe's they are no outputs (NetworkDefinition::MarkOutput makes them some).
+/// Plans of memory, types and implementations are left out. Throws Error, with the layer, for
+/// parameters that are not FLOAT.
+NetParameter ToNetParameter(const Graph& graph);
 
 /// A net to be built: read from Caffe's files, or put together layer by layer:
 ///
@@ -43,12 +55,34 @@ class NetworkDefinition {
   /// Throws Error if there is no such value. Unmarked values can be optimized away.
   void MarkOutput(const std::string& name);
 
+  /// Makes (x - mean[channel]) * scale part of the net, so that an input takes pixels as they are:
+  /// layers that were trained on the result read it, and the optimizer folds it into the weights of
+  /// those that it can. `mean` has a value a channel (axis 1), one for all, or none (0). Throws Error
+  /// if there is no such input, for another number of values, or values that are not finite.
+  void NormalizeInput(const std::string& input, const std::vector<float>& mean, float scale);
+
+  /// The type in which a layer shall compute, whatever BuilderConfig::precision says; BEST: the
+  /// builder chooses. Throws Error if there is no such layer.
+  void SetPrecision(const std::string& layer, Precision precision);
+  /// Says that a blob's values lie between these, so that INT8 needs no calibration of it: they
+  /// become the integers up to the larger magnitude, unsigned ones if `minimum` is not negative.
+  /// The blob is what has this name in the end, behind layers that work in place. Throws Error if
+  /// there is no such value, or unless minimum <= maximum are finite and not both 0.
+  void SetRange(const std::string& blob, float minimum, float maximum);
+
+  /// What SetPrecision said, by layer.
+  const std::map<std::string, Precision>& layer_precisions() const { return layer_precisions_; }
+  /// What SetRange said; the method of each is "given".
+  const CalibrationTable& ranges() const { return ranges_; }
+
   const std::string& name() const { return graph_.name; }
   /// Throws Error if something is missing.
   const Graph& graph() const;
 
  private:
   Graph graph_;
+  std::map<std::string, Precision> layer_precisions_;
+  CalibrationTable ranges_;
 };
 
 }  // namespace inference

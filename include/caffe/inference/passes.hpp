@@ -16,6 +16,7 @@ struct Pass {
   const char* name;
   const char* description;  ///< a line
   Graph (*run)(Graph);
+  bool places = false;  ///< finds places in memory: after types and layouts have been chosen
 };
 
 /// All passes, in the order in which they run.
@@ -24,10 +25,12 @@ const std::vector<Pass>& Passes();
 /// Called before the first pass with an empty name, and after each with its name.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-/// Runs all passes but those named in `skipped`; the graph is validated after each. Throws Error
-/// for a name that is none.
+/// Runs all passes but those named in `skipped`; the graph is validated after each. `lower` chooses
+/// types, layouts and implementations before the first pass that places; the observer sees its
+/// result under the name "lower". Throws Error for a name that is none.
 Graph Optimize(Graph graph, const std::vector<std::string>& skipped = {},
-               const PassObserver& observer = nullptr);
+               const PassObserver& observer = nullptr,
+               const std::function<Graph(Graph)>& lower = nullptr);
 
 // Each alone; the table says what they do.
 Graph LossesToInference(Graph graph);

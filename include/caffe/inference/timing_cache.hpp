@@ -21,6 +21,7 @@ class TimingCache {
   explicit TimingCache(const std::string& file);
 
   std::optional<double> Find(const std::string& key) const;
+  /// Throws Error unless the key is one line and the time a number that is not negative.
   void Set(const std::string& key, double microseconds);
   size_t size() const;
   /// Writes all that is known, aside and then renamed. Throws Error.

@@ -77,6 +77,10 @@ class PoolingLayer : public Layer<Dtype> {
   onednn::Pooling* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels
 };
 
+/// The sizes of pooling a bottom of shape (N, C, H, W). Throws Error naming the field that is
+/// wrong.
+kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bottom);
+
 }  // namespace caffe
 
 #endif  // CAFFE_POOLING_LAYER_HPP_

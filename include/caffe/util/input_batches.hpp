@@ -18,8 +18,17 @@ struct PicturePreparation {
   /// resized to it and cut in the middle. The other fields are left alone.
   TransformationParameter transform;
   bool rgb = false;  ///< channels red, green, blue instead of OpenCV's blue, green, red
+  /// Pictures are resized to this, and cut in the middle to the input's size; 0: to that, or to the
+  /// mean picture's size.
+  int resize_height = 0, resize_width = 0;
   /// Values for inputs that are no pictures, by blob, repeated to fill it.
   std::map<std::string, std::vector<float>> constants;
+};
+
+/// One item of a batch.
+struct InputItem {
+  std::string name;  ///< a picture's path, a record's key, "row 3", ...
+  int label = -1;    ///< -1: unknown
 };
 
 /// Batches of inputs for a net, the same ones for every net that asks.
@@ -29,8 +38,10 @@ class InputBatches {
   /// Writes batch number `batch`, from 0, to the net's inputs. False if there is none; Error if the
   /// net's inputs do not fit, naming the file or record.
   virtual bool Feed(int batch, Net<float>* net) = 0;
-  /// How many pictures (items) the last batch had, without those that only filled it up.
-  int64_t images() const { return images_; }
+  /// The pictures (items) that the last batch had, without those that only filled it up.
+  const std::vector<InputItem>& items() const { return items_; }
+  /// How many they are.
+  int64_t images() const { return static_cast<int64_t>(items_.size()); }
   /// How many batches there are for this net, at most; 0 if that is unknown.
   virtual int64_t batches(const Net<float>& net) const = 0;
 
@@ -40,6 +51,9 @@ class InputBatches {
   /// first pictures. Throws Error if the list is missing or names no picture.
   static std::unique_ptr<InputBatches> FromList(const std::string& list,
                                                 const PicturePreparation& preparation);
+  /// These pictures. Throws Error for one that does not exist.
+  static std::unique_ptr<InputBatches> FromPictures(const std::vector<std::string>& paths,
+                                                    const PicturePreparation& preparation);
   /// The records of a database (Datum or AnnotatedDatum), at most `limit` batches. `backend` is
   /// lmdb or leveldb. Throws Error if it is missing or has no records.
   static std::unique_ptr<InputBatches> FromDatabase(const std::string& source,
@@ -59,7 +73,7 @@ class InputBatches {
       const std::map<std::string, std::vector<float>>& constants);
 
  protected:
-  int64_t images_ = 0;
+  std::vector<InputItem> items_;
 };
 
 }  // namespace caffe

@@ -6,7 +6,7 @@
 // What pictures that programs of this library write (SVG) have in common.
 namespace caffe {
 
-/// The text with & < > " as entities.
+/// The text with & < > " as entities; of control characters only tabs and ends of lines are left.
 std::string SvgEscaped(const std::string& text);
 
 /// The beginning of a picture of this size in pixels, white, with a title on top; "</svg>\n" ends

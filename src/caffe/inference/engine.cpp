@@ -1,8 +1,10 @@
 #include "caffe/inference/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "backends/reference/reference_runner.hpp"
+#include "backends/runner.hpp"
+#include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "engine_report.hpp"
 #include "graph/regions.hpp"
@@ -39,7 +41,11 @@ struct ExecutionContext::State {
       : engine(std::move(e)), runner(MakeRunner(engine->graph())) {}
 
   const Graph& graph() const { return *engine->graph(); }
+  std::vector<Shape> InputShapes() const;
+  void SetInputShapes(const std::vector<Shape>& shapes);
   void Run();
+  void Observe(int node) const;
+  void ObserveFreeNodes(int node) const;
 
   const std::shared_ptr<const Engine> engine;
   const std::unique_ptr<Runner> runner;
@@ -48,8 +54,10 @@ struct ExecutionContext::State {
   std::unique_ptr<TaskQueue> queue;  // made by the first Enqueue; ends before the others
 };
 
-ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine)
-    : state_(new State(std::move(engine))) {}
+ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine) {
+  Require(engine != nullptr, "an execution context needs an engine");
+  state_ = std::make_unique<State>(std::move(engine));
+}
 
 ExecutionContext::~ExecutionContext() = default;
 ExecutionContext::ExecutionContext(ExecutionContext&&) noexcept = default;
@@ -57,12 +65,37 @@ ExecutionContext& ExecutionContext::operator=(ExecutionContext&&) noexcept = def
 
 const Engine& ExecutionContext::engine() const { return *state_->engine; }
 
+std::vector<Shape> ExecutionContext::State::InputShapes() const {
+  std::vector<Shape> shapes;
+  for (const int input : graph().inputs) shapes.push_back(runner->shape(input));
+  return shapes;
+}
+
+// The runner undoes what fails with an Error. A layer of somebody's own, or one in Python, may
+// throw anything.
+void ExecutionContext::State::SetInputShapes(const std::vector<Shape>& shapes) {
+  const std::vector<Shape> before = InputShapes();
+  try {
+    runner->SetInputShapes(shapes);
+  } catch (const Error&) {
+    throw;
+  } catch (...) {
+    runner->SetInputShapes(before);
+    throw;
+  }
+}
+
 void ExecutionContext::SetBatch(int batch) {
   const Graph& graph = state_->graph();
   const int most = BatchOf(graph);
   Require(batch == most || (batch > 0 && batch < most), "batch ", batch, ": engine '", graph.name,
           "' is built for 1 to ", most);
-  state_->runner->SetInputShapes(inference::InputShapes(graph, batch));
+  std::vector<Shape> shapes = state_->InputShapes();
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& built = graph.values[graph.inputs[i]].shape;
+    if (!shapes[i].empty() && !built.empty() && built[0] == most) shapes[i][0] = batch;
+  }
+  state_->SetInputShapes(shapes);
 }
 
 int ExecutionContext::batch() const {
@@ -88,13 +121,22 @@ int Named(const Graph& graph, const std::vector<int>& values, const char* kind,
 }  // namespace
 
 void ExecutionContext::SetInputShape(const std::string& name, const Shape& shape) {
+  SetInputShapes({{name, shape}});
+}
+
+void ExecutionContext::SetInputShapes(const std::map<std::string, Shape>& shapes) {
   const Graph& graph = state_->graph();
-  const int wanted = Named(graph, graph.inputs, "input", name);
-  std::vector<Shape> shapes;
-  for (const int input : graph.inputs) {
-    shapes.push_back(input == wanted ? shape : state_->runner->shape(input));
+  std::vector<Shape> all = state_->InputShapes();
+  for (const auto& [name, shape] : shapes) {
+    for (const int extent : shape) {
+      Require(extent > 0, "input '", name, "': shape ", ShapeString(shape),
+              " has an extent that is not positive");
+    }
+    const int value = Named(graph, graph.inputs, "input", name);
+    const auto place = std::find(graph.inputs.begin(), graph.inputs.end(), value);
+    all[place - graph.inputs.begin()] = shape;
   }
-  state_->runner->SetInputShapes(shapes);
+  state_->SetInputShapes(all);
 }
 
 float* ExecutionContext::Input(const std::string& name) {
@@ -112,21 +154,34 @@ void ExecutionContext::SetObserver(BlobObserver observer) {
   state_->observer = std::move(observer);
 }
 
+void ExecutionContext::State::Observe(int node) const {
+  for (const int output : graph().nodes[node].outputs) {
+    observer(graph().values[output].name, runner->shape(output), runner->Floats(output).data());
+  }
+}
+
+/// The nodes from this one on that the runner has nothing to do for: what they make is there when
+/// what is before them has run.
+void ExecutionContext::State::ObserveFreeNodes(int node) const {
+  const int nodes = static_cast<int>(graph().nodes.size());
+  for (; node < nodes && IsFree(graph(), graph().nodes[node]); ++node) Observe(node);
+}
+
 void ExecutionContext::State::Run() {
   if (!profiler && !observer) return runner->Run(nullptr);
-  runner->Run([this](int index, double milliseconds) {
-    const Node& node = graph().nodes[index];
-    if (profiler) profiler->ReportLayerTime(node.name(), milliseconds);
-    for (const int output : node.outputs) {
-      if (!observer) break;
-      observer(graph().values[output].name, runner->shape(output), runner->Floats(output).data());
-    }
+  if (observer) ObserveFreeNodes(0);
+  runner->Run([this](int node, double milliseconds) {
+    if (profiler) profiler->ReportLayerTime(graph().nodes[node].name(), milliseconds);
+    if (!observer) return;
+    Observe(node);
+    ObserveFreeNodes(node + 1);
   });
 }
 
 void ExecutionContext::Run() { state_->Run(); }
 
 void ExecutionContext::Enqueue(std::function<void(std::exception_ptr)> done) {
+  Require(done != nullptr, "Enqueue: there is no function to call when the run is done");
   if (!state_->queue) state_->queue = std::make_unique<TaskQueue>();
   state_->queue->Add([state = state_.get(), done = std::move(done)] {
     std::exception_ptr error;

@@ -39,10 +39,11 @@ class TaskQueue {
     while (true) {
       changed_.wait(lock, [this] { return ends_ || !tasks_.empty(); });
       if (tasks_.empty()) return;
-      const std::function<void()> task = std::move(tasks_.front());
+      std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
       task();
+      task = nullptr;  // what it holds may use the queue when it goes
       lock.lock();
     }
   }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
+#include <limits>
 #include <sstream>
 
 #include "caffe/error.hpp"
@@ -43,6 +45,10 @@ std::optional<double> TimingCache::Find(const std::string& key) const {
 }
 
 void TimingCache::Set(const std::string& key, double microseconds) {
+  Require(!key.empty() && key.find('\n') == std::string::npos,
+          "a key of the timing cache is a line of text, not '", key, "'");
+  Require(std::isfinite(microseconds) && microseconds >= 0, "timing cache: '", key, "' took ",
+          microseconds, " microseconds?");
   const std::lock_guard<std::mutex> lock(mutex_);
   times_[key] = microseconds;
 }
@@ -54,7 +60,8 @@ size_t TimingCache::size() const {
 
 void TimingCache::Write(const std::string& file) const {
   std::ostringstream text;
-  text << kFirstLine << '\n';
+  // Every digit: of two ways that took nearly the same the next build shall choose the same one.
+  text << std::setprecision(std::numeric_limits<double>::max_digits10) << kFirstLine << '\n';
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [key, microseconds] : times_) text << microseconds << ' ' << key << '\n';

@@ -77,6 +77,8 @@ int PooledExtent(bool rounds_down, bool padded, int extent, int kernel, int stri
   return padded && behind ? result - 1 : result;
 }
 
+}  // namespace
+
 kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bottom) {
   Require(bottom.size() == 4, "Pooling takes a bottom of 4 axes (N, C, H, W), not ",
           ShapeString(bottom));
@@ -89,6 +91,8 @@ kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bo
   s.pooled_width = PooledExtent(down, padded, s.width, s.kernel_w, s.stride_w, s.pad_w);
   return s;
 }
+
+namespace {
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms.at(0);

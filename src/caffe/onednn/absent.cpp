@@ -12,6 +12,10 @@ std::unique_ptr<LinearMap> Convolution::Make(const kernels::ConvolutionShape&, i
                                              const Options&) {
   return nullptr;
 }
+std::unique_ptr<FusedConvolution> FusedConvolution::Make(const kernels::ConvolutionShape&, int,
+                                                         const Options&) {
+  return nullptr;
+}
 std::unique_ptr<LinearMap> Deconvolution::Make(const kernels::ConvolutionShape&, int,
                                                const LinearMap::Options&) {
   return nullptr;

@@ -107,13 +107,17 @@ dnnl::reorder Reorder(const memory::desc& from, const memory::desc& to,
       dnnl::reorder::primitive_desc(CpuEngine(), from, CpuEngine(), to, attributes));
 }
 
-dnnl::primitive_attr AttributesOf(const PointwiseActivation& activation) {
-  dnnl::primitive_attr attributes;
-  if (activation.kind == PointwiseActivation::NONE) return attributes;
-  dnnl::post_ops operations;
+void AppendActivation(const PointwiseActivation& activation, dnnl::post_ops* operations) {
+  if (activation.kind == PointwiseActivation::NONE) return;
   AppendEltwise(activation.kind == PointwiseActivation::RELU ? dnnl::algorithm::eltwise_relu
                                                              : dnnl::algorithm::eltwise_clip,
-                activation.alpha, activation.beta, &operations);
+                activation.alpha, activation.beta, operations);
+}
+
+dnnl::primitive_attr AttributesOf(const PointwiseActivation& activation) {
+  dnnl::primitive_attr attributes;
+  dnnl::post_ops operations;
+  AppendActivation(activation, &operations);
   attributes.set_post_ops(operations);
   return attributes;
 }

@@ -78,6 +78,33 @@ struct Convolution {
                                          const Options& options);
 };
 
+/// A convolution for inference, in layouts of the caller's: y = activation(conv(x) + bias +
+/// residual).
+class FusedConvolution {
+ public:
+  struct Options {
+    bool bias = false;
+    bool residual = false;  ///< as y
+    PointwiseActivation activation;
+    bool blocked_source = false, blocked_target = false;  ///< else in Caffe's order
+    int block = 8;
+    /// Elements from one image to the next; 0: they lie one behind another.
+    size_t source_stride = 0, target_stride = 0, residual_stride = 0;
+    /// The number of images for which weights were packed.
+    int packed_num = 0;
+  };
+  static std::unique_ptr<FusedConvolution> Make(const kernels::ConvolutionShape& shape, int num,
+                                                const Options& options);
+  virtual ~FusedConvolution() = default;
+
+  /// Floats of the weights in oneDNN's order.
+  virtual size_t packed_size() const = 0;
+  virtual void PackWeights(const float* weights, float* packed) const = 0;
+  /// bias and residual: null without them.
+  virtual void Forward(const float* x, const float* packed, const float* bias,
+                       const float* residual, float* y) = 0;
+};
+
 /// The transposed convolution: `shape` is that of the convolution, so x is (num, outputs,
 /// output...) and y (num, channels, input...).
 struct Deconvolution {

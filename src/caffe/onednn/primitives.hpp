@@ -91,6 +91,7 @@ bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
   return name.compare(0, 3, "ref") == 0 || (or_gemm && name.compare(0, 4, "gemm") == 0);
 }
 
+void AppendActivation(const PointwiseActivation& activation, dnnl::post_ops* operations);
 dnnl::primitive_attr AttributesOf(const PointwiseActivation& activation);
 
 }  // namespace onednn

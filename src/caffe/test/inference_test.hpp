@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/backends/reference/reference_runner.hpp"
+#include "caffe/inference/backends/runner.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/net.hpp"
@@ -47,20 +48,21 @@ inline NamedValues OutputsOf(const Net<float>& net) {
   return values;
 }
 
-/// What the reference backend makes of a graph. Inputs that the graph does not have are left out.
+/// What the backend that a graph is for makes of it. Inputs that the graph does not have are left
+/// out.
 inline NamedValues RunGraph(const Graph& graph, const NamedValues& inputs, int batch = 0) {
-  ReferenceRunner runner(std::make_shared<const Graph>(graph));
-  if (batch > 0) runner.SetBatch(batch);
+  const std::unique_ptr<Runner> runner = MakeRunner(std::make_shared<const Graph>(graph));
+  if (batch > 0) runner->SetInputShapes(InputShapes(graph, batch));
   for (const int input : graph.inputs) {
     const Floats& values = inputs.at(graph.values[input].name);
-    EXPECT_LE(CountOf(runner.shape(input)), values.size());
-    std::copy_n(values.data(), CountOf(runner.shape(input)), runner.data(input));
+    EXPECT_LE(CountOf(runner->shape(input)), values.size());
+    std::copy_n(values.data(), CountOf(runner->shape(input)), runner->data(input));
   }
-  runner.Run();
+  runner->Run(nullptr);
   NamedValues outputs;
   for (const int output : graph.outputs) {
-    const float* data = runner.data(output);
-    outputs[graph.values[output].name] = {data, data + CountOf(runner.shape(output))};
+    const float* data = runner->data(output);
+    outputs[graph.values[output].name] = {data, data + CountOf(runner->shape(output))};
   }
   return outputs;
 }

@@ -4,29 +4,11 @@
 
 #include <map>
 
-#include "caffe/inference/calibrator.hpp"
 #include "caffe/inference/simulated_int8.hpp"
-#include "trained_models.hpp"
+#include "first_pictures.hpp"
 
 namespace caffe {
 namespace {
-
-/// The first pictures, batch by batch.
-class FirstPictures : public EntropyCalibrator {
- public:
-  FirstPictures(const LabelledPictures& pictures, int count) : pictures_(pictures), count_(count) {}
-  int64_t GetBatch(Net<float>* net) override {
-    if (next_ >= count_) return 0;
-    pictures_.Feed(next_, net);
-    next_ += kPicturesAtOnce;
-    return kPicturesAtOnce;
-  }
-
- private:
-  const LabelledPictures& pictures_;
-  const int count_;
-  int next_ = 0;
-};
 
 /// Right answers out of the pictures by method, all methods from one run of the float net.
 std::map<string, int> CountRightInInt8(const string& model, const LabelledPictures& training,

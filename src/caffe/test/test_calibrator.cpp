@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "caffe/inference/calibration_report.hpp"
+#include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/simulated_int8.hpp"
 #include "net_fixture.hpp"
 #include "test_files.hpp"
@@ -185,6 +186,60 @@ TEST(Calibrators, MayBeTheUsersOwn) {
   EXPECT_EQ(table.At("data").threshold, 2);
   EXPECT_EQ(table.At("data").method, "half");
   EXPECT_EQ(calibrator.cache, table.Text());
+}
+
+// What docs/calibration.md shows.
+
+/// Pictures that a program has in memory. The table is kept there too.
+class MemoryCalibrator : public caffe::EntropyCalibrator {
+ public:
+  explicit MemoryCalibrator(std::vector<std::vector<float>> pictures)
+      : pictures_(std::move(pictures)) {}
+
+  int64_t GetBatch(caffe::Net<float>* net) override {
+    caffe::Blob<float>& input = *net->input_blobs()[0];
+    const size_t batch = input.shape(0);
+    if (next_ + batch > pictures_.size()) return 0;  // no more
+    float* to = input.mutable_cpu_data();
+    for (const size_t end = next_ + batch; next_ < end; ++next_) {
+      to = std::copy(pictures_[next_].begin(), pictures_[next_].end(), to);
+    }
+    return batch;
+  }
+  std::string ReadCalibrationCache() override { return cache; }
+  void WriteCalibrationCache(const std::string& text) override { cache = text; }
+
+  std::string cache;
+
+ private:
+  std::vector<std::vector<float>> pictures_;
+  size_t next_ = 0;
+};
+
+TEST(Calibrators, AreWrittenAsTheDocumentationShows) {
+  inference::NetworkDefinition definition("code");
+  definition.AddInput("data", {2, 2});
+  definition.AddLayer(ParseNet("layer { name: 'a' type: 'Scale' bottom: 'data' top: 'a' "
+                               "scale_param { filler { value: -2 } } }")
+                          .layer(0));
+  definition.MarkOutput("a");
+  Net<float> net(inference::ToNetParameter(definition.graph()));
+  MemoryCalibrator calibrator({{1, 2}, {0, 4}, {3, 1}, {2, 2}, {9, 9}});  // no batch for the last
+  const CalibrationTable table = Calibrate(&net, &calibrator, AnyNumberOfImages());
+  EXPECT_EQ(table.images(), 4);
+  EXPECT_EQ(table.At("data").maximum, 4);
+  EXPECT_EQ(table.At("a").minimum, -8);
+  EXPECT_EQ(calibrator.cache, table.Text());
+  MemoryCalibrator without_data({});
+  without_data.cache = calibrator.cache;
+  EXPECT_EQ(Calibrate(&net, &without_data, AnyNumberOfImages()).Text(), table.Text());
+
+  const std::string source = ReadFile(CAFFE_SOURCE_DIR "/src/caffe/test/test_calibrator.cpp");
+  const std::string page = ReadFile(CAFFE_SOURCE_DIR "/docs/calibration.md");
+  const std::string begin = "/// Pictures that a program has in memory.", end = "\n};\n";
+  const size_t from = source.find(begin), to = source.find(end, from);
+  ASSERT_LT(from, to);
+  ExpectContains(page, source.substr(from, to - from + end.size()));
 }
 
 TEST(Calibrators, WithoutDataSaySo) {

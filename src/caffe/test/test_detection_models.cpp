@@ -5,62 +5,18 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <opencv2/core.hpp>
-
-#include "caffe/data_transformer.hpp"
 #include "caffe/net.hpp"
-#include "caffe/util/box.hpp"
 #include "caffe/util/upgrade_proto.hpp"
-#include "net_fixture.hpp"
 #include "npy.hpp"
-#include "test_data.hpp"
+#include "trained_detectors.hpp"
 
 namespace caffe {
 namespace {
 
-/// An object in a picture, corners in fractions of the picture's width and height.
-struct Object {
-  int label;
-  double score;
-  Box box;
-};
-
-std::ostream& operator<<(std::ostream& stream, const Object& o) {
-  return stream << "label " << o.label << " score " << o.score << " box " << o.box.xmin << " "
-                << o.box.ymin << " " << o.box.xmax << " " << o.box.ymax;
-}
-
-/// Rows (item, label, score, corners) that score at least `least`.
-template <typename T>
-std::vector<Object> Objects(const T* rows, size_t count, double least) {
-  std::vector<Object> objects;
-  for (size_t i = 0; i < count; ++i, rows += 7) {
-    if (rows[2] < least) continue;
-    objects.push_back({int(rows[1]), double(rows[2]),
-                       Box{float(rows[3]), float(rows[4]), float(rows[5]), float(rows[6])}});
-  }
-  return objects;
-}
-
-/// Channels are blue, green, red, or the other way round.
-enum class Order { kBlueFirst, kRedFirst };
-
-/// What `net` finds in a file of images/, resized to the net's input.
+/// What `net` finds in a file of images/.
 std::vector<Object> Detect(const std::string& picture, const std::string& transform, Order order,
                            const std::string& output, double least, Net<float>* net) {
-  Blob<float>* input = net->input_blobs()[0];
-  const cv::Mat image = ReadImageToCVMat(SharedData("images/" + picture), input->height(),
-                                         input->width(), input->channels() == 3);
-  Require(!image.empty(), picture, ": cannot be read");
-  TransformationParameter param;
-  ParseProtoText(transform, "transform", &param);
-  DataTransformer<float>(param, TEST).Transform(image, input);
-  if (order == Order::kRedFirst) {
-    const int plane = input->height() * input->width();
-    float* data = input->mutable_cpu_data();
-    std::swap_ranges(data, data + plane, data + 2 * plane);
-  }
+  ReadPicture(picture, transform, order, net->input_blobs()[0]);
   net->Forward();
   const Blob<float>& found = *net->blob_by_name(output);
   return Objects(found.cpu_data(), found.height(), least);
@@ -78,33 +34,6 @@ void ExpectFound(const std::vector<Object>& wanted, const std::vector<Object>& f
     EXPECT_TRUE(seen) << object << " is not among " << testing::PrintToString(found);
   }
 }
-
-struct Detector {
-  const char* model;
-  const char* picture;
-  const char* transform;
-  const char* output;
-  const char* reference;  ///< what OpenCV found
-  double least;           ///< score of what is compared
-};
-
-std::ostream& operator<<(std::ostream& stream, const Detector& d) {
-  return stream << d.model << " on " << d.picture;
-}
-
-constexpr char kPlates[] = "scale: 0.007843 mean_value: 127.5";
-constexpr char kCodes[] = "scale: 0.00392156862745098";
-constexpr char kYuFace[] = "mean_value: 104 mean_value: 117 mean_value: 123";
-const Detector kDetectors[] = {
-    {"hyperlpr_mininet_ssd_v1", "plates/zeusees_1.jpg", kPlates, "detection_out", "zeusees_1", 0.5},
-    {"hyperlpr_mininet_ssd_v1", "plates/zeusees_4.jpg", kPlates, "detection_out", "zeusees_4", 0.5},
-    {"intel_face_detection_retail_0044", "faces_misc/linzaer_1.jpg", "", "detection_out",
-     "linzaer_1", 0.5},
-    {"wechat_qrcode_detect", "qr/qrcode.jpg", kCodes, "detection_output", "qrcode", 0.5},
-    {"wechat_qrcode_detect", "qr/test3.jpg", kCodes, "detection_output", "test3", 0.5},
-    {"wechat_qrcode_detect", "qr/4_barcodes.jpg", kCodes, "detection_output", "4_barcodes", 0.35},
-    {"yufacedetectnet_v2", "mtcnn_faces/test1.jpg", kYuFace, "detection_out", "test1", 0.5},
-};
 
 class DetectionModel : public testing::TestWithParam<Detector> {
  protected:

@@ -1,6 +1,8 @@
 // The graph: what it checks, how nets become graphs, how it prints.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "caffe/inference/graph/regions.hpp"
 #include "inference_test.hpp"
 #include "test_files.hpp"
@@ -193,6 +195,125 @@ TEST(NetworkDefinition, SaysWhatIsWrong) {
   ExpectContains(ErrorOf([&] { net.MarkOutput("nothing"); }), "output 'nothing'");
   ExpectContains(ErrorOf([&] { net.AddInput("data", {1}); }), "input 'data'");
   ExpectContains(ErrorOf([] { Constant::Of({2}, {1}); }), "has 1 values");
+}
+
+TEST(NetworkDefinition, KeepsPrecisionsAndRanges) {
+  NetworkDefinition net("code");
+  net.AddInput("x", {1, 2});
+  net.AddLayer(ParseLayer("name: 'power' type: 'Power' bottom: 'x' top: 'y'"));
+  EXPECT_TRUE(net.layer_precisions().empty());
+  net.SetPrecision("power", Precision::INT8);
+  net.SetPrecision("power", Precision::FP16);
+  EXPECT_EQ(net.layer_precisions(), (std::map<std::string, Precision>{{"power", Precision::FP16}}));
+  net.SetRange("x", -0.5, 2);
+  net.SetRange("y", -3, 1);
+  net.SetRange("y", 0, 4);
+  EXPECT_EQ(net.ranges().blobs(), (std::vector<std::string>{"x", "y"}));
+  const BlobCalibration& x = net.ranges().At("x");
+  EXPECT_EQ(x.threshold, 2);
+  EXPECT_FALSE(x.is_unsigned);
+  EXPECT_EQ(x.minimum, -0.5);
+  EXPECT_EQ(x.maximum, 2);
+  EXPECT_EQ(x.method, "given");
+  EXPECT_EQ(net.ranges().At("y").threshold, 4);
+  EXPECT_TRUE(net.ranges().At("y").is_unsigned);
+}
+
+TEST(NetworkDefinition, NormalizesAnInput) {
+  NetworkDefinition net("pixels");
+  net.AddInput("x", {1, 2, 1, 2});
+  net.AddLayer(ParseLayer("name: 'conv' type: 'Convolution' bottom: 'x' top: 'y' "
+                          "convolution_param { num_output: 1 kernel_size: 1 bias_term: false }"),
+               {Constant::Of({1, 2, 1, 1}, {1, 10})});
+  net.MarkOutput("y");
+  net.NormalizeInput("x", {100, 50}, 0.5f);
+  // 0.5 (x0 - 100) + 10 * 0.5 (x1 - 50).
+  const NamedValues inputs = {{"x", {100, 102, 50, 60}}}, expected = {{"y", {0, 51}}};
+  ExpectSame(expected, RunGraph(net.graph(), inputs), 1e-6);
+  const Graph optimized = Optimize(net.graph());
+  EXPECT_EQ(optimized.nodes.size(), 1u) << "it went into the weights";
+  ExpectSame(expected, RunGraph(optimized, inputs), 1e-6);
+  ExpectContains(ErrorOf([&] { net.NormalizeInput("y", {}, 1); }), "has no input 'y'");
+  ExpectContains(ErrorOf([&] {
+                   net.NormalizeInput("x", {1, 2, 3}, 1);
+                 }),
+                 "has 2 channels, the mean 3 values");
+  ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, INFINITY); }), "must be finite");
+}
+
+TEST(NetworkDefinition, RefusesPrecisionsAndRangesOfNothing) {
+  NetworkDefinition net("code");
+  net.AddInput("x", {1, 2});
+  ExpectContains(ErrorOf([&] { net.SetPrecision("x", Precision::FP16); }),
+                 "net 'code' has no layer 'x'");
+  ExpectContains(ErrorOf([&] { net.SetRange("y", 0, 1); }), "net 'code' has no blob 'y'");
+  ExpectContains(ErrorOf([&] { net.SetRange("x", 2, 1); }), "blob 'x': a range goes from");
+  ExpectContains(ErrorOf([&] { net.SetRange("x", -INFINITY, 1); }), "blob 'x': a range goes from");
+  ExpectContains(ErrorOf([&] { net.SetRange("x", 0, NAN); }), "blob 'x': a range goes from");
+  ExpectContains(ErrorOf([&] { net.SetRange("x", 0, 0); }), "leaves INT8 nothing");
+  EXPECT_TRUE(net.ranges().blobs().empty());
+}
+
+/// What the net computes that a graph stands for.
+NamedValues RunAsNet(const Graph& graph, const NamedValues& inputs) {
+  return RunGraph(NetworkDefinition::FromCaffe(ToNetParameter(graph), {}).graph(), inputs);
+}
+
+TEST(ToNetParameter, WritesLayersBlobsAndInputs) {
+  NetworkDefinition net("code");
+  net.AddInput("data", {1, 2});
+  LayerParameter fc = ParseLayer(
+      "name: 'fc' type: 'InnerProduct' bottom: 'data' top: 'x' inner_product_param { num_output: 2 "
+      "} forward_type: FLOAT16 include { stage: 'deploy' } param { name: 'shared' }");
+  net.AddLayer(fc, {Constant::Of({2, 2}, {1, 2, 3, 4}), Constant::Of({2}, {0, -20})});
+  net.AddLayer(ParseLayer("name: 'relu' type: 'ReLU' bottom: 'x' top: 'x'"));
+  net.MarkOutput("x");
+  EXPECT_EQ(ToNetParameter(net.graph()).DebugString(), ParseNet(R"(
+    name: 'code'
+    state { phase: TEST }
+    layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 2 } } }
+    layer { name: 'fc' type: 'InnerProduct' bottom: 'data' top: 'x_before_relu' phase: TEST
+      inner_product_param { num_output: 2 }
+      blobs { shape { dim: 2 dim: 2 } data: 1 data: 2 data: 3 data: 4 }
+      blobs { shape { dim: 2 } data: 0 data: -20 } }
+    layer { name: 'relu' type: 'ReLU' bottom: 'x_before_relu' top: 'x' phase: TEST })")
+                                                           .DebugString());
+  EXPECT_EQ(RunAsNet(net.graph(), {{"data", {5, 1}}}), (NamedValues{{"x", {7, 0}}}));
+}
+
+// y = relu(x + 1 + constant), as one node; z is no output and nobody reads it; nor the input w.
+TEST(ToNetParameter, TakesNodesApart) {
+  Graph graph;
+  graph.name = "fused";
+  graph.inputs = {graph.AddValue("x", {2}), graph.AddValue("w", {3})};
+  const int constant = graph.AddValue("constant", {2});
+  graph.values[constant].data = Constant::Of({2}, {10, -10}).data;
+  Node node;
+  node.layer = ParseLayer("name: 'plus' type: 'Power' power_param { shift: 1 }");
+  node.inputs = {0};
+  node.outputs = graph.outputs = {graph.AddValue("y", {2})};
+  node.epilogue.push_back({ParseLayer("name: 'sum' type: 'Eltwise'"), {}, constant, ""});
+  node.epilogue.push_back({ParseLayer("name: 'relu' type: 'ReLU'"), {}, -1, ""});
+  graph.nodes.push_back(node);
+  node = Node();
+  node.layer = ParseLayer("name: 'x' type: 'TanH'");  // called like an input
+  node.inputs = {0};
+  node.outputs = {graph.AddValue("z", {2})};
+  graph.nodes.push_back(node);
+  const NamedValues inputs = {{"x", {1, 2}}, {"w", {0, 0, 0}}};
+  EXPECT_EQ(RunGraph(graph, inputs), (NamedValues{{"y", {12, 0}}}));
+  EXPECT_EQ(RunAsNet(graph, inputs), (NamedValues{{"y", {12, 0}}}));
+  const NetParameter net = ToNetParameter(graph);
+  EXPECT_EQ(net.layer(0).name(), "x_2") << "the node keeps its name";
+  EXPECT_EQ(net.layer(4).top(0), "y_before_relu");
+}
+
+TEST(ToNetParameter, NamesTheLayerOfParametersOfOtherTypes) {
+  Graph graph = OneRelu();
+  graph.nodes[0].parameters = {Constant::Of({1}, {1})};
+  graph.nodes[0].parameters[0].type = ElementType::FLOAT16;
+  ExpectContains(ErrorOf([&] { ToNetParameter(graph); }),
+                 "layer 'relu' (ReLU): a constant of shape");
 }
 
 TEST(Graph, DrawsItself) {

@@ -83,6 +83,23 @@ TEST(RandomNets, ComputeTheSameInASmallerBatch) {
   }
 }
 
+// As it was read, and with nodes joined, constants folded and places planned.
+TEST(RandomNets, ComputeTheSameAsTheNetOfTheirGraph) {
+  for (const unsigned seed : Seeds(20)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    const Graph graph = GraphOf(*net);
+    for (const Graph& written : {graph, Optimize(graph)}) {
+      NetworkDefinition read = NetworkDefinition::FromCaffe(ToNetParameter(written), {});
+      // In a net what is read is no output.
+      for (const int output : written.outputs) read.MarkOutput(written.values[output].name);
+      ExpectSame(RunGraph(written, InputsOf(*net)), RunGraph(read.graph(), InputsOf(*net)), 1e-6);
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 /// Large nets are run after the last pass only.
 bool IsLarge(const Graph& graph) {
   size_t elements = 0;
@@ -146,7 +163,9 @@ TEST_P(TrainedGraphs, ComputeTheSameFromAPlan) {
   const NamedValues inputs = InputsOf(net);  // before a layer in place overwrites them
   net.Forward();
   const string plan = NewFileName();
-  Builder()
+  BuilderConfig config;
+  config.timing_iterations = 0;  // inputs of thousands of images would take their time
+  Builder(config)
       .Build(
           NetworkDefinition::FromCaffe(folder + "deploy.prototxt", {folder + "weights.caffemodel"}))
       ->Save(plan);

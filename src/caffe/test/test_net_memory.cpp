@@ -136,6 +136,20 @@ TEST(ShareActivations, SwitchingItOffLateRestoresWhatWasFreed) {
   EXPECT_EQ(net->blob_by_name("x1")->cpu_data()[0], 3);
 }
 
+// One top of the Slice is gone, the other an output that a layer has changed in place: computing
+// the first once more must not undo that.
+TEST(ShareActivations, WhatWasChangedInPlaceStaysSo) {
+  const auto net = MakeNet(R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }
+      layer { name: "cut" type: "Slice" bottom: "data" top: "a" top: "b" }
+      layer { name: "double" type: "Power" bottom: "a" top: "a" power_param { scale: 2 } }
+      layer { name: "c" type: "ReLU" bottom: "b" top: "c" })");
+  Fill(net->input_blobs()[0], {1, -2, 3, -4});
+  net->Forward();
+  EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{3, -4}));
+  EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{2, -4}));
+}
+
 TEST(ShareActivations, PartsOfAPassFindWhatTheyRead) {
   const auto net = MakeNet(Chain(4));
   Fill(net->input_blobs()[0], std::vector<double>(kElements, 3));

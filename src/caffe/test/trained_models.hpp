@@ -25,6 +25,14 @@ namespace caffe {
 
 constexpr int kPicturesAtOnce = 100;
 
+/// Gives the net's first input, and all that follows, another batch.
+inline void SetBatch(int batch, Net<float>* net) {
+  vector<int> shape = net->input_blobs()[0]->shape();
+  shape[0] = batch;
+  net->input_blobs()[0]->Reshape(shape);
+  net->Reshape();
+}
+
 /// The net of models/`name` with its weights, for batches of kPicturesAtOnce; `change` may edit it
 /// before it is built.
 inline std::unique_ptr<Net<float>> TrainedNet(
@@ -35,10 +43,7 @@ inline std::unique_ptr<Net<float>> TrainedNet(
   if (change) change(&param);
   std::unique_ptr<Net<float>> net(new Net<float>(param));
   net->CopyTrainedLayersFrom(folder + "weights.caffemodel");
-  vector<int> shape = net->input_blobs()[0]->shape();
-  shape[0] = kPicturesAtOnce;
-  net->input_blobs()[0]->Reshape(shape);
-  net->Reshape();
+  SetBatch(kPicturesAtOnce, net.get());
   return net;
 }
 

@@ -104,6 +104,13 @@ class PictureInput {
     *param.mutable_mean_value() = given.mean_value();
     height_ = picture_->shape(2);
     width_ = picture_->shape(3);
+    if (preparation_.resize_height > 0) {
+      height_ = preparation_.resize_height;
+      width_ = preparation_.resize_width;
+      Require(height_ >= picture_->shape(2) && width_ >= picture_->shape(3), "-resize ", height_,
+              "x", width_, " is smaller than the net's input, ", picture_->shape(2), "x",
+              picture_->shape(3));
+    }
     if (given.has_mean_file()) {
       param.set_mean_file(given.mean_file());
       BlobProto proto;
@@ -112,13 +119,17 @@ class PictureInput {
       mean.FromProto(proto);
       Require(mean.num_axes() == 4 || mean.num_axes() == 3, given.mean_file(),
               ": no mean picture but a blob of ", mean.shape_string());
-      crop_ = mean.shape(-2) != height_ || mean.shape(-1) != width_;
+      Require(preparation_.resize_height == 0 ||
+                  (mean.shape(-2) == height_ && mean.shape(-1) == width_),
+              given.mean_file(), ": the mean picture is ", mean.shape(-2), "x", mean.shape(-1),
+              ", -resize says ", height_, "x", width_);
       height_ = mean.shape(-2);
       width_ = mean.shape(-1);
-      if (crop_) {
-        param.set_crop_h(picture_->shape(2));
-        param.set_crop_w(picture_->shape(3));
-      }
+    }
+    crop_ = height_ != picture_->shape(2) || width_ != picture_->shape(3);
+    if (crop_) {
+      param.set_crop_h(picture_->shape(2));
+      param.set_crop_w(picture_->shape(3));
     }
     transformer_.reset(new DataTransformer<float>(param, TEST));
     transformer_->InitRand();
@@ -149,16 +160,20 @@ class NumberedPictures : public InputBatches {
     PictureInput input(preparation_, net);
     const int64_t first = int64_t(batch) * input.items();
     if (!Begin(first, input.items())) return false;
-    images_ = 0;
-    for (int i = 0; i < input.items(); ++i) images_ += Write(first + i, i, &input);
+    items_.clear();
+    for (int i = 0; i < input.items(); ++i) {
+      InputItem item;
+      if (Write(first + i, i, &input, &item)) items_.push_back(item);
+    }
     return true;
   }
 
  protected:
   /// False if there is no picture `first`.
   virtual bool Begin(int64_t first, int count) = 0;
-  /// Writes that picture; behind the last an earlier one in its place, and returns false.
-  virtual bool Write(int64_t number, int item, PictureInput* input) = 0;
+  /// Writes that picture and says what it is; behind the last writes an earlier one in its place
+  /// and returns false.
+  virtual bool Write(int64_t number, int item, PictureInput* input, InputItem* about) = 0;
 
  private:
   PicturePreparation preparation_;
@@ -166,57 +181,80 @@ class NumberedPictures : public InputBatches {
 
 #ifdef USE_OPENCV
 
-std::string PictureOnLine(const std::string& line, const std::filesystem::path& folder) {
-  std::vector<std::string> candidates = {line};
+/// A label is a number of digits; -1 for other text.
+int LabelIn(const std::string& text) {
+  const bool digits = !text.empty() && text.size() < 10 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::stoi(text) : -1;
+}
+
+InputItem PictureOnLine(const std::string& line, const std::filesystem::path& folder) {
+  std::vector<InputItem> candidates = {{line, -1}};
   const size_t space = line.find_last_of(" \t");
   if (space != std::string::npos) {
-    candidates.push_back(line.substr(0, line.find_last_not_of(" \t", space) + 1));
+    candidates.push_back(
+        {line.substr(0, line.find_last_not_of(" \t", space) + 1), LabelIn(line.substr(space + 1))});
   }
-  for (const std::string& path : candidates) {
-    if (std::filesystem::exists(folder / path)) return (folder / path).string();
-    if (std::filesystem::exists(path)) return path;
+  for (const InputItem& candidate : candidates) {
+    const std::filesystem::path beside = folder / candidate.name;
+    if (std::filesystem::exists(beside)) return {beside.string(), candidate.label};
+    if (std::filesystem::exists(candidate.name)) return candidate;
   }
   Fail("'", line, "': there is no such picture");
 }
 
+std::vector<InputItem> PicturesInList(const std::string& list) {
+  std::vector<InputItem> pictures;
+  std::ifstream stream(list);
+  Require(stream.good() && !std::filesystem::is_directory(list), list,
+          ": there is no such file, or it cannot be read: -images takes a text file with the ",
+          "path of a picture on each line");
+  int number = 0;
+  for (std::string line; std::getline(stream, line);) {
+    ++number;
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (line.empty()) continue;
+    try {
+      pictures.push_back(PictureOnLine(line, std::filesystem::path(list).parent_path()));
+    } catch (Error& error) {
+      error.AddContext(Join(list, ", line ", number));
+      throw;
+    }
+  }
+  Require(!pictures.empty(), list, ": the list names no pictures");
+  return pictures;
+}
+
+std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
+  Require(!paths.empty(), "no pictures are given");
+  std::vector<InputItem> pictures;
+  for (const std::string& path : paths) {
+    Require(std::filesystem::exists(path), path, ": there is no such picture");
+    pictures.push_back({path, -1});
+  }
+  return pictures;
+}
+
 class ListedPictures : public NumberedPictures {
  public:
-  ListedPictures(const std::string& list, const PicturePreparation& preparation)
-      : NumberedPictures(preparation) {
-    std::ifstream stream(list);
-    Require(stream.good() && !std::filesystem::is_directory(list), list,
-            ": there is no such file, or it cannot be read: -images takes a text file with the ",
-            "path of a picture on each line");
-    int number = 0;
-    for (std::string line; std::getline(stream, line);) {
-      ++number;
-      line.erase(line.find_last_not_of(" \t\r") + 1);
-      if (line.empty()) continue;
-      try {
-        paths_.push_back(PictureOnLine(line, std::filesystem::path(list).parent_path()));
-      } catch (Error& error) {
-        error.AddContext(Join(list, ", line ", number));
-        throw;
-      }
-    }
-    Require(!paths_.empty(), list, ": the list names no pictures");
-  }
+  ListedPictures(std::vector<InputItem> pictures, const PicturePreparation& preparation)
+      : NumberedPictures(preparation), pictures_(std::move(pictures)) {}
   int64_t batches(const Net<float>& net) const override {
-    return BatchesOf(paths_.size(), BatchSize(net));
+    return BatchesOf(pictures_.size(), BatchSize(net));
   }
 
  protected:
-  bool Begin(int64_t first, int) override { return first < int64_t(paths_.size()); }
-  bool Write(int64_t number, int item, PictureInput* input) override {
-    const std::string& path = paths_[number % paths_.size()];
-    const cv::Mat image = ReadImageToCVMat(path, input->blob().shape(1) == 3);
-    Require(!image.empty(), path, ": cannot be read as a picture");
+  bool Begin(int64_t first, int) override { return first < int64_t(pictures_.size()); }
+  bool Write(int64_t number, int item, PictureInput* input, InputItem* about) override {
+    *about = pictures_[number % pictures_.size()];
+    const cv::Mat image = ReadImageToCVMat(about->name, input->blob().shape(1) == 3);
+    Require(!image.empty(), about->name, ": cannot be read as a picture");
     input->Write(image, item);
-    return number < int64_t(paths_.size());
+    return number < int64_t(pictures_.size());
   }
 
  private:
-  std::vector<std::string> paths_;
+  const std::vector<InputItem> pictures_;
 };
 
 // Planes become pixels.
@@ -252,14 +290,14 @@ class DatabasePictures : public NumberedPictures {
       ended_ = false;
     }
     while (next_ < first && cursor_->valid()) Next();
-    return cursor_->valid();
+    return !ended_ && cursor_->valid();  // not the records that filled up the last batch
   }
 
-  bool Write(int64_t, int item, PictureInput* input) override {
+  bool Write(int64_t, int item, PictureInput* input, InputItem* about) override {
     ended_ |= !cursor_->valid();
     if (!cursor_->valid()) cursor_->SeekToFirst();
     try {
-      WriteRecord(cursor_->value(), item, input);
+      *about = {cursor_->key(), WriteRecord(cursor_->value(), item, input)};
     } catch (Error& error) {
       error.AddContext(Join(source_, ", record '", cursor_->key(), "'"));
       throw;
@@ -283,8 +321,14 @@ class DatabasePictures : public NumberedPictures {
     return annotated.datum();
   }
 
-  static void WriteRecord(const std::string& value, int item, PictureInput* input) {
+  /// Returns the label.
+  static int WriteRecord(const std::string& value, int item, PictureInput* input) {
     const Datum datum = Parsed(value);
+    WriteDatum(datum, item, input);
+    return datum.has_label() ? datum.label() : -1;
+  }
+
+  static void WriteDatum(const Datum& datum, int item, PictureInput* input) {
 #ifdef USE_OPENCV
     if (datum.encoded()) {
       return input->Write(DecodeDatumToCVMat(datum, input->blob().shape(1) == 3), item);
@@ -314,7 +358,8 @@ class RandomPictures : public NumberedPictures {
 
  protected:
   bool Begin(int64_t first, int count) override { return first / count < count_; }
-  bool Write(int64_t number, int item, PictureInput* input) override {
+  bool Write(int64_t number, int item, PictureInput* input, InputItem* about) override {
+    about->name = Join("random ", number);
     std::minstd_rand generator(seed_ + static_cast<unsigned>(number) * 7919u + 1);
     const Blob<float>& blob = input->blob();
     Datum datum;
@@ -337,7 +382,9 @@ class OwnData : public InputBatches {
  public:
   explicit OwnData(int count) : count_(count) {}
   bool Feed(int batch, Net<float>* net) override {
-    images_ = BatchSize(*net);
+    const int64_t size = BatchSize(*net);
+    items_.clear();
+    for (int64_t i = 0; i < size; ++i) items_.push_back({Join("item ", batch * size + i), -1});
     return batch < count_;
   }
   int64_t batches(const Net<float>&) const override { return count_; }
@@ -367,7 +414,10 @@ class NpyRows : public InputBatches {
     Assign(*net);
     const int64_t size = BatchSize(*net), first = batch * size;
     if (first >= rows_) return false;
-    images_ = std::min(size, rows_ - first);
+    items_.clear();
+    for (int64_t i = first; i < std::min(first + size, rows_); ++i) {
+      items_.push_back({Join("row ", i), -1});
+    }
     for (int i = 0; i < net->num_inputs(); ++i) {
       Blob<float>* blob = net->input_blobs()[i];
       const std::string& name = InputName(*net, i);
@@ -429,10 +479,20 @@ class NpyRows : public InputBatches {
 std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
                                                      const PicturePreparation& preparation) {
 #ifdef USE_OPENCV
-  return std::make_unique<ListedPictures>(list, preparation);
+  return std::make_unique<ListedPictures>(PicturesInList(list), preparation);
 #else
   (void)preparation;
   Fail(list, ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
+#endif
+}
+
+std::unique_ptr<InputBatches> InputBatches::FromPictures(const std::vector<std::string>& paths,
+                                                         const PicturePreparation& preparation) {
+#ifdef USE_OPENCV
+  return std::make_unique<ListedPictures>(ExistingPictures(paths), preparation);
+#else
+  (void)preparation;
+  Fail(paths.empty() ? "" : paths[0], ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
 #endif
 }
 

@@ -20,8 +20,13 @@ std::string SvgEscaped(const std::string& text) {
       case '"':
         escaped += "&quot;";
         break;
-      default:
+      case '\t':
+      case '\n':
         escaped += c;
+        break;
+      default:
+        // XML has no control characters.
+        escaped += static_cast<unsigned char>(c) < 0x20 ? "\uFFFD" : std::string(1, c);
     }
   }
   return escaped;

@@ -84,25 +84,71 @@ std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-void Place(float* memory, Blob<float>* blob) {
-  if (memory && blob->count() > 0) blob->set_cpu_data(memory);
+void Bind(const NodeLayer::Place& place, Blob<float>* blob) {
+  if (!place.data || blob->count() == 0) return;
+  if (place.type == ElementType::FLOAT && place.layout.kind == Layout::PLAIN) {
+    blob->set_cpu_data(static_cast<float*>(place.data));
+  } else {
+    blob->data_tensor().Overwrite(place.type, place.layout).set_cpu_data(place.data);
+  }
+}
+
+/// Brings what the layer made to its place. False if it had been made elsewhere or otherwise.
+bool Collect(const NodeLayer::Place& place, Blob<float>* blob) {
+  Tensor& tensor = blob->data_tensor();
+  const bool native =
+      tensor.newest_type() == place.type && tensor.newest_layout(place.type) == place.layout;
+  const char* made = static_cast<const char*>(tensor.Read(place.type, place.layout).cpu_data());
+  char* wanted = static_cast<char*>(place.data);
+  if (made == wanted) return native;
+  const size_t bytes = place.layout.extent(blob->count()) * SizeOf(place.type);
+  kernels::ParallelFor(bytes, 1 << 18, [&](size_t begin, size_t end) {
+    std::memmove(wanted + begin, made + begin, end - begin);
+  });
+  return native;
 }
 
 }  // namespace
 
+void NodeLayer::Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops) {
+  std::vector<Place> bottom_places, top_places;
+  for (const float* bottom : bottoms) {
+    bottom_places.push_back({const_cast<float*>(bottom), ElementType::FLOAT, Layout()});
+  }
+  for (float* top : tops) top_places.push_back({top, ElementType::FLOAT, Layout()});
+  RunPlaced(bottom_places, top_places);
+  if (bottoms_.empty()) return;
+  // Other layouts of what lies in the caller's memory are not worth keeping.
+  for (const auto& blob : blobs_) {
+    if (blob->count() > 0) blob->data_tensor().Trim();
+  }
+}
+
 // Tops are placed before bottoms: a layer that makes its top the bottom's tensor has one for both.
 // A layer without bottoms may have written its tops once, when it was set up: they stay its own.
-void NodeLayer::Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops) {
+bool NodeLayer::RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops) {
   if (!bottoms_.empty()) {
-    for (size_t i = 0; i < tops.size(); ++i) Place(tops[i], tops_[i]);
+    for (size_t i = 0; i < tops.size(); ++i) Bind(tops[i], tops_[i]);
   }
-  for (size_t i = 0; i < bottoms.size(); ++i) Place(const_cast<float*>(bottoms[i]), bottoms_[i]);
+  for (size_t i = 0; i < bottoms.size(); ++i) Bind(bottoms[i], bottoms_[i]);
   std::vector<Shape> shapes;
+  std::vector<bool> fixed;
   for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
+  for (const Place& top : tops) fixed.push_back(top.data != nullptr);
+  Forward(shapes, fixed);
+  bool native = true;
+  for (size_t i = 0; i < tops.size(); ++i) {
+    if (tops[i].data && tops_[i]->count() > 0) native = Collect(tops[i], tops_[i]) && native;
+  }
+  return native;
+}
+
+/// Tops that are `fixed` must keep their shapes.
+void NodeLayer::Forward(const std::vector<Shape>& shapes, const std::vector<bool>& fixed) {
   try {
     layer_->Forward(bottoms_, tops_);
-    for (size_t i = 0; i < tops.size(); ++i) {
-      Require(!tops[i] || tops_[i]->shape() == shapes[i], "top ", i, " has shape ",
+    for (size_t i = 0; i < fixed.size(); ++i) {
+      Require(!fixed[i] || tops_[i]->shape() == shapes[i], "top ", i, " has shape ",
               ShapeString(tops_[i]->shape()), " where Reshape had announced ",
               ShapeString(shapes[i]));
     }
@@ -110,19 +156,6 @@ void NodeLayer::Run(const std::vector<const float*>& bottoms, const std::vector<
     const LayerParameter& param = layer_->layer_param();
     error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
     throw;
-  }
-  for (size_t i = 0; i < tops.size(); ++i) {
-    if (!tops[i] || tops_[i]->count() == 0) continue;
-    const float* made = tops_[i]->cpu_data();
-    if (made == tops[i]) continue;
-    kernels::ParallelFor(tops_[i]->count(), 1 << 16, [&](size_t begin, size_t end) {
-      std::memmove(tops[i] + begin, made + begin, (end - begin) * sizeof(float));
-    });
-  }
-  if (bottoms_.empty()) return;
-  // Other layouts of what lies in the caller's memory are not worth keeping.
-  for (const auto& blob : blobs_) {
-    if (blob->count() > 0) blob->data_tensor().Trim();
   }
 }
 
@@ -135,6 +168,7 @@ std::vector<Constant> NodeLayer::Parameters() const {
 bool ShapesAreKnown(const Node& node) {
   static const std::set<std::string> findings = {"DetectionOutput", "Proposal",
                                                  "YoloDetectionOutput", "Yolov3DetectionOutput"};
+  if (node.type() == kReorder) return true;
   const Operation* operation = OperationTable::Find(node.type());
   return operation && operation->top_shapes && !findings.count(node.type());
 }

@@ -27,6 +27,17 @@ class NodeLayer {
   /// Computes from `bottoms`, elements of the shapes that Reshape got, into `tops`, of the shapes
   /// that it returned. A top that is nullptr stays in the layer's own memory: top_data.
   void Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops);
+  /// Elements in memory of the caller's, as they lie there.
+  struct Place {
+    void* data = nullptr;
+    ElementType type = ElementType::FLOAT;
+    Layout layout;
+  };
+  /// The same for elements of other types and layouts. Returns false if the layer computed in
+  /// others than the tops': they were converted then.
+  bool RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
+  /// Computes in this type from now on (FLOAT or FLOAT16). Before Reshape.
+  void set_type(ElementType type) { layer_->set_types(LayerTypes::All(type)); }
   /// The shape of a top after Run, and its elements if it got no memory.
   const Shape& top_shape(int top) const { return tops_[top]->shape(); }
   const float* top_data(int top) const { return tops_[top]->cpu_data(); }
@@ -37,6 +48,7 @@ class NodeLayer {
 
  private:
   void SetUp();
+  void Forward(const std::vector<Shape>& shapes, const std::vector<bool>& fixed);
 
   std::vector<Constant> parameters_;
   std::vector<std::unique_ptr<Blob<float>>> blobs_;

@@ -43,6 +43,20 @@ std::optional<Region> Part(const Region& within, const Shape& base, const View& 
   return part;
 }
 
+/// Offsets of views are those of the graph's own shapes: true if `part` is the same share of its
+/// base in these, along an axis of the same extent.
+bool KeepsItsOffset(const Graph& graph, int part, const std::vector<Shape>& shapes) {
+  const View& view = graph.values[part].view;
+  const Shape& built = graph.values[view.base].shape;
+  const size_t built_count = CountOf(graph.values[part].shape);
+  if (built_count == CountOf(built)) return true;
+  const Shape& base = shapes[view.base];
+  const size_t axis = static_cast<size_t>(view.axis);
+  if (view.axis < 0 || axis >= built.size() || axis >= base.size()) return false;
+  return base[axis] == built[axis] &&
+         built_count * CountOf(base) == CountOf(shapes[part]) * CountOf(built);
+}
+
 }  // namespace
 
 std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<Shape>& shapes) {
@@ -53,8 +67,9 @@ std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<
   const size_t whole = CountOf(shapes[chain.back()]);
   std::optional<Region> region = Region{chain.back(), 0, 1, whole, whole};
   for (size_t i = chain.size() - 1; i > 0 && region; --i) {
-    region = Part(*region, shapes[chain[i]], graph.values[chain[i - 1]].view,
-                  CountOf(shapes[chain[i - 1]]));
+    const int part = chain[i - 1];
+    if (!KeepsItsOffset(graph, part, shapes)) return {};
+    region = Part(*region, shapes[chain[i]], graph.values[part].view, CountOf(shapes[part]));
   }
   return region;
 }
@@ -84,7 +99,7 @@ bool IsFree(const Graph& graph, const Node& node) {
   const int input = node.inputs[0], output = node.outputs[0];
   if (node.type() == "Concat") return AreItsParts(graph, node.inputs, output);
   if (node.type() == "Slice") return AreItsParts(graph, node.outputs, input);
-  if (node.type() != "Flatten" && node.type() != "Reshape") return false;
+  if (node.type() != "Flatten" && node.type() != "Reshape" && node.type() != kReorder) return false;
   return graph.values[input].view.base == output || graph.values[output].view.base == input;
 }
 

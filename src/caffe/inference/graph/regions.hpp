@@ -24,7 +24,8 @@ struct Region {
 int RootOf(const Graph& graph, int value);
 
 /// Follows the views from `value` to its root; `shapes` has the shape of every value. Nothing if
-/// the elements do not form such runs.
+/// the elements do not form such runs, or if they would begin elsewhere in these shapes than the
+/// views say, which were made for the graph's own.
 std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<Shape>& shapes);
 std::optional<Region> RegionOf(const Graph& graph, int value);
 

@@ -26,7 +26,8 @@ Graph FuseActivations(Graph graph) {
       ++i;
       continue;
     }
-    graph.nodes[producer].epilogue.push_back({node.layer, node.parameters, -1});
+    graph.nodes[producer].epilogue.push_back(
+        {node.layer, node.parameters, -1, graph.values[node.inputs[0]].name});
     graph.nodes[producer].outputs[0] = node.outputs[0];
     RemoveNode(i, &graph);
   }

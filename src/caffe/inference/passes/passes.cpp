@@ -24,31 +24,51 @@ const std::vector<Pass>& Passes() {
       {"activations", "an activation goes into the layer that makes its bottom", FuseActivations},
       {"siblings", "convolutions of one kind on one bottom become one", MergeSiblings},
       {"views", "Concat, Slice, Flatten and Reshape cost nothing: blobs lie within others",
-       MakeViews},
-      {"memory", "every blob gets its place in one block of memory", PlanMemory},
+       MakeViews, true},
+      {"memory", "every blob gets its place in one block of memory", PlanMemory, true},
   };
   return passes;
 }
 
-Graph Optimize(Graph graph, const std::vector<std::string>& skipped, const PassObserver& observer) {
+namespace {
+
+void CheckNames(const std::vector<std::string>& skipped) {
   std::vector<std::string> names;
   for (const Pass& pass : Passes()) names.push_back(pass.name);
   for (const std::string& name : skipped) {
     Require(std::find(names.begin(), names.end(), name) != names.end(), "there is no pass '", name,
             "'", DidYouMean(name, names));
   }
+}
+
+Graph Run(const std::string& name, const std::function<Graph(Graph)>& pass, Graph graph,
+          const PassObserver& observer) {
+  try {
+    graph = pass(std::move(graph));
+    graph.Validate();
+  } catch (Error& error) {
+    error.AddContext(Join("pass '", name, "'"));
+    throw;
+  }
+  if (observer) observer(name, graph);
+  return graph;
+}
+
+}  // namespace
+
+Graph Optimize(Graph graph, const std::vector<std::string>& skipped, const PassObserver& observer,
+               const std::function<Graph(Graph)>& lower) {
+  CheckNames(skipped);
   graph.Validate();
   if (observer) observer("", graph);
+  bool lowered = !lower;
   for (const Pass& pass : Passes()) {
-    if (std::find(skipped.begin(), skipped.end(), pass.name) != skipped.end()) continue;
-    try {
-      graph = pass.run(std::move(graph));
-      graph.Validate();
-    } catch (Error& error) {
-      error.AddContext(Join("pass '", pass.name, "'"));
-      throw;
+    if (pass.places && !lowered) {
+      graph = Run("lower", lower, std::move(graph), observer);
+      lowered = true;
     }
-    if (observer) observer(pass.name, graph);
+    if (std::find(skipped.begin(), skipped.end(), pass.name) != skipped.end()) continue;
+    graph = Run(pass.name, pass.run, std::move(graph), observer);
   }
   return graph;
 }

@@ -38,6 +38,7 @@ Graph FuseResiduals(Graph graph) {
     Epilogue step;
     step.layer = sum.layer;
     step.operand = sum.inputs[1 - joined];
+    step.blob = graph.values[sum.inputs[joined]].name;
     auto* coefficients = step.layer.mutable_eltwise_param()->mutable_coeff();
     if (joined == 1 && coefficients->size() == 2) coefficients->SwapElements(0, 1);
     Node& producer = graph.nodes[PrivateProducer(graph, sum.inputs[joined])];

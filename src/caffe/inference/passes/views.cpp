@@ -1,6 +1,7 @@
 // Values are put where their reader wants them. From the last layer to the first: bottoms of a
 // Concat into its top, tops of a Slice into its bottom, and of Flatten and Reshape one into the
-// other. A value goes into one place only; layers of which some values do not fit copy those.
+// other. A value goes into one place only; layers of which some values do not fit copy those. Where
+// channels lie in blocks, whole blocks can be shared only.
 #include <algorithm>
 
 #include "../graph/regions.hpp"
@@ -9,6 +10,22 @@
 namespace caffe {
 namespace inference {
 namespace {
+
+bool SameForm(const Value& a, const Value& b) {
+  return a.type == b.type && a.layout == b.layout && a.block == b.block &&
+         a.affine.scale == b.affine.scale && a.affine.zero_point == b.affine.zero_point;
+}
+
+bool HasWholeBlocks(const Value& value) {
+  return value.layout == Layout::PLAIN || value.shape[1] % value.block == 0;
+}
+
+/// Another layout in name only: every channel has one position.
+bool ChangesNothing(const Value& from, const Value& to) {
+  return from.type == to.type && from.affine.scale == to.affine.scale && from.shape.size() >= 2 &&
+         CountOf(from.shape) == size_t(from.shape[0]) * from.shape[1] && HasWholeBlocks(from) &&
+         HasWholeBlocks(to);
+}
 
 class ViewMaker {
  public:
@@ -31,6 +48,9 @@ class ViewMaker {
                  param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis());
       } else if (node.type() == "Flatten" || node.type() == "Reshape") {
         PlaceReshaped(node.inputs[0], node.outputs[0]);
+      } else if (node.type() == kReorder &&
+                 ChangesNothing(graph_.values[node.inputs[0]], graph_.values[node.outputs[0]])) {
+        PlaceReshaped(node.inputs[0], node.outputs[0]);
       }
     }
     return std::move(graph_);
@@ -44,7 +64,12 @@ class ViewMaker {
     if (axis == 0) return;
     int offset = 0;
     for (const int part : parts) {
-      Place(part, whole, axis, offset);
+      const Value& value = graph_.values[part];
+      if (SameForm(value, graph_.values[whole]) && HasWholeBlocks(value) &&
+          HasWholeBlocks(graph_.values[whole]) &&
+          (value.layout == Layout::PLAIN || (axis == 1 && offset % value.block == 0))) {
+        Place(part, whole, axis, offset);
+      }
       offset += graph_.values[part].shape[axis];
     }
   }
@@ -52,6 +77,7 @@ class ViewMaker {
   // A top that has its place draws the bottom there; else the top stays where the bottom is, so
   // that the bottom's maker may still choose.
   void PlaceReshaped(int bottom, int top) {
+    if (graph_.values[bottom].type != graph_.values[top].type) return;
     const bool has_place = graph_.values[top].view.base >= 0;
     if (has_place || !Place(top, bottom, 0, 0)) Place(bottom, top, 0, 0);
   }

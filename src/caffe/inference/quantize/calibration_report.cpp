@@ -19,36 +19,46 @@ std::string TypeName(const BlobCalibration& calibration) {
   return calibration.is_unsigned ? "u8" : "s8";
 }
 
-void PrintSeen(const CalibrationTable& table, const ActivationStatistics& statistics,
-               std::ostream& out) {
-  TextTable rows({"blob", "layer", "type", "min", "max", "threshold", "saturated", "signal/noise"},
-                 3);
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr size_t kWords = 3;  // columns that are aligned to the left
+
+Rows SeenRows(const CalibrationTable& table, const ActivationStatistics& statistics) {
+  Rows rows = {{"blob", "layer", "type", "min", "max", "threshold", "saturated", "signal/noise"}};
   for (const std::string& blob : table.blobs()) {
     const BlobCalibration& calibration = table.At(blob);
     const BlobStatistics* seen = statistics.Find(blob);
     if (!seen) continue;
     const Histogram& histogram = seen->histogram;
-    rows.Add({blob, seen->layer, TypeName(calibration), ThreeDigits(histogram.minimum()),
-              ThreeDigits(histogram.maximum()), ThreeDigits(calibration.threshold),
-              PercentText(SaturatedShare(histogram, calibration.threshold)),
-              Decibels(MeanSquare(histogram),
-                       QuantizationError(histogram, calibration.threshold, calibration.steps()))});
+    rows.push_back(
+        {blob, seen->layer, TypeName(calibration), ThreeDigits(histogram.minimum()),
+         ThreeDigits(histogram.maximum()), ThreeDigits(calibration.threshold),
+         PercentText(SaturatedShare(histogram, calibration.threshold)),
+         Decibels(MeanSquare(histogram),
+                  QuantizationError(histogram, calibration.threshold, calibration.steps()))});
   }
-  rows.Print(out);
+  return rows;
 }
 
 }  // namespace
 
-void PrintCalibration(const CalibrationTable& table, const ActivationStatistics* statistics,
-                      std::ostream& out) {
-  if (statistics) return PrintSeen(table, *statistics, out);
-  TextTable rows({"blob", "type", "threshold", "scale"}, 2);
+Rows CalibrationRows(const CalibrationTable& table, const ActivationStatistics* statistics) {
+  if (statistics) return SeenRows(table, *statistics);
+  Rows rows = {{"blob", "type", "threshold", "scale"}};
   for (const std::string& blob : table.blobs()) {
     const BlobCalibration& calibration = table.At(blob);
-    rows.Add({blob, TypeName(calibration), ThreeDigits(calibration.threshold),
-              ThreeDigits(calibration.scale())});
+    rows.push_back({blob, TypeName(calibration), ThreeDigits(calibration.threshold),
+                    ThreeDigits(calibration.scale())});
   }
-  rows.Print(out);
+  return rows;
+}
+
+void PrintCalibration(const CalibrationTable& table, const ActivationStatistics* statistics,
+                      std::ostream& out) {
+  const Rows rows = CalibrationRows(table, statistics);
+  TextTable lines(rows[0], statistics ? kWords : kWords - 1);
+  for (size_t i = 1; i < rows.size(); ++i) lines.Add(rows[i]);
+  lines.Print(out);
 }
 
 }  // namespace caffe

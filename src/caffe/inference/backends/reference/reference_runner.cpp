@@ -34,9 +34,7 @@ ReferenceRunner::ReferenceRunner(std::shared_ptr<const Graph> graph)
     Require(value.type == ElementType::FLOAT && value.layout == Layout::PLAIN, "value '",
             value.name, "' is ", Name(value.type), ": the reference backend runs plain FLOAT");
   }
-  for (const Node& node : graph_->nodes) {
-    steps_.push_back({MainLayer(node), EpilogueLayers(node)});
-  }
+  for (const Node& node : graph_->nodes) steps_.emplace_back(node);
   arena_ = Allocate(graph_->arena_bytes / sizeof(float));
   SetInputShapes(InputShapes(*graph_, BatchOf(*graph_)));
 }
@@ -66,7 +64,7 @@ void ReferenceRunner::Shapes(const std::vector<Shape>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) shapes_[graph_->inputs[i]] = inputs[i];
   for (size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
-    const std::vector<Shape> tops = steps_[i].main.Reshape(InputShapesOf(node));
+    const std::vector<Shape> tops = steps_[i].Reshape(InputShapesOf(node));
     for (size_t j = 0; j < tops.size(); ++j) shapes_[node.outputs[j]] = tops[j];
   }
 }
@@ -173,25 +171,26 @@ size_t ReferenceRunner::activation_bytes() const {
   size_t bytes = graph_->arena_bytes;
   for (const size_t count : own_count_) bytes += count * sizeof(float);
   for (const auto& copy : copies_) bytes += copy.capacity() * sizeof(float);
-  for (const auto& between : between_) bytes += between.capacity() * sizeof(float);
+  for (const NodeChain& step : steps_) bytes += step.bytes();
   return bytes;
 }
 
 void ReferenceRunner::RunNode(size_t index) {
   const Node& node = graph_->nodes[index];
-  Step& step = steps_[index];
+  NodeChain& step = steps_[index];
   const bool reshapes =
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](int i) { return dependent_[i]; });
   if (reshapes) {
-    const std::vector<Shape> tops = step.main.Reshape(InputShapesOf(node));
+    const std::vector<Shape> tops = step.Reshape(InputShapesOf(node));
     for (size_t i = 0; i < tops.size(); ++i) shapes_[node.outputs[i]] = tops[i];
   }
   RunStep(node, &step);
 }
 
-void ReferenceRunner::RunStep(const Node& node, Step* step) {
+void ReferenceRunner::RunStep(const Node& node, NodeChain* step) {
   const size_t inputs = node.inputs.size(), outputs = node.outputs.size();
-  if (copies_.size() < inputs + outputs + 1) copies_.resize(inputs + outputs + 1);
+  const size_t steps = node.epilogue.size();
+  if (copies_.size() < inputs + outputs + steps) copies_.resize(inputs + outputs + steps);
   std::vector<const float*> bottoms;
   for (size_t i = 0; i < inputs; ++i) {
     bottoms.push_back(Read(node.inputs[i], &copies_[i]));
@@ -199,42 +198,25 @@ void ReferenceRunner::RunStep(const Node& node, Step* step) {
     copies_[i].assign(bottoms[i], bottoms[i] + CountOf(shapes_[node.inputs[i]]));
     bottoms[i] = copies_[i].data();
   }
+  std::vector<NodeChain::Operand> operands(steps);
+  for (size_t i = 0; i < steps; ++i) {
+    const int operand = node.epilogue[i].operand;
+    if (operand < 0) continue;
+    operands[i] = {shapes_[operand], Read(operand, &copies_[inputs + outputs + i])};
+  }
   const bool shapes_known = ShapesAreKnown(node);
   std::vector<float*> tops;
   for (size_t i = 0; i < outputs; ++i) {
     tops.push_back(shapes_known ? Where(node.outputs[i], &copies_[inputs + i]) : nullptr);
   }
-  float* result = outputs > 0 ? tops[0] : nullptr;
-  if (!step->epilogue.empty()) {
-    between_[0].resize(CountOf(shapes_[node.outputs[0]]));
-    tops[0] = between_[0].data();
-  }
-  step->main.Run(bottoms, tops);
+  step->Run(bottoms, operands, tops);
   if (!shapes_known) {
     for (size_t i = 0; i < outputs; ++i) {
-      shapes_[node.outputs[i]] = step->main.top_shape(i);
-      std::copy_n(step->main.top_data(i), CountOf(shapes_[node.outputs[i]]),
+      shapes_[node.outputs[i]] = step->main().top_shape(i);
+      std::copy_n(step->main().top_data(i), CountOf(shapes_[node.outputs[i]]),
                   OwnMemory(node.outputs[i]));
     }
     return;
-  }
-  for (size_t i = 0; i < step->epilogue.size(); ++i) {
-    const int operand = node.epilogue[i].operand;
-    std::vector<Shape> shapes = {shapes_[node.outputs[0]]};
-    std::vector<const float*> values = {tops[0]};
-    if (operand >= 0) {
-      shapes.push_back(shapes_[operand]);
-      values.push_back(Read(operand, &copies_.back()));
-    }
-    float* to = result;
-    if (i + 1 < step->epilogue.size()) {
-      std::vector<float>& next = between_[(i + 1) % 2];
-      next.resize(CountOf(shapes[0]));
-      to = next.data();
-    }
-    step->epilogue[i].Reshape(shapes);
-    step->epilogue[i].Run(values, {to});
-    tops[0] = to;
   }
   for (size_t i = 0; i < outputs; ++i) Write(node.outputs[i], tops[i]);
 }

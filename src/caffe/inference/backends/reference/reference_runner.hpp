@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "../../graph/node_layer.hpp"
+#include "../../graph/node_chain.hpp"
 #include "../../graph/regions.hpp"
 #include "../runner.hpp"
 #include "caffe/inference/graph.hpp"
@@ -33,15 +33,10 @@ class ReferenceRunner : public Runner {
   size_t activation_bytes() const override;
 
  private:
-  struct Step {
-    NodeLayer main;
-    std::vector<NodeLayer> epilogue;
-  };
-
   void Shapes(const std::vector<Shape>& inputs);
   void Place();
   void RunNode(size_t index);
-  void RunStep(const Node& node, Step* step);
+  void RunStep(const Node& node, NodeChain* step);
   std::vector<Shape> InputShapesOf(const Node& node) const;
   bool LiesInOutput(const Node& node, int input) const;
   const float* Read(int value, std::vector<float>* copy) const;
@@ -52,14 +47,13 @@ class ReferenceRunner : public Runner {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<bool> dependent_;
-  std::vector<Step> steps_;
+  std::vector<NodeChain> steps_;
   std::vector<Shape> shapes_;
   std::vector<Region> regions_;
   std::shared_ptr<float> arena_;
   std::vector<std::shared_ptr<float>> own_;  // per value that is not in the arena
   std::vector<size_t> own_count_;
   std::vector<std::vector<float>> copies_;  // of values that lie in runs; reused by all nodes
-  std::vector<float> between_[2];           // main layer and epilogue
 };
 
 }  // namespace inference

@@ -5,11 +5,8 @@
 namespace caffe {
 namespace inference {
 
-Graph WithBatch(Graph graph, int batch) {
-  Require(batch > 0, "the batch must be positive, got ", batch);
-  Require(BatchOf(graph) > 0, "graph '", graph.name, "' has no input with a batch");
-  const std::vector<Shape> inputs = InputShapes(graph, batch);
-  for (size_t i = 0; i < inputs.size(); ++i) graph.values[graph.inputs[i]].shape = inputs[i];
+Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes) {
+  for (size_t i = 0; i < shapes.size(); ++i) graph.values[graph.inputs[i]].shape = shapes[i];
   for (Value& value : graph.values) {
     value.view = View();
     value.arena_offset = -1;
@@ -22,6 +19,13 @@ Graph WithBatch(Graph graph, int batch) {
     for (size_t i = 0; i < tops.size(); ++i) graph.values[node.outputs[i]].shape = tops[i];
   }
   return graph;
+}
+
+Graph WithBatch(Graph graph, int batch) {
+  Require(batch > 0, "the batch must be positive, got ", batch);
+  Require(BatchOf(graph) > 0, "graph '", graph.name, "' has no input with a batch");
+  const std::vector<Shape> shapes = InputShapes(graph, batch);
+  return WithInputShapes(std::move(graph), shapes);
 }
 
 }  // namespace inference

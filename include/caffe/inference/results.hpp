@@ -1,0 +1,104 @@
+#ifndef CAFFE_INFERENCE_RESULTS_HPP_
+#define CAFFE_INFERENCE_RESULTS_HPP_
+
+#include <string>
+#include <vector>
+
+#include "caffe/inference/engine_batches.hpp"
+
+namespace caffe {
+namespace inference {
+
+// What engines' outputs say: classes and boxes.
+
+struct Ranked {
+  int index;  ///< the class
+  float score;
+};
+/// The `k` largest of the scores (all if there are fewer), the largest first; of equal ones the one
+/// with the lower index. NaN comes last.
+std::vector<Ranked> TopOf(const float* scores, size_t count, int k);
+
+struct Detection {
+  int item;   ///< of the batch
+  int label;  ///< -1 in the row that says that there is nothing
+  float score;
+  float xmin, ymin, xmax, ymax;  ///< 0 to 1 in SSD's nets
+};
+/// Rows of (1, 1, N, 7) whose score is `least_score` or more, without those that say that there is
+/// nothing.
+std::vector<Detection> DetectionsOf(const NamedTensor& output, float least_score);
+
+/// The area that two boxes have in common over what they cover together, 0 to 1.
+double Overlap(const Detection& a, const Detection& b);
+
+/// The share of boxes, of both sides together, that have no partner on the other side: one of the
+/// same item and label which overlaps by 0.9 or more and whose score is within 0.02. Boxes with a
+/// score below `least_score` are not looked at, but may be partners. 0 if there are no boxes.
+double UnmatchedShare(const NamedTensor& expected, const NamedTensor& actual,
+                      float least_score = 0.3f);
+
+/// Names of classes: lines of a text file, or a LabelMap (.prototxt) of detectors.
+class ClassNames {
+ public:
+  ClassNames() = default;
+  /// Throws Error if the file cannot be read or has none.
+  explicit ClassNames(const std::string& file);
+
+  bool empty() const { return names_.empty(); }
+  /// "" where none is known.
+  std::string Of(int label) const;
+  /// Throws Error, naming file and output, if there are fewer than classes.
+  void RequireFor(const std::string& output, int classes) const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> names_;  // by label
+};
+
+/// How results are shown.
+struct ResultOptions {
+  bool raw = false;          ///< all values, whatever they are
+  int top = 5;               ///< of classes
+  float least_score = 0.5f;  ///< of boxes
+};
+
+/// Of one item (row) of a batch: the values of an output that belong to it. Detections are those of
+/// the item, and their item is 0.
+NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedTensor& batch,
+                   int item);
+
+/// Collects results and writes them, as text or JSON.
+///
+/// Text, for each item its name, then for each output: a class a line (score, class, name), a box a
+/// line (the item's name, class, score, xmin, ymin, xmax, ymax), or the values. JSON:
+///
+///     {"results": [{"name": "cat.jpg", "outputs": [
+///       {"output": "prob", "top": [{"class": 281, "label": "tabby cat", "score": 0.93}]},
+///       {"output": "detection_out", "boxes": [{"class": 8, "label": "cat", "score": 0.9,
+///                                              "box": [0.1, 0.2, 0.5, 0.6]}]},
+///       {"output": "conv", "shape": [1, 2, 2], "values": [1, 2, 3, 4]}]}]}
+class Results {
+ public:
+  Results(std::shared_ptr<const Engine> engine, ClassNames names, const ResultOptions& options);
+  ~Results();
+
+  /// Items of the batch by name; further ones in `outputs` only filled it up.
+  void Add(const std::vector<std::string>& items, const Tensors& outputs);
+
+  std::string Text() const;
+  std::string Json() const;
+
+ private:
+  struct Item;
+
+  std::shared_ptr<const Engine> engine_;
+  const ClassNames names_;
+  const ResultOptions options_;
+  std::vector<Item> items_;
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_RESULTS_HPP_

@@ -1,0 +1,285 @@
+// Python's Engine, ExecutionContext and TimingCache.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "caffe/inference/engine.hpp"
+#include "inference_handles.hpp"
+
+namespace caffe {
+namespace pycaffe {
+namespace {
+
+using inference::Engine;
+using inference::ExecutionContext;
+using inference::LayerInfo;
+using inference::TimingCache;
+
+EngineHandle Load(const py::object& file) {
+  const std::string path = PathOf(file);
+  const py::gil_scoped_release without_gil;
+  return {Engine::Load(path)};
+}
+
+void Save(const EngineHandle& handle, const py::object& file) {
+  const std::string path = PathOf(file);
+  const py::gil_scoped_release without_gil;
+  handle.engine->Save(path);
+}
+
+/// Names and shapes, at the largest batch.
+py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values) {
+  py::dict shapes;
+  for (const int value : values) {
+    shapes[py::str(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
+  }
+  return shapes;
+}
+
+std::string Describe(const EngineHandle& handle) {
+  return Join("<caffe engine '", handle.engine->name(), "' for batches up to ",
+              handle.engine->max_batch(), ">");
+}
+
+void BindLayerInfo(py::module_& module) {
+  py::class_<LayerInfo>(module, "LayerInfo", "What is known of a layer of an engine.")
+      .def_readonly("name", &LayerInfo::name, "The layer's name.")
+      .def_readonly("type", &LayerInfo::type, "Its type, as in a prototxt file.")
+      .def_readonly("implementation", &LayerInfo::implementation,
+                    "What computes it: 'layer' is the layer itself.")
+      .def_property_readonly(
+          "precision", [](const LayerInfo& info) { return Name(info.type_of_math); },
+          "In which type it computes: 'FLOAT', 'FLOAT16', 'BFLOAT16' or 'INT8'.")
+      .def_property_readonly(
+          "tops",
+          [](const LayerInfo& info) {
+            py::list tops;
+            for (const std::vector<int>& shape : info.tops) tops.append(ShapeTuple(shape));
+            return tops;
+          },
+          "The shapes of what it makes, at the largest batch.")
+      .def_readonly("weight_bytes", &LayerInfo::weight_bytes, "Memory of its parameters, in bytes.")
+      .def_readonly("activation_bytes", &LayerInfo::activation_bytes,
+                    "Memory of what it makes, at the largest batch, in bytes.")
+      .def_readonly("microseconds", &LayerInfo::microseconds,
+                    "What it took when the engine was built; 0 if it was not timed.")
+      .def_readonly("fused", &LayerInfo::also, "The names of the layers that were joined to it.")
+      .def("__repr__", [](const LayerInfo& info) {
+        return Join("<", info.type, " layer '", info.name, "': ", info.implementation, ", ",
+                    Name(info.type_of_math), ">");
+      });
+}
+
+void BindTimingCache(py::module_& module) {
+  py::class_<TimingCache, std::shared_ptr<TimingCache>>(
+      module, "TimingCache",
+      "What ways of computing a layer took on this machine, so that the next build needs no\n"
+      "timing and chooses the same.\n\n"
+      "TimingCache(file) has the times in the file, none if there is no such file.")
+      .def(py::init<>())
+      .def(py::init(
+               [](const py::object& file) { return std::make_shared<TimingCache>(PathOf(file)); }),
+           py::arg("file"))
+      .def("find", &TimingCache::Find, py::arg("key"), "The microseconds of a key, or None.")
+      .def("set", &TimingCache::Set, py::arg("key"), py::arg("microseconds"),
+           "Keeps the microseconds of a key.")
+      .def(
+          "write",
+          [](const TimingCache& cache, const py::object& file) { cache.Write(PathOf(file)); },
+          py::arg("file"), "Writes all times into a file; it is replaced at once.")
+      .def("__len__", &TimingCache::size);
+}
+
+/// For one call that a context must be alone for.
+class Busy {
+ public:
+  explicit Busy(ContextHandle* handle) : handle_(handle) {
+    Require(!handle->is_busy.exchange(true),
+            "the context is running: its profiler and observer cannot run or change it");
+  }
+  ~Busy() { handle_->is_busy = false; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  ContextHandle* handle_;
+};
+
+/// Hands layers and times to a Python function.
+class PythonProfiler : public inference::Profiler {
+ public:
+  explicit PythonProfiler(const py::object& function) : function_(Share(function)) {}
+  void ReportLayerTime(const std::string& layer, double milliseconds) override {
+    CallPython<void>(function_, layer, milliseconds);
+  }
+
+ private:
+  SharedObject function_;
+};
+
+inference::BlobObserver PythonObserver(const py::object& function) {
+  return [function = Share(function)](const std::string& blob, const std::vector<int>& shape,
+                                      const float* values) {
+    const py::gil_scoped_acquire with_gil;
+    (*function)(blob, NewArray(shape, values));
+  };
+}
+
+// The functions are the context's for this run only, so that it holds no Python objects.
+void Run(ContextHandle& handle, const py::object& profiler, const py::object& observer) {
+  const Busy busy(&handle);
+  struct Forget {
+    ExecutionContext* context;
+    ~Forget() {
+      context->SetProfiler(nullptr);
+      context->SetObserver(nullptr);
+    }
+  } const forget{&handle.context};
+  PythonProfiler timed(profiler);
+  if (!profiler.is_none()) handle.context.SetProfiler(&timed);
+  if (!observer.is_none()) handle.context.SetObserver(PythonObserver(observer));
+  const py::gil_scoped_release without_gil;
+  UseProcessMode();
+  handle.context.Run();
+}
+
+/// Calls f(context) alone and without the GIL: layers are shaped anew.
+template <typename Function>
+void Change(ContextHandle& handle, Function&& f) {
+  const Busy busy(&handle);
+  const py::gil_scoped_release without_gil;
+  f(handle.context);
+}
+
+std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine) {
+  const py::gil_scoped_release without_gil;
+  UseProcessMode();
+  return std::make_shared<ContextHandle>(engine.engine);
+}
+
+/// An input's memory for numpy; the context lives as long as somebody has it.
+struct InputMemory {
+  std::shared_ptr<ContextHandle> context;
+  float* data;
+  std::vector<int> shape;
+};
+
+py::buffer_info BufferOf(InputMemory& memory) {
+  const std::vector<py::ssize_t> extents(memory.shape.begin(), memory.shape.end());
+  std::vector<py::ssize_t> strides(extents.size(), sizeof(float));
+  for (size_t axis = extents.size(); axis-- > 1;) {
+    strides[axis - 1] = strides[axis] * extents[axis];
+  }
+  return py::buffer_info(memory.data, sizeof(float), py::format_descriptor<float>::format(),
+                         static_cast<py::ssize_t>(extents.size()), extents, strides);
+}
+
+}  // namespace
+
+void BindEngine(py::module_& module) {
+  BindLayerInfo(module);
+  BindTimingCache(module);
+  py::class_<EngineHandle>(
+      module, "Engine",
+      "A built net. It never changes, and any number of contexts and threads share it.\n\n"
+      "Builder.build makes one, Engine.load reads one from a plan.")
+      .def_static("load", &Load, py::arg("file"),
+                  "The engine of a plan file, whose weights stay in the mapped file. Raises "
+                  "caffe.Error\n"
+                  "for a plan that is damaged or was built for another machine or version.")
+      .def("save", &Save, py::arg("file"), "Writes the plan; the file is replaced at once.")
+      .def_property_readonly(
+          "name", [](const EngineHandle& handle) { return handle.engine->name(); },
+          "The net's name.")
+      .def_property_readonly(
+          "max_batch", [](const EngineHandle& handle) { return handle.engine->max_batch(); },
+          "The largest batch that contexts can run; 0 without inputs.")
+      .def_property_readonly(
+          "inputs",
+          [](const EngineHandle& handle) {
+            const inference::Graph& graph = *handle.engine->graph();
+            return Bindings(graph, graph.inputs);
+          },
+          "The inputs: their shapes by name, at the largest batch.")
+      .def_property_readonly(
+          "outputs",
+          [](const EngineHandle& handle) {
+            const inference::Graph& graph = *handle.engine->graph();
+            return Bindings(graph, graph.outputs);
+          },
+          "The outputs: their shapes by name, at the largest batch.")
+      .def_property_readonly(
+          "layers", [](const EngineHandle& handle) { return handle.engine->layers(); },
+          "The layers in the order in which they run, as LayerInfo. Those of which nothing is "
+          "left\n"
+          "are not among them.")
+      .def_property_readonly(
+          "weight_bytes", [](const EngineHandle& handle) { return handle.engine->weight_bytes(); },
+          "Memory of the weights, which all contexts share, in bytes.")
+      .def_property_readonly(
+          "activation_bytes",
+          [](const EngineHandle& handle) { return handle.engine->activation_bytes(); },
+          "Memory that each context takes, in bytes.")
+      .def(
+          "to_json", [](const EngineHandle& handle) { return handle.engine->ToJson(); },
+          "Inputs, outputs and layers as JSON.")
+      .def(
+          "to_text", [](const EngineHandle& handle) { return ToText(*handle.engine->graph()); },
+          "A line for each layer: what it computes, from what, and where its top lies.")
+      .def("__repr__", &Describe);
+}
+
+void BindExecutionContext(py::module_& module) {
+  py::class_<InputMemory>(module, "_InputMemory", py::buffer_protocol(),
+                          "The memory of an input, for numpy.")
+      .def_buffer(&BufferOf);
+  py::class_<ContextHandle, std::shared_ptr<ContextHandle>>(
+      module, "ExecutionContext", "What caffe.inference.ExecutionContext is made of.")
+      .def(py::init(&MakeContext), py::arg("engine"))
+      .def("_run", &Run, py::arg("profiler"), py::arg("observer"))
+      .def(
+          "_set_batch",
+          [](ContextHandle& handle, int batch) {
+            Change(handle, [&](ExecutionContext& context) { context.SetBatch(batch); });
+          },
+          py::arg("batch"))
+      .def(
+          "_set_input_shapes",
+          [](ContextHandle& handle, const std::map<std::string, std::vector<int>>& shapes) {
+            Change(handle, [&](ExecutionContext& context) { context.SetInputShapes(shapes); });
+          },
+          py::arg("shapes"))
+      .def_property_readonly(
+          "batch", [](const ContextHandle& handle) { return handle.context.batch(); },
+          "How many items are run: axis 0 of the inputs. set_batch changes it.")
+      .def(
+          "input_shape",
+          [](const ContextHandle& handle, const std::string& name) {
+            return ShapeTuple(handle.context.InputShape(name));
+          },
+          py::arg("name"), "The present shape of an input.")
+      .def(
+          "output_shape",
+          [](const ContextHandle& handle, const std::string& name) {
+            return ShapeTuple(handle.context.OutputShape(name));
+          },
+          py::arg("name"),
+          "The present shape of an output; where it depends on the data (detections), that of the\n"
+          "last run.")
+      .def(
+          "_input_memory",
+          [](const std::shared_ptr<ContextHandle>& handle, const std::string& name) {
+            return InputMemory{handle, handle->context.Input(name),
+                               handle->context.InputShape(name)};
+          },
+          py::arg("name"))
+      .def(
+          "_output",
+          [](ContextHandle& handle, const std::string& name) {
+            return NewArray(handle.context.OutputShape(name), handle.context.Output(name));
+          },
+          py::arg("name"));
+}
+
+}  // namespace pycaffe
+}  // namespace caffe

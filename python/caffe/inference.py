@@ -1,0 +1,426 @@
+"""Engines: trained nets, optimized for inference.
+
+    from caffe import inference
+
+    net = inference.NetworkDefinition.from_caffe('deploy.prototxt', 'net.caffemodel')
+    engine = inference.Builder(precision='fp16', max_batch=8).build(net)
+    engine.save('net.plan')
+
+    engine = inference.Engine.load('net.plan')      # one for all threads
+    context = inference.ExecutionContext(engine)    # one per thread
+    context.set_batch(2)
+    probabilities = context.run(data=pictures)['prob']
+
+docs/optimizer.md says what the builder does.
+"""
+from __future__ import annotations
+
+import concurrent.futures
+import enum
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _caffe
+from ._caffe import (  # noqa: F401
+    BlobCalibration, CalibrationTable, Engine, LayerInfo, LayerParameter, TimingCache)
+from .net_spec import Function, NetSpec, Top
+from .proto import caffe_pb2
+
+Path = Union[str, bytes, "os.PathLike[str]"]
+
+
+class Precision(str, enum.Enum):
+    """The type in which layers with weights compute, and blobs between them lie.
+
+    Functions that take one take its name too: ``'fp16'``.
+    """
+
+    FP32 = "fp32"
+    FP16 = "fp16"  #: halves, sums in float
+    BF16 = "bf16"  #: the upper half of a float, sums in float
+    INT8 = "int8"  #: 8-bit integers, 32-bit sums; needs calibration
+    BEST = "best"  #: for each layer the fastest, as far as the accuracy allows
+
+
+def _message_of(layer: Any) -> Any:
+    """A layer as a caffe_pb2.LayerParameter of the caller's own."""
+    message = caffe_pb2.LayerParameter()
+    if isinstance(layer, Top):
+        layer = layer.fn
+    if isinstance(layer, Function):
+        if layer.inputs:
+            raise ValueError(f"a {layer.type_name} layer with bottoms of its own belongs to a "
+                             "NetSpec: give all of it to add_layers, or say bottom='name'")
+        spec = NetSpec()
+        spec["layer"] = layer
+        message.CopyFrom(spec.to_proto().layer[0])
+        message.ClearField("top")  # a name that the NetSpec made up
+        return message
+    if isinstance(layer, str):
+        inner = re.fullmatch(r"\s*layer\s*:?\s*\{(.*)\}\s*", layer, re.DOTALL)
+        layer = LayerParameter(inner.group(1) if inner else layer)
+    if isinstance(layer, LayerParameter):
+        layer = layer.to_message()
+    message.CopyFrom(layer)
+    return message
+
+
+def _names(given: Union[str, Iterable[str]]) -> List[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+class NetworkDefinition(_caffe.NetworkDefinition):
+    """A net to be built: read from Caffe's files, or put together layer by layer.
+
+        net = NetworkDefinition('small')
+        net.add_input('data', (8, 3, 32, 32))
+        net.add_layer(L.Convolution(num_output=16, kernel_size=3), name='conv', bottom='data',
+                      parameters=[weights, bias])      # (16, 3, 3, 3) and (16,)
+        net.add_layer('type: "ReLU"', name='relu', bottom='conv')
+        net.mark_output('relu')
+    """
+
+    def __init__(self, name: Union[str, _caffe.NetworkDefinition] = "") -> None:
+        super().__init__(name)
+
+    @classmethod
+    def from_caffe(cls, model: Any, weights: Union[Path, Sequence[Path]] = ()
+                   ) -> NetworkDefinition:
+        """A net of Caffe's of any age, in the TEST phase.
+
+        ``model`` is a prototxt file, a ``caffe_pb2.NetParameter`` or a ``NetSpec``; ``weights`` a
+        file (.caffemodel or HDF5) or several, on top of what the net's fillers make. Layers that
+        read data become inputs. Raises :class:`caffe.Error` with file, layer and field.
+        """
+        files = [weights] if isinstance(weights, (str, bytes, os.PathLike)) else list(weights)
+        if isinstance(model, NetSpec):
+            model = model.to_proto()
+        if hasattr(model, "SerializeToString"):
+            return cls(_caffe.NetworkDefinition._from_message(model.SerializeToString(), files))
+        return cls(_caffe.NetworkDefinition._from_caffe(model, files))
+
+    def add_layer(self, layer: Any, parameters: Sequence[Any] = (), *, name: Optional[str] = None,
+                  bottom: Union[str, Iterable[str], None] = None,
+                  top: Union[str, Iterable[str], None] = None) -> None:
+        """Appends a layer.
+
+        ``layer`` is prototxt text (``'type: "ReLU" ...'``, with or without ``layer { }`` around
+        it), a ``caffe_pb2.LayerParameter``, a ``caffe.LayerParameter``, or a NetSpec layer without
+        bottoms (``L.Convolution(num_output=16, kernel_size=3)``). ``name``, ``bottom`` and ``top``
+        replace what it says; a layer without tops gets one that is called like it.
+
+        Bottoms are named before. A top named as a bottom is a new blob, which the name means from
+        here on. ``parameters`` are the layer's blobs, arrays that convert to float32; without any
+        those in ``layer``, else what its fillers make. Raises :class:`caffe.Error` with the layer.
+        """
+        message = _message_of(layer)
+        if name is not None:
+            message.name = name
+        for field_name, given in (("bottom", bottom), ("top", top)):
+            if given is not None:
+                message.ClearField(field_name)
+                getattr(message, field_name).extend(_names(given))
+        if not message.top and message.type != "Silence":
+            message.top.append(message.name)
+        self._add_layer(LayerParameter(message), list(parameters))
+
+    def add_layers(self, net: Any, parameters: Optional[Mapping[str, Sequence[Any]]] = None
+                   ) -> None:
+        """Appends the layers of a ``NetSpec`` or ``caffe_pb2.NetParameter``.
+
+        Tops of its Input layers become inputs. ``parameters`` are the blobs of layers, by name.
+        """
+        given = dict(parameters or {})
+        for layer in (net.to_proto() if isinstance(net, NetSpec) else net).layer:
+            if layer.type == "Input":
+                shapes = list(layer.input_param.shape)
+                for index, top in enumerate(layer.top):
+                    shape = shapes[index if len(shapes) > 1 else 0]
+                    self.add_input(top, [int(extent) for extent in shape.dim])
+            else:
+                self._add_layer(LayerParameter(layer), list(given.pop(layer.name, ())))
+        if given:
+            raise ValueError(f"parameters are given for {sorted(given)}, which are no layers")
+
+    @property
+    def layer_precisions(self) -> Dict[str, Precision]:
+        """What set_precision said, by layer."""
+        return {layer: Precision(name) for layer, name in self._layer_precisions.items()}
+
+    def to_proto(self) -> Any:
+        """The net as a ``caffe_pb2.NetParameter``, with the parameters as blobs."""
+        message = caffe_pb2.NetParameter()
+        message.ParseFromString(self._to_message())
+        return message
+
+
+class Calibrator:
+    """Where INT8 takes its data from; a class of one's own derives from this one.
+
+        class Cameras(Calibrator):
+            method = 'entropy'                      # or 'minmax', 'percentile', 'mse'
+
+            def get_batch(self, inputs):
+                return {'data': next_pictures()}    # None: there are no more
+
+    Any object with ``get_batch`` will do; the rest may be missing.
+    """
+
+    #: How a blob's threshold is chosen: docs/calibration.md describes the methods.
+    method = "entropy"
+    #: The share of values, in percent, that ``'percentile'`` keeps.
+    percent = 99.99
+
+    def get_batch(self, inputs: Dict[str, Tuple[int, ...]]) -> Any:
+        """The next batch: a dict of arrays by the names of inputs, or an array where the net has
+        one input; None when there are no more.
+
+        ``inputs`` has the net's inputs with their shapes; a batch may have another number of items.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no get_batch")
+
+    def read_calibration_cache(self) -> Optional[str]:
+        """An earlier result, which is taken instead of running the net if it is for this net and
+        these weights; None if there is none."""
+        return None
+
+    def write_calibration_cache(self, cache: str) -> None:
+        """Is given the result, to keep it."""
+
+
+class BatchCalibrator(Calibrator):
+    """Calibrates with batches that are there: an iterable of what ``get_batch`` may return.
+
+        batches = ({'data': pictures[i:i + 8]} for i in range(0, 500, 8))
+        BatchCalibrator(batches, cache_file='net.table')
+    """
+
+    def __init__(self, batches: Iterable[Any], method: str = "entropy", percent: float = 99.99,
+                 cache_file: Optional[Path] = None) -> None:
+        self.method = method
+        self.percent = percent
+        self._batches = iter(batches)
+        self._cache_file = cache_file
+
+    def get_batch(self, inputs: Dict[str, Tuple[int, ...]]) -> Any:
+        """The next of the batches."""
+        return next(self._batches, None)
+
+    def read_calibration_cache(self) -> Optional[str]:
+        """The text of the cache file, if there is one."""
+        if self._cache_file is None or not os.path.exists(self._cache_file):
+            return None
+        with open(self._cache_file, encoding="utf-8") as file:
+            return file.read()
+
+    def write_calibration_cache(self, cache: str) -> None:
+        """Writes the cache file; it is replaced at once."""
+        if self._cache_file is not None:
+            CalibrationTable.parse(cache).write(self._cache_file)
+
+
+@dataclass
+class CalibrationOptions:
+    """How calibration goes about it."""
+
+    #: Fewer images than this are refused.
+    minimum_images: int = 100
+    #: Blobs that stay float.
+    leave_out: Iterable[str] = ()
+    #: Puts the scales of the weights into the table.
+    weight_scales: bool = True
+    #: Called after each batch with the number of batches and of images so far.
+    progress: Optional[Callable[[int, int], Any]] = None
+
+    def _fields(self) -> Dict[str, Any]:
+        return {"minimum_images": self.minimum_images, "leave_out": set(_names(self.leave_out)),
+                "weight_scales": self.weight_scales, "calibration_progress": self.progress}
+
+
+def calibrate(net: NetworkDefinition, calibrator: Any,
+              options: Optional[CalibrationOptions] = None) -> CalibrationTable:
+    """Runs a net on a calibrator's batches and returns a threshold for each blob that may be
+    quantized.
+
+    Raises :class:`caffe.Error` for too few images and for blobs that are constant or not finite.
+    """
+    return _caffe._calibrate(net, calibrator, (options or CalibrationOptions())._fields())
+
+
+@dataclass
+class BuilderConfig:
+    """How an engine is built. Every field is a keyword argument and an attribute."""
+
+    #: The type in which layers compute.
+    precision: Union[Precision, str] = Precision.FP32
+    #: By layer: another precision than that.
+    layer_precisions: Mapping[str, Union[Precision, str]] = field(default_factory=dict)
+    #: The largest batch; 0: the batch that the net's inputs have.
+    max_batch: int = 0
+    #: The largest shapes of inputs, by name, where they shall not be the net's.
+    max_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    #: For INT8, one of the two: thresholds, or what makes them (see :class:`Calibrator`).
+    calibration: Optional[CalibrationTable] = None
+    calibrator: Optional[Any] = None
+    calibration_options: CalibrationOptions = field(default_factory=CalibrationOptions)
+    #: For BEST: ``accuracy_loss(engine)`` judges a candidate; smaller is better, 0 as good as
+    #: FLOAT. None: every allowed type may be taken.
+    accuracy_loss: Optional[Callable[[Engine], float]] = None
+    #: What accuracy_loss may return at most.
+    max_accuracy_loss: float = 0.0
+    #: Types that BEST chooses from.
+    allowed: Sequence[Union[Precision, str]] = ("fp32", "fp16", "bf16", "int8")
+    #: 'cpu', or 'reference': every layer by itself, in FLOAT.
+    backend: str = "cpu"
+    #: Runs of each candidate, of which the fastest counts; 0: no timing.
+    timing_iterations: int = 5
+    #: Read and added to.
+    timing_cache: Optional[TimingCache] = None
+    #: Bytes of scratch memory that a layer may need; 0: any.
+    max_workspace: int = 0
+    #: Bytes of weights, activations and scratch together; 0: any.
+    max_memory: int = 0
+    #: Names of passes to leave out; :func:`passes` lists them.
+    skip_passes: Iterable[str] = ()
+    #: ``pass_observer(name, graph)`` sees the graph, as text, before the first pass (whose name is
+    #: empty) and after each.
+    pass_observer: Optional[Callable[[str, str], Any]] = None
+    #: ``progress(done, of, layer)`` is called while candidates are timed.
+    progress: Optional[Callable[[int, int, str], Any]] = None
+    #: ``remark(line)`` is called for each demand that could not be met.
+    remark: Optional[Callable[[str], Any]] = None
+
+    def _fields(self) -> Dict[str, Any]:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values.update(values.pop("calibration_options")._fields())
+        values["skip_passes"] = _names(self.skip_passes)
+        return values
+
+
+class Builder:
+    """Optimizes nets and makes engines of them: ``Builder(precision='fp16').build(net)``.
+
+    Takes a :class:`BuilderConfig`, or its fields as keyword arguments.
+    """
+
+    def __init__(self, config: Optional[BuilderConfig] = None, **config_fields: Any) -> None:
+        if config is not None and config_fields:
+            raise TypeError("give a BuilderConfig or its fields, not both")
+        self.config = config if config is not None else BuilderConfig(**config_fields)
+
+    def build(self, net: NetworkDefinition) -> Engine:
+        """Builds an engine. Raises :class:`caffe.Error` naming what is wrong with the net or the
+        configuration, and what a function of the configuration raises."""
+        return _caffe._build_engine(net, self.config._fields())
+
+
+def passes() -> Dict[str, str]:
+    """What the optimizer does, in order: names of passes and a line on each."""
+    return dict(_caffe._pass_names())
+
+
+class ExecutionContext(_caffe.ExecutionContext):
+    """What one thread needs to run an engine: activations, a batch, shapes of inputs.
+
+        context = ExecutionContext(engine)
+        context.set_batch(2)
+        prob = context.run(data=pictures)['prob']      # (2, 3, 227, 227) -> (2, 1000)
+
+        data = context.input('data')                   # the same without a copy
+        data[...] = pictures
+        prob = context.run()['prob']
+
+    Other Python threads run meanwhile. A context that two threads use is used by one after the
+    other.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._lock = threading.RLock()
+        self._executor: Optional[concurrent.futures.ThreadPoolExecutor] = None
+        #: The engine that it runs.
+        self.engine = engine
+        #: ``profiler(layer, milliseconds)`` is called after each layer; None: nobody.
+        self.profiler: Optional[Callable[[str, float], Any]] = None
+        #: ``observer(blob, values)`` is called with a copy of each blob that a layer has made;
+        #: None: nobody.
+        self.observer: Optional[Callable[[str, np.ndarray], Any]] = None
+
+    def set_batch(self, batch: int) -> None:
+        """Runs ``batch`` items from now on, 1 to ``engine.max_batch``. Contents of inputs are
+        lost."""
+        with self._lock:
+            self._set_batch(batch)
+
+    def set_input_shape(self, name: str, shape: Sequence[int]) -> None:
+        """Another shape of an input, with no more elements than it was built for. Contents of
+        inputs are lost. Raises :class:`caffe.Error` with the layer that cannot take it; everything
+        is as it was then."""
+        self.set_input_shapes({name: shape})
+
+    def set_input_shapes(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        """The same for several inputs at once."""
+        with self._lock:
+            self._set_input_shapes({name: tuple(shape) for name, shape in shapes.items()})
+
+    def input(self, name: str) -> np.ndarray:
+        """A writable float32 array on an input's memory, in its present shape.
+
+        What is written stays until it is written again. It may be kept; ask for a new one after
+        set_batch and set_input_shape. Raises :class:`caffe.Error` listing the inputs for another
+        name.
+        """
+        return np.asarray(self._input_memory(name))
+
+    def run(self, inputs: Optional[Mapping[str, Any]] = None, **named: Any
+            ) -> Dict[str, np.ndarray]:
+        """Computes the outputs: new float32 arrays by name.
+
+        Values for inputs are given as a dict or by keyword, in the shape that the input has now
+        (``input_shape(name)``); an input without keeps what it holds. Raises ValueError for another
+        shape, :class:`caffe.Error` with the layer where one fails, and what profiler, observer or a
+        Python layer raises.
+        """
+        with self._lock:
+            for name, values in self._given(inputs, named).items():
+                self._write(name, values)
+            self._run(self.profiler, self.observer)
+            return {name: self._output(name) for name in self.engine.outputs}
+
+    def enqueue(self, inputs: Optional[Mapping[str, Any]] = None, **named: Any
+                ) -> concurrent.futures.Future[Dict[str, np.ndarray]]:
+        """``run`` on a thread of the context's own, after those enqueued before.
+
+        Arrays are copied now. ``future.result()`` returns what run returns, or raises what it
+        raises; ``future.add_done_callback(f)`` calls ``f(future)``.
+        """
+        given = {name: np.array(values) for name, values in self._given(inputs, named).items()}
+        with self._lock:
+            if self._executor is None:
+                self._executor = concurrent.futures.ThreadPoolExecutor(
+                    max_workers=1, thread_name_prefix="caffe.inference")
+            return self._executor.submit(self.run, given)
+
+    @staticmethod
+    def _given(inputs: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Any]:
+        both = set(inputs or ()) & set(named)
+        if both:
+            raise TypeError(f"{sorted(both)} given twice, in the dict and by keyword")
+        return {**(inputs or {}), **named}
+
+    def _write(self, name: str, given: Any) -> None:
+        target = self.input(name)
+        values = np.asarray(given)
+        if values.dtype.kind not in "fiub":
+            raise TypeError(f"input '{name}' takes float32, or numbers that convert to it, not "
+                            f"{values.dtype}")
+        if values.shape != target.shape:
+            raise ValueError(f"input '{name}' has shape {target.shape}, the values have "
+                             f"{values.shape}: set_batch or set_input_shape changes it")
+        target[...] = values

@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# Plans on the command line: caffe time, test, infer and compare.
+set -euo pipefail
+build=$2
+source "$1/scripts/tests/lib/common.sh"
+small_net
+pictures 12 8
+runs "$caffe" build $net -plan net.plan
+
+for command in time test infer compare; do
+  runs "$caffe" $command --help
+  has out.txt "usage: caffe $command"
+  has out.txt '^example:'
+done
+runs "$caffe" --help
+has out.txt 'caffe infer --help'
+has out.txt 'caffe compare --help'
+
+# time
+runs "$caffe" time -plan net.plan -iterations 20
+has out.txt "^engine 'small', batch 2, 20 runs"
+has out.txt '^latency:    min .* ms, mean .* ms, median .* ms, 99% .* ms$'
+has out.txt '^throughput: .* items/s$'
+has out.txt '^layer  *type  *implementation  *precision  *median  *mean  *share$'
+has out.txt '^conv  *Convolution .* %$'
+runs "$caffe" time -plan net.plan -batch 1 -iterations 2
+has out.txt 'batch 1, 2 runs'
+
+# test, on pictures with labels and on the data of a net: the same share of them.
+export GLOG_minloglevel=0
+runs "$caffe" test -plan net.plan -images list.txt -mean 100
+has err.txt '] Batch 5, accuracy = '
+has err.txt '] Tested on 12 pictures.'
+has err.txt '] accuracy_top5 = 1$'
+score=$(sed -n 's/.*] accuracy = //p' err.txt)
+runs "$build"/tools/convert_imageset "$work/" list.txt pictures_lmdb
+runs "$caffe" test -plan net.plan -data pictures_lmdb -mean 100 -iterations 6
+has err.txt "] accuracy = $score\$"
+{
+  cat <<'TEXT'
+layer { name: "pictures" type: "Data" top: "data" top: "label"
+  data_param { source: "pictures_lmdb" backend: LMDB batch_size: 4 }
+  transform_param { mean_value: 100 } }
+TEXT
+  sed '/type: "Input"/,/input_param/d; /Softmax/d' net.prototxt
+  cat <<'TEXT'
+layer { name: "accuracy" type: "Accuracy" bottom: "fc" bottom: "label" top: "accuracy" }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+TEXT
+} > train_val.prototxt
+runs "$caffe" test -model train_val.prototxt -weights net.caffemodel -iterations 3
+has err.txt "] accuracy = $score\$"
+loss=$(sed -n 's/.*] Loss: //p' err.txt)
+# Two pictures at once, of four that a batch of the data has.
+runs "$caffe" test -plan net.plan -model train_val.prototxt -iterations 3
+has err.txt '] Batch 2, accuracy = '
+has err.txt "] accuracy = $score\$"
+has err.txt '] loss = .* (\* 1 = .* loss)'
+awk -v a="$loss" -v b="$(sed -n 's/.*] Loss: //p' err.txt)" \
+  'BEGIN { exit !(a - b < 1e-3 && b - a < 1e-3) }' || fail "the loss is not $loss"
+# Where the engine computes probabilities in another type they are found behind the reorder.
+runs "$caffe" build $net -plan half.plan -layer_precision prob=fp16,fc=fp16 -timing_iterations 1
+runs "$caffe" test -plan half.plan -model train_val.prototxt -iterations 3
+has err.txt "] accuracy = $score\$"
+# Twelve records in batches of five: each counts once.
+runs "$caffe" build $net -plan five.plan -max_batch 5
+runs "$caffe" test -plan five.plan -data pictures_lmdb -mean 100
+has err.txt '] Tested on 12 pictures.'
+lacks err.txt 'nan'
+export GLOG_minloglevel=1
+# Labels of the net's own data.
+runs "$caffe" build -model train_val.prototxt -weights net.caffemodel -plan own.plan \
+  -precision best -max_accuracy_loss 0.5 -batches 2 -min_images 8 -timing_iterations 1
+has out.txt '^top-1 of 8 pictures in FP32: .*; it may lose 50.00 %$'
+
+# infer: classes of pictures, from a plan or a net, as text or JSON.
+printf 'ant\nbee\ncat\ndog\neel\n' > labels.txt
+runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
+[ "$(grep -c '^[0-2].png$' out.txt)" = 3 ] || fail 'not three pictures'
+[ "$(grep -c '^  [01]\.[0-9]\{4\}  [0-4]  [a-e]' out.txt)" = 6 ] || fail 'not two classes each'
+cp out.txt plan.txt
+runs "$caffe" infer $net -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
+cmp out.txt plan.txt
+runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -images list.txt -top 2
+[ "$(head -n 9 out.txt | sed 's|^./||')" = "$(cat plan.txt)" ] || fail 'the list gives others'
+runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -json 0.png
+python3 - <<'PYTHON'
+import json
+results = json.load(open('out.txt'))['results']
+assert [result['name'] for result in results] == ['0.png'], results
+top = results[0]['outputs'][0]['top']
+assert results[0]['outputs'][0]['output'] == 'prob' and len(top) == 5, results
+assert top[0]['label'] == ['ant', 'bee', 'cat', 'dog', 'eel'][top[0]['class']], top
+assert abs(sum(entry['score'] for entry in top) - 1) < 1e-5, top
+PYTHON
+# The rows of the .npy file are the pictures, red first; raw values are the classes' in their order.
+runs "$caffe" infer -plan net.plan -npy rows.npy -raw
+has out.txt '^row 11 5 (5):'
+rows=$(sed 's/^.*(5): //' out.txt)
+runs "$caffe" infer -plan net.plan -images list.txt -mean 100 -channel_order RGB -raw
+[ "$(sed 's/^.*(5): //' out.txt)" = "$rows" ] || fail 'pictures and rows differ'
+
+# -resize cuts the middle out: of an 8 x 8 picture that was 12 x 12 the same 8 x 8.
+cat > same.prototxt <<'TEXT'
+name: "same"
+layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
+layer { name: "out" type: "Power" bottom: "data" top: "out" power_param { power: 1 } }
+TEXT
+printf '\n\004same' > same.caffemodel
+pictures 1 12
+same="-model same.prototxt -weights same.caffemodel"
+refuses "rows do not have the shape of input 'data'" "$caffe" infer $same -npy rows.npy -raw
+runs "$caffe" infer $same -channel_order RGB -mean 100 -resize 12x12 -raw 0.png
+python3 - <<'PYTHON'
+import struct
+data = open('rows.npy', 'rb').read()
+rows = struct.unpack('<432f', data[-4 * 432:])
+middle = [rows[(c * 12 + y + 2) * 12 + x + 2] for c in range(3) for y in range(8) for x in range(8)]
+values = [float(v) for v in open('out.txt').read().split(': ')[1].split()]
+assert values == middle, (values, middle)
+PYTHON
+refuses 'is smaller than the net' "$caffe" infer $same -resize 4x4 0.png
+refuses 'is not HxW' "$caffe" infer $same -resize 12 0.png
+pictures 12 8
+
+# infer: boxes. One prior box, 4 x 4 in the middle of 8 x 8, with a score of 0.8.
+cat > boxes.prototxt <<'TEXT'
+name: "boxes"
+layer { name: "data" type: "Input" top: "data"
+  input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } } }
+layer { name: "none" type: "Power" bottom: "data" top: "none" power_param { scale: 0 } }
+layer { name: "loc" type: "InnerProduct" bottom: "none" top: "loc"
+  inner_product_param { num_output: 4 } }
+layer { name: "conf" type: "InnerProduct" bottom: "none" top: "conf"
+  inner_product_param { num_output: 2 bias_filler { value: 0.8 } } }
+layer { name: "prior" type: "PriorBox" bottom: "none" bottom: "data" top: "prior"
+  prior_box_param { min_size: 4 step: 8 variance: 0.1 } }
+layer { name: "cut" type: "Slice" bottom: "prior" top: "first" top: "rest"
+  slice_param { axis: 2 slice_point: 4 } }
+layer { name: "unused" type: "Silence" bottom: "rest" }
+layer { name: "boxes" type: "DetectionOutput" bottom: "loc" bottom: "conf" bottom: "first"
+  top: "boxes" detection_output_param { num_classes: 2 keep_top_k: 5
+    nms_param { nms_threshold: 0.5 } } }
+TEXT
+printf '\n\005boxes' > boxes.caffemodel
+cat > map.prototxt <<'TEXT'
+item { name: "background" label: 0 display_name: "background" }
+item { name: "1" label: 1 display_name: "face" }
+TEXT
+runs "$caffe" build -model boxes.prototxt -weights boxes.caffemodel -plan boxes.plan
+runs "$caffe" infer -plan boxes.plan -labels map.prototxt 3.png 4.png
+[ "$(cat out.txt)" = '3.png  face  0.8000  0.2500  0.2500  0.7500  0.7500
+4.png  face  0.8000  0.2500  0.2500  0.7500  0.7500' ] || fail 'not these boxes'
+runs "$caffe" infer -plan boxes.plan -min_score 0.9 3.png
+[ ! -s out.txt ] || fail 'boxes below -min_score'
+runs "$caffe" infer -plan boxes.plan -json 3.png
+has out.txt '"box"'
+
+# compare: an engine that is right, and one whose weights are others.
+runs "$caffe" compare $net -plan net.plan
+has out.txt '^   *blob  *layer  *precision  *max error  *mean error  *cosine  *signal/noise$'
+has out.txt '^   *conv  *conv  *FLOAT '
+has out.txt '^no blob is below 20 dB$'
+has out.txt '^error of the outputs: '
+runs "$caffe" compare $net -precision fp32 -images list.txt -batches 2 -max_batch 1
+has out.txt '^no blob is below 20 dB$'
+sed 's/kernel_size: 3/kernel_size: 3 bias_filler { value: 3 }/' net.prototxt > other.prototxt
+printf '\n\005small' > other.caffemodel
+runs "$caffe" build -model other.prototxt -weights other.caffemodel -plan other.plan
+answers 2 "$caffe" compare $net -plan other.plan -random 2
+has out.txt "^layer 'conv' is the first that goes wrong: its blob 'conv' is at .* dB, below 20 dB"
+has out.txt '^!  conv '
+runs "$caffe" compare $net -precision fp32 -bisect -max_error 0.001
+has out.txt 'nothing has to be widened'
+# What -bisect says is what brings the error down.
+data="-images list.txt -min_images 12"
+runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 -bisect -max_error 1e-5
+has out.txt '^engine 1: 0 layers in FP32, error '
+has out.txt '^widen [1-9] of [1-9] layers: -layer_precision '
+widened=$(sed -n 's/^widen .*: //p' out.txt)
+runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 $widened -min_sqnr 90
+runs "$caffe" compare -model train_val.prototxt -weights net.caffemodel -precision fp32 -max_batch 4
+has out.txt '^no blob is below'
+
+# Bad input.
+refuses 'missing.plan' "$caffe" time -plan missing.plan
+head -c 200 net.plan > cut.plan
+refuses 'cut.plan: it is truncated' "$caffe" time -plan cut.plan
+refuses 'batch 3: .* is built for 1 to 2' "$caffe" time -plan net.plan -batch 3
+refuses 'iterations must be positive' "$caffe" time -plan net.plan -iterations 0
+refuses 'give -model or -plan to time' "$caffe" time -plan net.plan -model net.prototxt
+refuses 'what shall the plan be tested on' "$caffe" test -plan net.plan
+refuses 'a plan has its weights' "$caffe" test -plan net.plan $net
+refuses 'reads no data to score the engine on' "$caffe" test -plan net.plan -model net.prototxt
+refuses 'NumPy files have no labels' "$caffe" test -plan net.plan -npy rows.npy
+sed 's/ [0-9]*$//' list.txt > plain.txt
+refuses 'it has no label to test with' "$caffe" test -plan net.plan -images plain.txt
+refuses 'infer needs an engine' "$caffe" infer 0.png
+refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png
+refuses 'not both' "$caffe" infer -plan net.plan $net 0.png
+refuses 'not both' "$caffe" infer -plan net.plan -images list.txt 0.png
+refuses 'or name pictures' "$caffe" infer -plan net.plan
+refuses 'missing.png: there is no such picture' "$caffe" infer -plan net.plan missing.png
+refuses 'net.prototxt: cannot be read as a picture' "$caffe" infer -plan net.plan net.prototxt
+printf 'ant\nbee\n' > two.txt
+refuses "two.txt: it names 2 classes, output 'prob' has 5" "$caffe" infer -plan net.plan \
+  -labels two.txt 0.png
+refuses 'missing.txt' "$caffe" infer -plan net.plan -labels missing.txt 0.png
+refuses 'top must be positive' "$caffe" infer -plan net.plan -top 0 0.png
+refuses 'compare needs an engine' "$caffe" compare $net
+refuses 'not both' "$caffe" compare $net -plan net.plan -precision fp16
+refuses 'bisect builds engines' "$caffe" compare $net -plan net.plan -bisect
+refuses 'fp32, fp16, bf16, int8' "$caffe" compare $net -precision half
+refuses 'give one of -images, -data, -npy and -random' "$caffe" compare $net -plan net.plan \
+  -images list.txt -random 2
+refuses "has an input 'data' and net" "$caffe" compare -model <(sed 's/"data"/"x"/g' net.prototxt) \
+  -weights net.caffemodel -plan net.plan
+refuses "batch 4" "$caffe" compare -model train_val.prototxt -weights net.caffemodel -plan net.plan
+echo 'use_plan: passed'

@@ -1,0 +1,124 @@
+#include "any_layer.hpp"
+
+#include <algorithm>
+
+#include "../../passes/graph_editing.hpp"
+#include "convolution_node.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+NodeLayer::Place PlaceOf(const Operand& operand) {
+  Layout layout;
+  if (operand.blocked) {
+    const size_t channels = operand.shape[1];
+    const size_t spatial = channels == 0 ? 0 : CountOf(operand.shape) / operand.shape[0] / channels;
+    layout = Layout::ChannelsBlocked(operand.block, operand.shape[0], channels, spatial);
+  }
+  return {operand.data, operand.type, layout};
+}
+
+/// All values have room for blocks.
+bool HaveChannels(const Graph& graph, const Node& node) {
+  const auto has = [&](int value) {
+    const Shape& shape = graph.values[value].shape;
+    return shape.size() == 4 && CountOf(shape) > 0;
+  };
+  return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), has) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), has);
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "layer"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    const Format plain = {ElementType::FLOAT, false};
+    std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, plain, plain)};
+    const Operation* operation = OperationTable::Find(node.type());
+    if (!operation || !operation->native || !node.epilogue.empty() || operation->source) {
+      return candidates;
+    }
+    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
+    const bool blocks = HaveChannels(context.graph, node);
+    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, true}, &candidates);
+    if (!context.Stores(ElementType::FLOAT16)) return candidates;
+    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, true}, &candidates);
+    AddTyped(*operation, node, {ElementType::FLOAT16, false}, &candidates);
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<LayerStep>(node);
+  }
+
+ private:
+  // Blobs that the layer keeps in FLOAT stay in Caffe's order, too.
+  void AddTyped(const Operation& operation, const Node& node, const Format& format,
+                std::vector<Candidate>* candidates) const {
+    Candidate candidate = Formats(*this, node, format.type, format, format);
+    for (size_t i = 0; i < candidate.inputs.size(); ++i) {
+      if (operation.IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = Format();
+    }
+    for (size_t i = 0; i < candidate.outputs.size(); ++i) {
+      if (operation.IsFloatTop(static_cast<int>(i))) candidate.outputs[i] = Format();
+    }
+    candidates->push_back(candidate);
+  }
+};
+
+}  // namespace
+
+LayerStep::LayerStep(const Node& node) : chain_(node) {
+  if (node.math == ElementType::FLOAT16) chain_.main().set_type(ElementType::FLOAT16);
+}
+
+void LayerStep::Bind(const Binding& binding) {
+  std::vector<Shape> shapes;
+  bottoms_.clear();
+  tops_.clear();
+  for (const Operand& input : binding.inputs) {
+    shapes.push_back(input.shape);
+    bottoms_.push_back(PlaceOf(input));
+  }
+  chain_.Reshape(shapes);
+  for (const Operand& output : binding.outputs) tops_.push_back(PlaceOf(output));
+  const auto plain = [](const NodeLayer::Place& place) {
+    return place.type == ElementType::FLOAT && place.layout.kind == Layout::PLAIN;
+  };
+  plain_ = std::all_of(bottoms_.begin(), bottoms_.end(), plain) &&
+           std::all_of(tops_.begin(), tops_.end(), plain);
+  operands_.clear();
+  for (const Operand& operand : binding.operands) {
+    operands_.push_back({operand.shape, operand.as<const float>()});
+  }
+}
+
+void LayerStep::Run(void*) {
+  if (!plain_) {
+    native_ = chain_.main().RunPlaced(bottoms_, tops_);
+    return;
+  }
+  std::vector<const float*> bottoms;
+  std::vector<float*> tops;
+  for (const NodeLayer::Place& place : bottoms_) {
+    bottoms.push_back(static_cast<const float*>(place.data));
+  }
+  for (const NodeLayer::Place& place : tops_) tops.push_back(static_cast<float*>(place.data));
+  chain_.Run(bottoms, operands_, tops);
+}
+
+const Implementation& AnyLayer() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

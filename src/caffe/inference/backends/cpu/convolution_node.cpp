@@ -1,0 +1,128 @@
+#include "convolution_node.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../../passes/graph_editing.hpp"
+#include "caffe/allocator.hpp"
+#include "caffe/layers/base_conv_layer.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+/// A sum of two without coefficients other than 1.
+bool IsPlainSum(const LayerParameter& layer) {
+  const EltwiseParameter& param = layer.eltwise_param();
+  return layer.type() == "Eltwise" && param.operation() == EltwiseParameter_EltwiseOp_SUM &&
+         std::all_of(param.coeff().begin(), param.coeff().end(), [](float c) { return c == 1; });
+}
+
+std::optional<PointwiseActivation> ActivationOf(const LayerParameter& layer) {
+  PointwiseActivation activation;
+  if (layer.type() == "ReLU") {
+    activation.kind = PointwiseActivation::RELU;
+    activation.alpha = layer.relu_param().negative_slope();
+    return activation;
+  }
+  activation.kind = PointwiseActivation::CLIP;
+  if (layer.type() == "ReLU6") {
+    activation.beta = 6;
+    return activation;
+  }
+  if (layer.type() == "Clip") {
+    activation.alpha = layer.clip_param().min();
+    activation.beta = layer.clip_param().max();
+    return activation;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
+  FusedEpilogue fused;
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    const Epilogue& step = node.epilogue[i];
+    if (fused.activation.kind != PointwiseActivation::NONE) return {};
+    if (step.operand >= 0) {
+      if (fused.residual >= 0 || !IsPlainSum(step.layer)) return {};
+      fused.residual = static_cast<int>(i);
+      continue;
+    }
+    const std::optional<PointwiseActivation> activation = ActivationOf(step.layer);
+    if (!activation) return {};
+    fused.activation = *activation;
+  }
+  return fused;
+}
+
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
+                                                            const Shape& output) {
+  if (!IsConvolution(node) || node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      node.parameters.empty() || input.size() < 3 || output.size() != input.size()) {
+    return {};
+  }
+  const ConvolutionParameter& param = node.layer.convolution_param();
+  const int axes = static_cast<int>(input.size());
+  if (param.axis() != 1 && param.axis() + axes != 1) return {};
+  const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, axes - 2);
+  kernels::ConvolutionShape shape;
+  shape.channels = input[1];
+  shape.group = node.type() == "Convolution" ? static_cast<int>(param.group()) : input[1];
+  shape.outputs = output[1];
+  shape.kernel = geometry.kernel;
+  shape.stride = geometry.stride;
+  shape.pad = geometry.pad;
+  shape.dilation = geometry.dilation;
+  shape.input.assign(input.begin() + 2, input.end());
+  shape.output.assign(output.begin() + 2, output.end());
+  return shape;
+}
+
+bool HasWinograd(const kernels::ConvolutionShape& s) {
+  const std::vector<int> ones = {1, 1}, threes = {3, 3};
+  return s.axes() == 2 && s.group == 1 && s.kernel == threes && s.stride == ones &&
+         s.dilation == ones && s.pad[0] <= 2 && s.pad[1] <= 2;
+}
+
+std::vector<float> BiasOf(const Node& node, size_t outputs) {
+  return node.parameters.size() > 1 ? node.parameters[1].ToVector()
+                                    : std::vector<float>(outputs, 0.f);
+}
+
+kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual) {
+  kernels::ImageStrides strides;
+  if (!x.dense()) strides.x = x.stride;
+  if (!y.dense()) strides.y = y.stride;
+  if (residual.data && !residual.dense()) strides.residual = residual.stride;
+  return strides;
+}
+
+Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
+                  const Format& input, const Format& output) {
+  Candidate candidate;
+  candidate.implementation = &implementation;
+  candidate.math = math;
+  candidate.inputs.assign(node.inputs.size(), input);
+  candidate.operands.assign(node.epilogue.size(), output);
+  candidate.outputs.assign(node.outputs.size(), output);
+  return candidate;
+}
+
+Constant NewConstant(ElementType type, size_t count) {
+  const size_t bytes = std::max<size_t>(1, count) * SizeOf(type);
+  Allocator* owner = nullptr;
+  void* memory = AllocateHost(bytes, &owner);
+  std::memset(memory, 0, bytes);
+  return {{static_cast<int>(count)},
+          type,
+          std::shared_ptr<const void>(memory, [bytes, owner](const void* p) {
+            FreeHost(const_cast<void*>(p), bytes, owner);
+          })};
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

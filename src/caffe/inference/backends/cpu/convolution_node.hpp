@@ -1,0 +1,56 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_NODE_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_NODE_HPP_
+
+#include <optional>
+#include <vector>
+
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/image_strides.hpp"
+#include "caffe/pointwise.hpp"
+#include "implementation.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+/// What kernels can do with a sum before they write it: y = activation(sum + bias + residual).
+struct FusedEpilogue {
+  int residual = -1;  ///< the number of the step whose operand is added; -1: nothing is
+  PointwiseActivation activation;
+};
+/// Nothing where the node's epilogue is something else.
+std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);
+
+/// Of a node with channels on axis 1, one input, one output, images on axis 0; nothing for others.
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
+                                                            const Shape& output);
+
+/// One or two spatial axes, 3x3, stride 1: what Winograd's algorithm is for.
+bool HasWinograd(const kernels::ConvolutionShape& shape);
+
+/// The bias; zeros where the node has none.
+std::vector<float> BiasOf(const Node& node, size_t outputs);
+
+/// From one image to the next. `residual` may have no data.
+kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual);
+
+/// A candidate with all inputs in `input`, all operands and outputs in `output`.
+Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
+                  const Format& input, const Format& output);
+
+/// Channels up to which a picture's input is read in Caffe's order.
+constexpr int kPlainChannels = 4;
+
+/// Elements of a constant of any type, allocated aligned and zero.
+Constant NewConstant(ElementType type, size_t count);
+/// To fill a constant that was just made.
+template <typename T>
+T* Elements(const Constant& constant) {
+  return static_cast<T*>(const_cast<void*>(constant.data.get()));
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_NODE_HPP_

@@ -1,0 +1,269 @@
+// Inner products in every type by kernels/inner_product.hpp, and in FLOAT, for larger batches, by
+// the BLAS.
+#include "caffe/kernels/inner_product.hpp"
+
+#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/pointwise.hpp"
+#include "convolution_node.hpp"
+#include "element_types.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+constexpr size_t kMostInputs = 66'000;  // products of 8 bits that 32 bits can add up
+
+/// Rows, and what a row has.
+struct Extents {
+  int rows = 0, inputs = 0, outputs = 0;
+};
+
+Extents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
+  Extents extents;
+  extents.outputs = static_cast<int>(node.layer.inner_product_param().num_output());
+  extents.rows = static_cast<int>(CountOf(y) / extents.outputs);
+  extents.inputs = extents.rows == 0 ? 0 : static_cast<int>(CountOf(x) / extents.rows);
+  return extents;
+}
+
+/// One input, one output, nothing added; weights that are not packed yet.
+bool IsCandidate(const Context& context, const Node& node) {
+  const auto epilogue = FusedEpilogueOf(node);
+  return node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
+         !node.parameters.empty() && epilogue && epilogue->residual < 0 &&
+         CountOf(context.graph.values[node.inputs[0]].shape) > 0;
+}
+
+/// The weights as (outputs, inputs).
+std::vector<float> WeightsOf(const Node& node, const Extents& extents) {
+  const std::vector<float> given = node.parameters[0].ToVector();
+  if (!node.layer.inner_product_param().transpose()) return given;
+  std::vector<float> weights(given.size());
+  for (int o = 0; o < extents.outputs; ++o) {
+    for (int i = 0; i < extents.inputs; ++i) {
+      weights[size_t(o) * extents.inputs + i] = given[size_t(i) * extents.outputs + o];
+    }
+  }
+  return weights;
+}
+
+Extents ExtentsOf(const Graph& graph, const Node& node) {
+  return ExtentsOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
+}
+
+/// Shapes, places and epilogue.
+class InnerProductStep : public Step {
+ public:
+  explicit InnerProductStep(const Node& node)
+      : node_(node), activation_(FusedEpilogueOf(node)->activation) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    extents_ = ExtentsOf(node_, x_.shape, y_.shape);
+    Prepare();
+  }
+
+ protected:
+  virtual void Prepare() {}
+  template <typename T>
+  const T* weights() const {
+    return static_cast<const T*>(node_.parameters[0].data.get());
+  }
+  const float* bias() const { return node_.parameters[1].floats(); }
+
+  const Node& node_;
+  const PointwiseActivation activation_;
+  Operand x_, y_;
+  Extents extents_;
+};
+
+class PackedStep : public InnerProductStep {
+ public:
+  using InnerProductStep::InnerProductStep;
+  size_t scratch_bytes() const override { return kernel_->scratch_bytes(extents_.rows); }
+
+  void Run(void* scratch) override {
+    DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
+      using X = decltype(x);
+      using Y = decltype(y);
+      const kernels::PackedConvolution::Epilogue<Y> epilogue = {bias(), nullptr, activation_};
+      DispatchFloat(node_.math, [&](auto w) {
+        kernel_->Forward(extents_.rows, x_.as<const X>(), weights<decltype(w)>(), epilogue, scratch,
+                         y_.as<Y>());
+      });
+    });
+  }
+
+ private:
+  void Prepare() override { kernel_.emplace(extents_.inputs, extents_.outputs); }
+  std::optional<kernels::InnerProduct> kernel_;
+};
+
+class Int8Step : public InnerProductStep {
+ public:
+  using InnerProductStep::InnerProductStep;
+  size_t scratch_bytes() const override { return kernel_->scratch_bytes(extents_.rows); }
+
+  void Run(void* scratch) override {
+    DispatchInteger(x_.type, [&](auto x) {
+      DispatchWritten(y_.type, [&](auto y) {
+        using Y = decltype(y);
+        kernels::Int8Convolution::Epilogue<Y, float> epilogue;
+        epilogue.scale = scales_.data();
+        epilogue.bias = bias();
+        epilogue.activation = activation_;
+        epilogue.factor = 1 / y_.scale;
+        kernel_->Forward(extents_.rows, x_.as<const decltype(x)>(), weights<int8_t>(), epilogue,
+                         scratch, y_.as<Y>());
+      });
+    });
+  }
+
+ private:
+  void Prepare() override {
+    kernel_.emplace(extents_.inputs, extents_.outputs);
+    scales_ = node_.parameters[2].ToVector();
+    for (float& scale : scales_) scale *= x_.scale;
+  }
+  std::optional<kernels::Int8InnerProduct> kernel_;
+  std::vector<float> scales_;
+};
+
+class BlasStep : public InnerProductStep {
+ public:
+  using InnerProductStep::InnerProductStep;
+
+  void Run(void*) override {
+    const auto [rows, inputs, outputs] = extents_;
+    float* y = y_.as<float>();
+    if (rows == 1) {
+      kernels::Gemv(false, outputs, inputs, 1.f, weights<float>(), x_.as<const float>(), 0.f, y);
+    } else {
+      kernels::Gemm(false, true, rows, outputs, inputs, 1.f, x_.as<const float>(), weights<float>(),
+                    0.f, y);
+    }
+    kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(), activation_, y, y);
+  }
+
+ private:
+  void Prepare() override { ones_.assign(extents_.outputs, 1.f); }
+  std::vector<float> ones_;
+};
+
+std::vector<Constant> WithBias(const Constant& packed, const Node& node, int outputs) {
+  return {packed, Constant::Of({outputs}, BiasOf(node, outputs))};
+}
+
+class PackedFamily : public Implementation {
+ public:
+  const char* name() const override { return "inner_product"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    if (!IsCandidate(context, node)) return {};
+    std::vector<Candidate> candidates;
+    for (const ElementType type : kFloatTypes) {
+      if (!context.Stores(type)) continue;
+      candidates.push_back(Formats(*this, node, type, {type, false}, {type, false}));
+      if (type == ElementType::FLOAT) continue;
+      candidates.push_back(Formats(*this, node, type, {type, false}, Format()));
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const Extents extents = ExtentsOf(graph, node);
+    const kernels::InnerProduct kernel(extents.inputs, extents.outputs);
+    const Constant packed = NewConstant(node.math, kernel.packed_size());
+    DispatchFloat(node.math, [&](auto w) {
+      kernel.PackWeights(WeightsOf(node, extents).data(), nullptr, Elements<decltype(w)>(packed));
+    });
+    return WithBias(packed, node, extents.outputs);
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<PackedStep>(node);
+  }
+};
+
+class Int8Family : public Implementation {
+ public:
+  const char* name() const override { return "int8_inner_product"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    if (!IsCandidate(context, node) || !context.Stores(ElementType::INT8) ||
+        !context.ranges[node.inputs[0]].known() ||
+        ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
+      return {};
+    }
+    const Format integers = {ElementType::INT8, false};
+    std::vector<Candidate> candidates = {
+        Formats(*this, node, ElementType::INT8, integers, Format())};
+    if (context.ranges[node.outputs[0]].known()) {
+      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const Extents extents = ExtentsOf(graph, node);
+    LayerParameter layer = node.layer;
+    layer.mutable_inner_product_param()->set_transpose(false);
+    const QuantizedWeights quantized =
+        QuantizeWeights(layer, {extents.outputs, extents.inputs}, WeightsOf(node, extents).data());
+    const kernels::Int8InnerProduct kernel(extents.inputs, extents.outputs);
+    const Constant packed = NewConstant(ElementType::INT8, kernel.packed_size());
+    kernel.PackWeights(quantized.values.data(), Elements<int8_t>(packed));
+    std::vector<Constant> parameters = WithBias(packed, node, extents.outputs);
+    parameters.push_back(Constant::Of({extents.outputs}, quantized.scales));
+    return parameters;
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<Int8Step>(node);
+  }
+};
+
+class BlasFamily : public Implementation {
+ public:
+  const char* name() const override { return "blas"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    if (!IsCandidate(context, node)) return {};
+    return {Formats(*this, node, ElementType::FLOAT, Format(), Format())};
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const Extents extents = ExtentsOf(graph, node);
+    return WithBias(Constant::Of({extents.outputs, extents.inputs}, WeightsOf(node, extents)), node,
+                    extents.outputs);
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<BlasStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& InnerProduct() {
+  static const PackedFamily family;
+  return family;
+}
+
+const Implementation& Int8InnerProduct() {
+  static const Int8Family family;
+  return family;
+}
+
+const Implementation& BlasInnerProduct() {
+  static const BlasFamily family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

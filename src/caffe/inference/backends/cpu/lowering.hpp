@@ -1,0 +1,37 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_LOWERING_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_LOWERING_HPP_
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "implementation.hpp"
+#include "timing.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+struct LoweringOptions {
+  /// Of each node: the types in which a layer with weights may compute. Where it has no kernel for
+  /// any of them it computes in FLOAT.
+  std::vector<std::set<ElementType>> maths;
+  std::vector<Range> ranges;  ///< of each value
+  std::function<void(int done, int of, const std::string& layer)> progress;
+  std::function<void(const std::string& line)> remark;
+};
+
+/// Chooses for each node of an optimized graph the implementation, and for each value the type and
+/// layout, with which all takes the least time together; puts reorders in where a value is wanted
+/// in several; packs weights. Inputs and outputs of the graph stay FLOAT in Caffe's order.
+///
+/// Exact for chains; elsewhere the search changes one node, or a node and what makes its bottom, at
+/// a time, until nothing gets better.
+Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing);
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_LOWERING_HPP_

@@ -1,0 +1,148 @@
+// Layers that move elements of any type and change none: Concat and Slice along the channels,
+// Flatten and Reshape. Mostly views have left them nothing to do.
+#include <algorithm>
+#include <cstring>
+
+#include "caffe/kernels/parallel.hpp"
+#include "convolution_node.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+void CopyBytes(const char* from, char* to, size_t bytes) {
+  kernels::ParallelFor(bytes, 1 << 16, [&](size_t begin, size_t end) {
+    std::memcpy(to + begin, from + begin, end - begin);
+  });
+}
+
+/// Elements lie in Caffe's order, or in whole blocks of channels: images are pieces either way.
+class MovingStep : public Step {
+ public:
+  explicit MovingStep(const Node& node) : gathers_(node.type() != "Slice") {}
+
+  bool takes_strides() const override { return true; }
+  void Bind(const Binding& binding) override { binding_ = binding; }
+
+  void Run(void*) override {
+    const std::vector<Operand>& parts = gathers_ ? binding_.inputs : binding_.outputs;
+    const Operand& whole = gathers_ ? binding_.outputs[0] : binding_.inputs[0];
+    size_t offset = 0;
+    for (const Operand& part : parts) {
+      Copy(part, whole, offset);
+      offset += part.image;
+    }
+  }
+
+ private:
+  // Parts that are views lie in their place already.
+  void Copy(const Operand& part, const Operand& whole, size_t offset) const {
+    const size_t size = SizeOf(part.type);
+    for (size_t n = 0; n < whole.images; ++n) {
+      char* one = part.as<char>() + n * part.stride * size;
+      char* place = whole.as<char>() + (n * whole.stride + offset) * size;
+      if (one == place) continue;
+      gathers_ ? CopyBytes(one, place, part.image * size)
+               : CopyBytes(place, one, part.image * size);
+    }
+  }
+
+  const bool gathers_;
+  Binding binding_;
+};
+
+/// The same for shapes that differ in more than the channels: one array becomes another.
+class ReshapingStep : public Step {
+ public:
+  void Bind(const Binding& binding) override { binding_ = binding; }
+  void Run(void*) override {
+    const Operand &x = binding_.inputs[0], &y = binding_.outputs[0];
+    if (x.data != y.data) CopyBytes(x.as<char>(), y.as<char>(), x.bytes());
+  }
+
+ private:
+  Binding binding_;
+};
+
+bool MovesAlongChannels(const Graph& graph, const Node& node) {
+  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
+  int axis = 0;
+  if (node.type() == "Concat") {
+    const ConcatParameter& param = node.layer.concat_param();
+    axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
+  } else if (node.type() == "Slice") {
+    const SliceParameter& param = node.layer.slice_param();
+    axis = param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis();
+  }
+  return axis == 1 || (axis < 0 && axis + axes == 1);
+}
+
+bool Reshapes(const Node& node) {
+  return (node.type() == "Flatten" || node.type() == "Reshape") && node.inputs.size() == 1 &&
+         node.outputs.size() == 1;
+}
+
+/// All values have whole blocks of channels.
+bool AreWholeBlocks(const Graph& graph, const Node& node) {
+  const auto whole = [&](int value) {
+    const Shape& shape = graph.values[value].shape;
+    return shape.size() >= 3 && shape[1] % ChannelBlock() == 0;
+  };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), whole) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), whole);
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "move"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    const bool joins = node.type() == "Concat" || node.type() == "Slice";
+    if (!node.epilogue.empty() || !(joins || Reshapes(node)) ||
+        (joins && !MovesAlongChannels(context.graph, node))) {
+      return {};
+    }
+    std::vector<Candidate> candidates;
+    for (const ElementType type : context.storage) {
+      if (type == ElementType::INT8 && !HaveOneRange(context, node)) continue;
+      for (const bool blocked : {true, false}) {
+        if (blocked && !(joins && AreWholeBlocks(context.graph, node))) continue;
+        candidates.push_back(
+            Formats(*this, node, ElementType::FLOAT, {type, blocked}, {type, blocked}));
+      }
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    if (Reshapes(node)) return std::make_unique<ReshapingStep>();
+    return std::make_unique<MovingStep>(node);
+  }
+
+ private:
+  static bool HaveOneRange(const Context& context, const Node& node) {
+    const Range& range = context.ranges[node.outputs[0]];
+    const auto same = [&](int value) {
+      const Range& other = context.ranges[value];
+      return other.known() && other.scale == range.scale && other.is_unsigned == range.is_unsigned;
+    };
+    return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), same);
+  }
+};
+
+}  // namespace
+
+const Implementation& Moving() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,98 @@
+// Convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/packed_convolution.hpp.
+#include "caffe/kernels/packed_convolution.hpp"
+
+#include "convolution_node.hpp"
+#include "element_types.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+using Kernel = std::shared_ptr<const kernels::PackedConvolution>;
+
+class ConvolutionStep : public Step {
+ public:
+  explicit ConvolutionStep(const Node& node) : node_(node), epilogue_(*FusedEpilogueOf(node)) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    if (epilogue_.residual >= 0) residual_ = binding.operands[epilogue_.residual];
+    kernel_ = kernels::PackedConvolution::Make(*ConvolutionShapeOf(node_, x_.shape, y_.shape),
+                                               !x_.blocked);
+  }
+  bool takes_strides() const override { return true; }
+  size_t scratch_bytes() const override {
+    return kernel_->scratch_size(x_.shape[0]) * sizeof(float);
+  }
+  void Run(void* scratch) override {
+    DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
+      using X = decltype(x);
+      using Y = decltype(y);
+      DispatchFloat(node_.math, [&](auto w) {
+        using W = decltype(w);
+        const kernels::PackedConvolution::Epilogue<Y> epilogue = {
+            node_.parameters[1].floats(), residual_.as<const Y>(), epilogue_.activation};
+        kernel_->Forward(x_.shape[0], x_.as<const X>(),
+                         static_cast<const W*>(node_.parameters[0].data.get()), epilogue,
+                         static_cast<float*>(scratch), y_.as<Y>(), StridesOf(x_, y_, residual_));
+      });
+    });
+  }
+
+ private:
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  Kernel kernel_;
+  Operand x_, y_, residual_;
+};
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "packed"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    const Shape& input = context.graph.values[node.inputs[0]].shape;
+    const auto shape = ConvolutionShapeOf(node, input, context.graph.values[node.outputs[0]].shape);
+    if (!shape || !FusedEpilogueOf(node)) return {};
+    std::vector<Candidate> candidates;
+    for (const bool plain : {true, false}) {
+      if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
+      if (!kernels::PackedConvolution::Make(*shape, plain)) continue;
+      for (const ElementType type : kFloatTypes) {
+        if (!context.Stores(type)) continue;
+        // A picture comes as floats, and is read as it is.
+        const ElementType source = plain ? ElementType::FLOAT : type;
+        candidates.push_back(Formats(*this, node, type, {source, !plain}, {type, true}));
+      }
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const Value& input = graph.values[node.inputs[0]];
+    const auto shape = ConvolutionShapeOf(node, input.shape, graph.values[node.outputs[0]].shape);
+    const Kernel kernel = kernels::PackedConvolution::Make(*shape, input.layout == Layout::PLAIN);
+    const Constant packed = NewConstant(node.math, kernel->packed_size());
+    DispatchFloat(node.math, [&](auto w) {
+      kernel->PackWeights(node.parameters[0].floats(), nullptr, Elements<decltype(w)>(packed));
+    });
+    return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs))};
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<ConvolutionStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& PackedConvolution() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,103 @@
+// Maxima and means over windows of channels in blocks, in every type.
+#include "caffe/layers/pooling_layer.hpp"
+
+#include "convolution_node.hpp"
+#include "element_types.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+class PoolingStep : public Step {
+ public:
+  explicit PoolingStep(const Node& node) : param_(node.layer.pooling_param()) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    shape_ = PooledShape(param_, x_.shape);
+    const size_t block = x_.block;
+    shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);
+  }
+
+  void Run(void*) override {
+    if (SizeOf(x_.type) == 1) {
+      DispatchInteger(x_.type, [&](auto tag) { RunIntegers<decltype(tag)>(); });
+    } else {
+      DispatchFloat(x_.type, [&](auto tag) { RunIn<decltype(tag)>(); });
+    }
+  }
+
+ private:
+  template <typename T>
+  void RunIn() {
+    const T* x = x_.as<const T>();
+    T* y = y_.as<T>();
+    if (param_.pool() == PoolingParameter_PoolMethod_AVE) {
+      kernels::BlockedAveragePoolingForward(shape_, x_.block, x, y);
+    } else if constexpr (std::is_same<T, float>::value) {
+      kernels::BlockedMaxPoolingForward<int>(shape_, x_.block, x, y, nullptr);
+    } else {
+      kernels::BlockedMaxPoolingForward(shape_, x_.block, x, y);
+    }
+  }
+
+  template <typename T>
+  void RunIntegers() {
+    const T* x = x_.as<const T>();
+    if (param_.pool() == PoolingParameter_PoolMethod_AVE) {
+      kernels::BlockedAveragePoolingForward(shape_, x_.block, x_.scale / y_.scale, x, y_.as<T>());
+    } else {
+      kernels::BlockedMaxPoolingForward(shape_, x_.block, x, y_.as<T>());
+    }
+  }
+
+  const PoolingParameter& param_;
+  kernels::PoolingShape shape_;
+  Operand x_, y_;
+};
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "pooling"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    if (node.type() != "Pooling" || node.outputs.size() != 1 || !node.epilogue.empty() ||
+        node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||
+        CountOf(context.graph.values[node.inputs[0]].shape) == 0) {
+      return {};
+    }
+    std::vector<Candidate> candidates;
+    for (const ElementType type : kFloatTypes) {
+      if (!context.Stores(type)) continue;
+      candidates.push_back(Formats(*this, node, type, {type, true}, {type, true}));
+    }
+    // The kernel's sign is that of both; maxima have their bottom's scale (value_ranges.hpp).
+    const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];
+    if (context.Stores(ElementType::INT8) && x.known() && y.known() &&
+        x.is_unsigned == y.is_unsigned) {
+      const Format integers = {ElementType::INT8, true};
+      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<PoolingStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& Pooling() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

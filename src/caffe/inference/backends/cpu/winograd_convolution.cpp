@@ -1,0 +1,125 @@
+// 3x3 convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/winograd.hpp. Where it meets an
+// infinity or a NaN, the direct kernels compute once more: those belong to single outputs.
+#include "caffe/kernels/packed_convolution.hpp"
+#include "caffe/kernels/winograd.hpp"
+#include "convolution_node.hpp"
+#include "element_types.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+kernels::WinogradShape WinogradShapeOf(const kernels::ConvolutionShape& s, int num) {
+  kernels::WinogradShape w;
+  w.num = num;
+  w.channels = s.channels;
+  w.outputs = s.outputs;
+  w.height = s.input[0];
+  w.width = s.input[1];
+  w.pad_h = s.pad[0];
+  w.pad_w = s.pad[1];
+  w.block = ChannelBlock();
+  return w;
+}
+
+class ConvolutionStep : public Step {
+ public:
+  explicit ConvolutionStep(const Node& node) : node_(node), epilogue_(*FusedEpilogueOf(node)) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    if (epilogue_.residual >= 0) residual_ = binding.operands[epilogue_.residual];
+    convolution_ = *ConvolutionShapeOf(node_, x_.shape, y_.shape);
+    shape_ = WinogradShapeOf(convolution_, x_.shape[0]);
+  }
+  size_t scratch_bytes() const override { return kernels::WinogradScratchSize(shape_); }
+  bool takes_strides() const override { return true; }
+
+  void Run(void* scratch) override {
+    DispatchFloat(node_.math, [&](auto w) { RunIn<decltype(w)>(scratch); });
+  }
+
+ private:
+  template <typename T>
+  void RunIn(void* scratch) {
+    kernels::WinogradEpilogue<T> epilogue;
+    epilogue.bias = node_.parameters[1].floats();
+    epilogue.residual = residual_.as<const T>();
+    epilogue.activation = epilogue_.activation;
+    const T* weights = static_cast<const T*>(node_.parameters[0].data.get());
+    if (!kernels::WinogradForward(shape_, x_.as<const T>(), weights, epilogue, y_.as<T>(), scratch,
+                                  kernels::kWinogradScratch, StridesOf(x_, y_, residual_))) {
+      RunDirect(weights);
+    }
+  }
+
+  template <typename T>
+  void RunDirect(const T* weights) {
+    const auto direct = kernels::PackedConvolution::Make(convolution_, false);
+    std::vector<T> plain(convolution_.weight_count()), packed(direct->packed_size());
+    kernels::WinogradUnpackWeights(shape_, weights, plain.data());
+    direct->PackWeights(plain.data(), nullptr, packed.data());
+    std::vector<float> scratch(direct->scratch_size(shape_.num) + 16);
+    const size_t past = reinterpret_cast<size_t>(scratch.data()) % 64 / sizeof(float);
+    const kernels::PackedConvolution::Epilogue<T> epilogue = {
+        node_.parameters[1].floats(), residual_.as<const T>(), epilogue_.activation};
+    direct->Forward(shape_.num, x_.as<const T>(), packed.data(), epilogue,
+                    scratch.data() + (past ? 16 - past : 0), y_.as<T>(),
+                    StridesOf(x_, y_, residual_));
+  }
+
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  kernels::ConvolutionShape convolution_;
+  kernels::WinogradShape shape_;
+  Operand x_, y_, residual_;
+};
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "winograd"; }
+
+  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+    const Shape& input = context.graph.values[node.inputs[0]].shape;
+    const auto shape = ConvolutionShapeOf(node, input, context.graph.values[node.outputs[0]].shape);
+    if (!shape || !FusedEpilogueOf(node) || !HasWinograd(*shape) ||
+        shape->channels <= kPlainChannels || input[0] == 0) {
+      return {};
+    }
+    std::vector<Candidate> candidates;
+    for (const ElementType type : kFloatTypes) {
+      if (!context.Stores(type)) continue;
+      candidates.push_back(Formats(*this, node, type, {type, true}, {type, true}));
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const Value& input = graph.values[node.inputs[0]];
+    const auto shape = ConvolutionShapeOf(node, input.shape, graph.values[node.outputs[0]].shape);
+    const kernels::WinogradShape winograd = WinogradShapeOf(*shape, input.shape[0]);
+    const Constant packed = NewConstant(node.math, kernels::WinogradPackedSize(winograd));
+    DispatchFloat(node.math, [&](auto w) {
+      kernels::WinogradPackWeights(winograd, node.parameters[0].floats(),
+                                   Elements<decltype(w)>(packed));
+    });
+    return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs))};
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<ConvolutionStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& WinogradConvolution() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,40 @@
+#ifndef CAFFE_INFERENCE_GRAPH_NODE_CHAIN_HPP_
+#define CAFFE_INFERENCE_GRAPH_NODE_CHAIN_HPP_
+
+#include <vector>
+
+#include "node_layer.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// A node's own layer and those of its epilogue, one behind the other, in FLOAT and Caffe's order.
+class NodeChain {
+ public:
+  explicit NodeChain(const Node& node) : main_(MainLayer(node)), epilogue_(EpilogueLayers(node)) {}
+
+  NodeLayer& main() { return main_; }
+  std::vector<Shape> Reshape(const std::vector<Shape>& bottoms);
+
+  /// What a step of the epilogue takes beside what was computed so far; null: nothing.
+  struct Operand {
+    Shape shape;
+    const float* data = nullptr;
+  };
+  /// Bottoms and tops as for NodeLayer::Run; top 0 gets memory where there is an epilogue.
+  void Run(const std::vector<const float*>& bottoms, const std::vector<Operand>& operands,
+           std::vector<float*> tops);
+  /// Memory between the layers.
+  size_t bytes() const { return (between_[0].capacity() + between_[1].capacity()) * sizeof(float); }
+
+ private:
+  NodeLayer main_;
+  std::vector<NodeLayer> epilogue_;
+  Shape shape_;  // of top 0
+  std::vector<float> between_[2];
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_GRAPH_NODE_CHAIN_HPP_

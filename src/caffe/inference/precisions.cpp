@@ -1,0 +1,206 @@
+#include "precisions.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "backends/cpu/lowering.hpp"
+#include "backends/cpu/split_epilogues.hpp"
+#include "caffe/error.hpp"
+#include "caffe/util/edit_distance.hpp"
+#include "passes/graph_editing.hpp"
+#include "quantize/value_ranges.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+using Types = std::set<ElementType>;
+
+/// The layers that a node was made of: siblings that became one have their names joined.
+std::vector<std::string> LayersOf(const Node& node) {
+  std::vector<std::string> names = {node.name()};
+  std::istringstream parts(node.name());
+  for (std::string part; std::getline(parts, part, '+');) names.push_back(part);
+  for (const Epilogue& step : node.epilogue) names.push_back(step.layer.name());
+  return names;
+}
+
+void CheckLayerNames(const Graph& graph, const BuilderConfig& config) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes) names.push_back(node.name());
+  for (const auto& layer : config.layer_precisions) {
+    Require(std::find(names.begin(), names.end(), layer.first) != names.end(),
+            "layer_precisions: the net has no layer '", layer.first, "'",
+            DidYouMean(layer.first, names));
+  }
+}
+
+/// What nobody has said anything else about.
+Types TypesOf(Precision precision, const BuilderConfig& config) {
+  if (precision != Precision::BEST) return {StorageOf(precision)};
+  Types types;
+  for (const Precision allowed : config.allowed) types.insert(StorageOf(allowed));
+  types.insert(ElementType::FLOAT);
+  return types;
+}
+
+/// Builds engines that differ in the types of their layers only.
+class CpuBuild {
+ public:
+  CpuBuild(const Graph& graph, const BuilderConfig& config)
+      : graph_(graph), config_(config), types_(TypesOf(config.precision, config)) {
+    CheckLayerNames(graph, config);
+    if (!config_.timing_cache) config_.timing_cache = std::make_shared<TimingCache>();
+    const auto wants = [](const auto& layer) { return layer.second == Precision::INT8; };
+    const bool demanded =
+        config.precision == Precision::INT8 ||
+        std::any_of(config.layer_precisions.begin(), config.layer_precisions.end(), wants);
+    table_ = config.calibration;
+    Require(table_ || !demanded,
+            "int8 needs calibration: give a calibration table or a calibrator");
+    if (!table_) types_.erase(ElementType::INT8);
+  }
+
+  /// `narrowed`: the types of layers that may have other ones than the configuration says.
+  std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
+    const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };
+    return std::make_shared<const Engine>(
+        Optimize(graph_, config_.skip_passes, config_.pass_observer, lower));
+  }
+
+  /// The fastest engine that accuracy_loss accepts.
+  std::shared_ptr<const Engine> BuildBest() {
+    std::shared_ptr<const Engine> engine = Build();
+    if (!config_.accuracy_loss || Accepts(engine)) return engine;
+    config_.pass_observer = nullptr;
+    std::map<std::string, Types> widened;
+    for (const Types& narrow :
+         {Types{ElementType::INT8}, Types{ElementType::FLOAT16, ElementType::BFLOAT16}}) {
+      engine = Widen(narrow, engine, &widened);
+      if (Accepts(engine)) return engine;
+    }
+    return engine;
+  }
+
+ private:
+  bool Accepts(const std::shared_ptr<const Engine>& engine) const {
+    return config_.accuracy_loss(engine) <= config_.max_accuracy_loss;
+  }
+
+  Graph Lowered(Graph graph, const std::map<std::string, Types>& narrowed) const {
+    graph = cpu::SplitEpilogues(std::move(graph));
+    cpu::LoweringOptions options;
+    options.progress = config_.progress;
+    options.remark = config_.remark;
+    std::vector<bool> integers;
+    for (const Node& node : graph.nodes) {
+      options.maths.push_back(TypesFor(node, narrowed));
+      integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
+    }
+    options.ranges.resize(graph.values.size());
+    if (table_) options.ranges = RangesOf(graph, *table_, integers);
+    cpu::Timing timing(config_.timing_iterations, config_.timing_cache.get(),
+                       config_.max_workspace);
+    return cpu::Lower(std::move(graph), options, &timing);
+  }
+
+  /// What was said of the layer, of one that was joined to it, or in the prototxt.
+  Types TypesFor(const Node& node, const std::map<std::string, Types>& narrowed) const {
+    const auto known = narrowed.find(node.name());
+    if (known != narrowed.end()) return known->second;
+    for (const std::string& layer : LayersOf(node)) {
+      const auto said = config_.layer_precisions.find(layer);
+      if (said != config_.layer_precisions.end()) return TypesOf(said->second, config_);
+    }
+    if (node.layer.has_forward_type()) {
+      return {node.layer.forward_type() == FLOAT16 ? ElementType::FLOAT16 : ElementType::FLOAT};
+    }
+    return types_;
+  }
+
+  struct Layer {
+    std::string name;
+    double loss_for_time;  // of accuracy, when it alone is narrow, for a microsecond gained
+  };
+
+  /// Takes `narrow` types from as few layers as necessary, those first that lose most accuracy for
+  /// the time that they save.
+  std::shared_ptr<const Engine> Widen(const Types& narrow, std::shared_ptr<const Engine> engine,
+                                      std::map<std::string, Types>* widened) const {
+    const std::vector<Layer> layers = Sensitivities(narrow, *engine, *widened);
+    const std::map<std::string, Types> before = *widened;
+    const auto with = [&](size_t count) {
+      *widened = before;
+      for (size_t i = 0; i < count; ++i) (*widened)[layers[i].name] = Without(narrow);
+      return Build(*widened);
+    };
+    // The least number that is accepted, as far as more is better.
+    size_t low = 0, high = layers.size();
+    engine = with(high);
+    if (!Accepts(engine)) return engine;
+    while (low + 1 < high) {
+      const size_t middle = (low + high) / 2;
+      const auto tried = with(middle);
+      if (Accepts(tried)) {
+        high = middle;
+        engine = tried;
+      } else {
+        low = middle;
+      }
+    }
+    return with(high);
+  }
+
+  Types Without(const Types& narrow) const {
+    Types types;
+    std::set_difference(types_.begin(), types_.end(), narrow.begin(), narrow.end(),
+                        std::inserter(types, types.begin()));
+    return types;
+  }
+
+  std::vector<Layer> Sensitivities(const Types& narrow, const Engine& engine,
+                                   const std::map<std::string, Types>& widened) const {
+    std::map<std::string, Types> wide;
+    std::vector<const Node*> nodes;
+    for (const Node& node : engine.graph()->nodes) {
+      if (!MultipliesWeights(node)) continue;
+      wide[node.name()] = {ElementType::FLOAT};
+      if (narrow.count(node.math) && !widened.count(node.name())) nodes.push_back(&node);
+    }
+    std::map<std::string, double> float_times;
+    for (const LayerInfo& layer : Build(wide)->layers()) {
+      float_times[layer.name] = layer.microseconds;
+    }
+    std::vector<Layer> layers;
+    for (const Node* node : nodes) {
+      if (config_.progress) {
+        config_.progress(static_cast<int>(layers.size()), static_cast<int>(nodes.size()),
+                         node->name());
+      }
+      std::map<std::string, Types> alone = wide;
+      alone[node->name()] = {node->math};
+      const double saved = std::max(1e-3, float_times[node->name()] - node->microseconds);
+      layers.push_back({node->name(), config_.accuracy_loss(Build(alone)) / saved});
+    }
+    std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) {
+      return a.loss_for_time > b.loss_for_time;
+    });
+    return layers;
+  }
+
+  const Graph& graph_;
+  BuilderConfig config_;
+  Types types_;
+  std::shared_ptr<const CalibrationTable> table_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Engine> BuildForCpu(const Graph& graph, const BuilderConfig& config) {
+  CpuBuild build(graph, config);
+  return config.precision == Precision::BEST ? build.BuildBest() : build.Build();
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,18 @@
+#ifndef CAFFE_INFERENCE_PRECISIONS_HPP_
+#define CAFFE_INFERENCE_PRECISIONS_HPP_
+
+#include <memory>
+
+#include "caffe/inference/builder.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// What Builder::Build does on the CPU with a net in its largest shapes: chooses types, lowers.
+/// Throws Error as it does.
+std::shared_ptr<const Engine> BuildForCpu(const Graph& graph, const BuilderConfig& config);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_PRECISIONS_HPP_

@@ -1,0 +1,91 @@
+#include "value_ranges.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "../passes/graph_editing.hpp"
+#include "caffe/operation.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// Sets of values that grow together.
+class Groups {
+ public:
+  explicit Groups(size_t count) : parents_(count) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+  }
+  int Of(int value) {
+    while (parents_[value] != value) value = parents_[value] = parents_[parents_[value]];
+    return value;
+  }
+  void Join(int a, int b) { parents_[Of(a)] = Of(b); }
+
+ private:
+  std::vector<int> parents_;
+};
+
+/// Its outputs are elements of its inputs, whatever these are.
+bool OnlyMoves(const Node& node) {
+  if (!node.epilogue.empty()) return false;
+  if (node.type() == "Pooling") {
+    return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX &&
+           node.outputs.size() == 1;
+  }
+  const Operation* operation = OperationTable::Find(node.type());
+  return operation && operation->type_agnostic;
+}
+
+/// Values that a layer with weights in 8 bits reads, or from which one's bottom is moved or pooled.
+std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& integers) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    const bool moves = OnlyMoves(node) || (node.type() == "Pooling" && node.epilogue.empty());
+    const bool goes_on = moves && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                              [&](int output) { return read[output]; });
+    const bool multiplies = MultipliesWeights(node) && integers[i];
+    for (const int input : node.inputs) {
+      if (goes_on || multiplies) read[input] = true;
+    }
+  }
+  return read;
+}
+
+struct Threshold {
+  double value = 0;
+  bool is_unsigned = true;
+};
+
+}  // namespace
+
+std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table,
+                                 const std::vector<bool>& integers) {
+  Groups groups(graph.values.size());
+  for (const Node& node : graph.nodes) {
+    if (!OnlyMoves(node)) continue;
+    for (const int input : node.inputs) groups.Join(input, node.inputs[0]);
+    for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
+  }
+  std::vector<Threshold> thresholds(graph.values.size());
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const BlobCalibration* found = table.Find(graph.values[i].name);
+    if (!found || graph.values[i].is_constant()) continue;
+    Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
+    group.value = std::max(group.value, found->threshold);
+    group.is_unsigned = group.is_unsigned && found->is_unsigned;
+  }
+  const std::vector<bool> read = ReadAsIntegers(graph, integers);
+  std::vector<cpu::Range> ranges(graph.values.size());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
+    if (group.value <= 0 || !read[i] || graph.values[i].is_constant()) continue;
+    ranges[i].scale = static_cast<float>(group.value / StepsOf(group.is_unsigned));
+    ranges[i].is_unsigned = group.is_unsigned;
+  }
+  return ranges;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,24 @@
+#ifndef CAFFE_INFERENCE_QUANTIZE_VALUE_RANGES_HPP_
+#define CAFFE_INFERENCE_QUANTIZE_VALUE_RANGES_HPP_
+
+#include <vector>
+
+#include "../backends/cpu/implementation.hpp"
+#include "caffe/inference/calibration_table.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// How each value of an optimized graph becomes 8-bit integers, by its name in the table.
+/// `integers` says which nodes may compute in 8 bits. Only what such a layer with weights reads has
+/// a range, and what is moved to one: elsewhere rounding would cost accuracy and save nothing.
+/// Values that a layer only moves from one to another (Concat, Slice, reshaping, max pooling) share
+/// one scale, the largest of their thresholds', so that they are moved as they are; a value that
+/// the table lacks gets its scale so too. Others that it lacks have none.
+std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table,
+                                 const std::vector<bool>& integers);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_QUANTIZE_VALUE_RANGES_HPP_

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <list>
+#include <map>
+
+#include "format.hpp"
+#include "html.hpp"
+#include "sections.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// A layer in each of the engines; null where an engine has none of that name.
+using Row = std::vector<const LayerInfo*>;
+
+/// Layers in the order of the first engine; what others have besides stands where they run it.
+std::list<Row> RowsOf(const std::vector<EngineResult>& engines) {
+  std::list<Row> rows;
+  std::map<std::string, std::list<Row>::iterator> row_of;
+  for (size_t e = 0; e < engines.size(); ++e) {
+    auto next = rows.begin();  // behind the engine's layer before
+    for (const LayerInfo& layer : engines[e].layers) {
+      auto known = row_of.find(layer.name);
+      if (known == row_of.end()) {
+        const auto added = rows.insert(next, Row(engines.size(), nullptr));
+        known = row_of.emplace(layer.name, added).first;
+      }
+      (*known->second)[e] = &layer;
+      next = std::next(known->second);
+    }
+  }
+  return rows;
+}
+
+double LongestTime(const std::vector<EngineResult>& engines) {
+  double longest = 0;
+  for (const EngineResult& engine : engines) {
+    for (const LayerInfo& layer : engine.layers) longest = std::max(longest, layer.microseconds);
+  }
+  return longest;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string NameCell(const LayerInfo& layer) {
+  std::string content = SvgEscaped(layer.name);
+  if (!layer.also.empty()) {
+    content += Tag("div", "class=\"small\"", "with " + SvgEscaped(Listed(layer.also)));
+  }
+  return Tag("td",
+             "class=\"name\" " + Attribute("data-name", layer.name) + " " +
+                 Attribute("data-key", layer.name),
+             content);
+}
+
+std::string TimeCell(const LayerInfo* layer, double longest) {
+  if (!layer) return Tag("td", "class=\"number\" data-key=\"-1\"", "");
+  const std::string look = LookOf(layer->type_of_math);
+  const bool timed = layer->microseconds > 0;
+  const std::string how = Tag("span", Attribute("class", "chip " + look), look) + " " +
+                          Tag("span", "class=\"small\"", SvgEscaped(layer->implementation));
+  return Tag("td", "class=\"number\" " + Attribute("data-key", std::to_string(layer->microseconds)),
+             (timed ? Short(layer->microseconds) : "") + how +
+                 (timed ? Bar(layer->microseconds / longest, look) : ""));
+}
+
+std::string RowHtml(const Row& row, double longest) {
+  const LayerInfo& any = **std::find_if(row.begin(), row.end(), [](auto* layer) { return layer; });
+  std::string cells =
+      NameCell(any) + Tag("td", Attribute("data-key", any.type), SvgEscaped(any.type));
+  for (const LayerInfo* layer : row) cells += TimeCell(layer, longest);
+  return Tag("tr", cells) + "\n";
+}
+
+}  // namespace
+
+std::string LayersSection(const BuildReport& report) {
+  std::string head = Tag("th", "layer") + Tag("th", "type"), body;
+  for (const EngineResult& engine : report.engines) {
+    head += Tag("th", "data-numbers=\"yes\"", SvgEscaped(engine.name));
+  }
+  const double longest = LongestTime(report.engines);
+  for (const Row& row : RowsOf(report.engines)) body += RowHtml(row, longest);
+  return Tag("table", "class=\"layers\"", Tag("thead", Tag("tr", head)) + Tag("tbody", body));
+}
+
+}  // namespace inference
+}  // namespace caffe

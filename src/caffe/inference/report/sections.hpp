@@ -1,0 +1,31 @@
+#ifndef CAFFE_INFERENCE_REPORT_SECTIONS_HPP_
+#define CAFFE_INFERENCE_REPORT_SECTIONS_HPP_
+
+#include <string>
+
+#include "caffe/inference/build_report.hpp"
+
+// The parts of a report, each a piece of HTML.
+namespace caffe {
+namespace inference {
+
+/// A row for each engine: latency, throughput, accuracy, sizes, energy; what nobody measured has no
+/// column. Below it what could not be done as demanded.
+std::string ComparisonSection(const BuildReport& report);
+
+/// The time of a pass of each engine, divided by types of layers.
+std::string TypesSection(const BuildReport& report);
+
+/// A row for each layer, a column for each engine: time, implementation and type.
+std::string LayersSection(const BuildReport& report);
+
+/// The net as it was read and as each engine runs it.
+std::string GraphsSection(const BuildReport& report);
+
+/// Ranges and histograms with their thresholds; "" without a calibration.
+std::string RangesSection(const BuildReport& report);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_REPORT_SECTIONS_HPP_

@@ -1,0 +1,195 @@
+#ifndef CAFFE_TOOLS_BUILD_REPORT_HPP_
+#define CAFFE_TOOLS_BUILD_REPORT_HPP_
+
+#include <gflags/gflags.h>
+#include <omp.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/build_report.hpp"
+#include "caffe/inference/latency.hpp"
+#include "engine_flags.hpp"
+
+DEFINE_string(report, "",
+              "build: a page (HTML) that compares engines of all precisions with each other.");
+DEFINE_double(report_seconds, 1, "build: how long each number of -report is measured.");
+
+namespace caffe {
+
+constexpr char kReportUsage[] = R"(
+a page about the build:
+  -report FILE          writes one page (HTML), which needs no network: the net before and after;
+                        engines of fp32, fp16, bf16 and, with a calibration table or data, int8 side
+                        by side (time of each layer, latency, throughput, sizes, images per joule
+                        where the machine counts energy); what they lose on the data, which is
+                        top-1 where it has labels; ranges, histograms and thresholds
+  -report_seconds S     how long each number is measured (default 1)
+)";
+
+namespace build_report {
+
+inline std::string ProcessorName() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+/// The size that the engine's plan has or would have; it is written beside the one that is kept.
+inline size_t PlanBytes(const inference::Engine& engine, const std::string& plan) {
+  const std::string aside = plan + ".report";
+  engine.Save(aside);
+  const size_t bytes = std::filesystem::file_size(aside);
+  std::remove(aside.c_str());
+  return bytes;
+}
+
+/// Judges engines on the data that the flags name, else on noise.
+class Judge {
+ public:
+  Judge(const EngineMaker& maker, const NetParameter& param,
+        const std::shared_ptr<const inference::Engine>& reference)
+      : loss_(Make(maker, param, reference)) {}
+
+  /// "top-1 of 1000 pictures"; "" without labels.
+  std::string accuracy_of() const {
+    return loss_.HasLabels() ? Join("top-1 of ", loss_.items(), " pictures") : "";
+  }
+  void Add(const std::shared_ptr<const inference::Engine>& engine,
+           inference::EngineResult* result) const {
+    const double lost = loss_(engine);
+    if (loss_.HasLabels()) {
+      result->accuracy = loss_.FloatAccuracy() - lost;
+    } else {
+      result->output_error = lost;
+    }
+  }
+
+ private:
+  static inference::AccuracyLoss Make(const EngineMaker& maker, const NetParameter& param,
+                                      const std::shared_ptr<const inference::Engine>& reference) {
+    const std::unique_ptr<Net<float>> net = FloatNet(param, {});
+    if (engine_flags::DataIsGiven() || net->num_inputs() == 0) {
+      const int most = FLAGS_batches > 0 ? FLAGS_batches : calibrate::kDefaultBatches;
+      return maker.Judge(Inputs(*net, param, most).get(), FLAGS_batches, /*with_labels=*/true);
+    }
+    inference::ExecutionContext context(reference);
+    inference::FillWithNoise(1, &context);
+    inference::Tensors inputs;
+    for (const std::string& name : reference->inputs()) {
+      const Shape& shape = context.InputShape(name);
+      const float* values = context.Input(name);
+      inputs[name] = {shape, {values, values + inference::CountOf(shape)}};
+    }
+    inference::AccuracyLoss loss;
+    loss.Add(inputs, inference::RunInPieces(inputs, &context), {});
+    return loss;
+  }
+
+  const inference::AccuracyLoss loss_;
+};
+
+/// Builds engines and measures them one after the other.
+class Comparison {
+ public:
+  Comparison(EngineMaker* maker, const std::string& plan)
+      : maker_(*maker), plan_(plan), demanded_(maker->config) {}
+  ~Comparison() { maker_.config = demanded_; }
+
+  /// An engine that computes all of the net in one precision.
+  std::shared_ptr<const inference::Engine> Build(inference::Precision precision) {
+    maker_.config = demanded_;
+    maker_.config.pass_observer = nullptr;
+    maker_.config.precision = precision;
+    maker_.config.layer_precisions.clear();
+    remarks_.clear();
+    maker_.config.remark = [this](const std::string& line) { remarks_.push_back(line); };
+    return maker_.Build();
+  }
+
+  void Measure(const std::string& name, const std::shared_ptr<const inference::Engine>& engine,
+               const Judge& judge, inference::BuildReport* report) {
+    std::cout << "measuring " << name << '\n';
+    inference::MeasurementOptions options;
+    options.seconds = FLAGS_report_seconds;
+    inference::EngineResult result = inference::MeasureEngine(name, engine, options);
+    result.plan_bytes = PlanBytes(*engine, plan_);
+    result.remarks = remarks_;
+    judge.Add(engine, &result);
+    report->engines.push_back(std::move(result));
+  }
+
+  /// Precisions that can be built besides FP32.
+  std::vector<inference::Precision> Narrow() const {
+    std::vector<inference::Precision> precisions = {inference::Precision::FP16,
+                                                    inference::Precision::BF16};
+    if (demanded_.calibration) precisions.push_back(inference::Precision::INT8);
+    return precisions;
+  }
+  /// True if the engine that was asked for is none of those.
+  bool DemandsMixture() const {
+    return demanded_.precision == inference::Precision::BEST || !demanded_.layer_precisions.empty();
+  }
+  std::string Demanded() const { return inference::Name(demanded_.precision); }
+
+ private:
+  EngineMaker& maker_;
+  const std::string plan_;
+  const inference::BuilderConfig demanded_;
+  std::vector<std::string> remarks_;
+};
+
+inline std::string Files(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace build_report
+
+/// Compares the engine that was built (to be saved as `plan`) with those of each precision and
+/// writes the page.
+inline void WriteReport(EngineMaker* maker, const NetParameter& param, const std::string& model,
+                        const std::vector<std::string>& weights,
+                        const std::shared_ptr<const inference::Engine>& built,
+                        const std::string& plan) {
+  using namespace build_report;
+  inference::BuildReport report;
+  report.title = maker->net().name().empty() ? model : maker->net().name();
+  report.facts = {{"model", model},
+                  {"weights", Files(weights)},
+                  {"processor", ProcessorName()},
+                  {"threads", std::to_string(omp_get_max_threads())}};
+  report.before = maker->net().graph();
+  report.calibration = maker->config.calibration.get();
+  report.statistics = maker->statistics();
+
+  Comparison comparison(maker, plan);
+  const auto reference = comparison.Build(inference::Precision::FP32);
+  const Judge judge(*maker, param, reference);
+  report.accuracy_of = judge.accuracy_of();
+  comparison.Measure("fp32", reference, judge, &report);
+  for (const inference::Precision precision : comparison.Narrow()) {
+    comparison.Measure(inference::Name(precision), comparison.Build(precision), judge, &report);
+  }
+  if (comparison.DemandsMixture()) {
+    comparison.Measure(comparison.Demanded() + " as built", built, judge, &report);
+  }
+  WriteText(inference::ReportAsHtml(report), FLAGS_report);
+  std::cout << "wrote " << FLAGS_report << '\n';
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_BUILD_REPORT_HPP_

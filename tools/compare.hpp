@@ -1,0 +1,231 @@
+#ifndef CAFFE_TOOLS_COMPARE_HPP_
+#define CAFFE_TOOLS_COMPARE_HPP_
+
+#include <gflags/gflags.h>
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/engine_comparison.hpp"
+#include "caffe/inference/widening.hpp"
+#include "caffe/util/net_comparison.hpp"
+#include "engine_flags.hpp"
+
+DEFINE_double(min_sqnr, 20, "compare: decibels; a blob below them has gone wrong.");
+DEFINE_bool(bisect, false, "compare: find layers to widen to FP32.");
+DEFINE_double(max_error, 0.01, "compare: the output error that -bisect has to reach.");
+
+DECLARE_string(plan);
+DECLARE_int32(random);
+
+namespace caffe {
+
+inline const std::string kCompareUsage =
+    std::string(R"(caffe compare: what an engine computes beside its net in FP32, blob by blob.
+
+usage: caffe compare -model FILE -weights FILE[,FILE] -plan FILE [flags]
+       caffe compare -model FILE -weights FILE[,FILE] -precision TYPE [-bisect] [flags]
+
+Both run on the same inputs. A row for each blob that both have: the layer of the engine that makes
+it, the largest and the mean error, the cosine of the angle between the two, and how much larger
+than the error the values are (signal/noise: 6 dB more halve the error). Rows marked '!' are below
+-min_sqnr; the first of them is named as the layer that goes wrong, and the status is 2. The error
+of the outputs is relative to their values; of detections it is the share of boxes without a
+partner.
+
+  -model FILE -weights FILE[,FILE]   the net in FP32
+  -plan FILE            the engine; or it is built (below)
+  -min_sqnr DB          decibels; a blob below them has gone wrong (default 20: a tenth)
+  -bisect               finds a small set of layers which, widened to FP32, bring the outputs' error
+                        to -max_error or less, by building engines; prints the -layer_precision to
+                        build with
+  -max_error X          that error (default 0.01)
+  -random N             N batches of noise, pixels from 0 to 255 that are prepared as pictures
+                        are (default 1 where nothing else is given)
+
+)") +
+    kInputUsage + kOwnDataUsage + R"(At most -batches N batches (default 10).
+)" + kEngineFlagsUsage +
+    R"(
+example:
+  caffe compare -model deploy.prototxt -weights net.caffemodel -plan net.plan -images pictures.txt \
+    -mean 104,117,123
+  caffe compare -model deploy.prototxt -weights net.caffemodel -precision int8 \
+    -calibration_table net.table -images pictures.txt -mean 104,117,123 -bisect -max_error 0.02
+)";
+
+namespace compare {
+
+constexpr int kDefaultBatches = 10;
+
+/// Numbers from -1 to 1 for the inputs of any net.
+class Noise : public InputBatches {
+ public:
+  explicit Noise(int count) : count_(count) {}
+  bool Feed(int batch, Net<float>* net) override {
+    if (batch >= count_) return false;
+    FillInputs(static_cast<uint32_t>(batch + 1), net);
+    items_.assign(1, {Join("random ", batch), -1});
+    return true;
+  }
+  int64_t batches(const Net<float>&) const override { return count_; }
+
+ private:
+  const int count_;
+};
+
+/// True if one input takes pictures, and constants are given for the others.
+inline bool TakesPictures(const Net<float>& net, const PicturePreparation& preparation) {
+  int pictures = 0;
+  for (int i = 0; i < net.num_inputs(); ++i) {
+    const std::string& name = net.blob_names()[net.input_blob_indices()[i]];
+    if (preparation.constants.count(name) > 0) continue;
+    pictures += net.input_blobs()[i]->num_axes() == 4 ? 1 : 2;
+  }
+  return pictures == 1;
+}
+
+/// What the flags say to run on; noise if they say nothing.
+inline std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetParameter& param) {
+  Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
+  const bool data = engine_flags::DataIsGiven();
+  Require(FLAGS_random == 0 || !data, "give one of ", kInputFlags, " and -random");
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  if (data || (net.num_inputs() == 0 && FLAGS_random == 0)) return Inputs(net, param, most);
+  const int count = FLAGS_random > 0 ? FLAGS_random : 1;
+  const PicturePreparation preparation = Preparation(param);
+  if (!TakesPictures(net, preparation)) return std::make_unique<Noise>(count);
+  return InputBatches::Random(count, 1, preparation);
+}
+
+/// Makes the batch of a net's inputs smaller where the engine is built for less.
+inline void FitBatch(const inference::Engine& engine, Net<float>* net) {
+  if (net->num_inputs() == 0 || net->input_blobs()[0]->num_axes() == 0) return;
+  const int batch = net->input_blobs()[0]->shape(0);
+  if (batch <= engine.max_batch()) return;
+  for (Blob<float>* input : net->input_blobs()) {
+    Shape shape = input->shape();
+    if (shape.empty() || shape[0] != batch) continue;
+    shape[0] = engine.max_batch();
+    input->Reshape(shape);
+  }
+}
+
+inline std::string Decibels(double value) {
+  if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f dB", value);
+  return text;
+}
+
+inline void Print(const inference::EngineComparison& comparison, std::ostream& out) {
+  TextTable table(
+      {"", "blob", "layer", "precision", "max error", "mean error", "cosine", "signal/noise"}, 4);
+  for (const inference::BlobComparison& blob : comparison.blobs()) {
+    const inference::ErrorMeasure& error = blob.error;
+    const std::string mark = blob.SignalToNoise() < FLAGS_min_sqnr ? "!" : "";
+    if (blob.unmatched || error.other_shapes() > 0) {
+      const std::string what =
+          blob.unmatched ? PercentText(*blob.unmatched) + " other boxes" : "other shape";
+      table.Add({mark, blob.blob, blob.layer, Name(blob.math), what, "", "", ""});
+      continue;
+    }
+    char cosine[32];
+    std::snprintf(cosine, sizeof(cosine), "%.6f", error.Cosine());
+    table.Add({mark, blob.blob, blob.layer, Name(blob.math),
+               error.not_finite() > 0 ? Join(error.not_finite(), " NaN or inf")
+                                      : ThreeDigits(error.max_error()),
+               ThreeDigits(error.mean_error()), cosine, Decibels(error.SignalToNoise())});
+  }
+  table.Print(out);
+  out << "error of the outputs: " << ThreeDigits(comparison.OutputError()) << '\n';
+}
+
+/// Says which layer goes wrong first. Returns the status.
+inline int Judge(const inference::EngineComparison& comparison, std::ostream& out) {
+  const inference::BlobComparison* first = comparison.FirstBelow(FLAGS_min_sqnr);
+  if (!first) {
+    out << "no blob is below " << FLAGS_min_sqnr << " dB\n";
+    return 0;
+  }
+  out << "layer '" << first->layer << "' is the first that goes wrong: its blob '" << first->blob
+      << "' is at " << Decibels(first->SignalToNoise()) << ", below " << FLAGS_min_sqnr << " dB\n";
+  return 2;
+}
+
+/// Finds layers to widen and says how to build with them.
+inline int Bisect(const inference::EngineComparison& comparison, EngineMaker* maker,
+                  InputBatches* batches, std::ostream& out) {
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  const inference::AccuracyLoss judge = maker->Judge(batches, most, /*with_labels=*/false);
+  const std::map<std::string, inference::Precision> given = maker->config.layer_precisions;
+  int engines = 0;
+  const auto widened_layers = [&](const std::vector<std::string>& widened) {
+    std::set<std::string> layers;
+    for (const std::string& layer : widened) {
+      for (const std::string& inside : comparison.NetLayersIn(layer)) layers.insert(inside);
+    }
+    return layers;
+  };
+  const auto error = [&](const std::vector<std::string>& widened) {
+    maker->config.layer_precisions = given;
+    for (const std::string& layer : widened_layers(widened)) {
+      maker->config.layer_precisions[layer] = inference::Precision::FP32;
+    }
+    const double loss = judge(maker->Build());
+    out << "engine " << ++engines << ": " << widened.size() << " layers in FP32, error "
+        << ThreeDigits(loss) << std::endl;
+    return loss;
+  };
+  const std::vector<std::string> found =
+      inference::LayersToWiden(comparison.LayersByOwnError(), error, FLAGS_max_error);
+  if (found.empty()) {
+    out << "the error of the outputs is at most " << FLAGS_max_error
+        << ": nothing has to be widened\n";
+    return 0;
+  }
+  out << "widen " << found.size() << " of " << comparison.LayersByOwnError().size()
+      << " layers: -layer_precision ";
+  std::string flag = FLAGS_layer_precision;
+  for (const std::string& layer : widened_layers(found)) {
+    flag += (flag.empty() ? "" : ",") + layer + "=fp32";
+  }
+  out << flag << '\n';
+  return 0;
+}
+
+}  // namespace compare
+
+/// The command compare. `param` is the net of `model` with the state that the command line gives.
+/// Returns 2 if a blob is below -min_sqnr.
+inline int Compare(const NetParameter& param, const std::string& model,
+                   const std::vector<std::string>& weights) {
+  using namespace compare;
+  const bool plan = !FLAGS_plan.empty();
+  Require(plan || IsGiven("precision") || !FLAGS_layer_precision.empty(),
+          "compare needs an engine: give -plan FILE, or -precision to build one");
+  Require(!plan || !IsGiven("precision"), "give -plan FILE, or -precision to build one, not both");
+  Require(!plan || !FLAGS_bisect,
+          "-bisect builds engines: give -precision (and what int8 needs) instead of -plan");
+  Require(FLAGS_max_error > 0, "-max_error must be positive, got ", FLAGS_max_error);
+  std::unique_ptr<EngineMaker> maker;
+  if (!plan) maker = std::make_unique<EngineMaker>(param, model, weights, &std::cout);
+  const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();
+  const std::unique_ptr<Net<float>> net = FloatNet(param, weights);
+  FitBatch(*engine, net.get());
+  inference::EngineComparison comparison(net.get(), engine);
+  const std::unique_ptr<InputBatches> batches = TheInputs(*net, param);
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  for (int i = 0; i < most && batches->Feed(i, net.get()); ++i) comparison.Add();
+  Print(comparison, std::cout);
+  const int status = Judge(comparison, std::cout);
+  return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_COMPARE_HPP_

@@ -1,0 +1,133 @@
+#ifndef CAFFE_TOOLS_ENGINE_BUILDING_HPP_
+#define CAFFE_TOOLS_ENGINE_BUILDING_HPP_
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caffe/fp16/range_rewriting.hpp"
+#include "caffe/inference/builder.hpp"
+#include "caffe/io/atomic_file.hpp"
+#include "caffe/util/progress.hpp"
+#include "caffe/util/text_table.hpp"
+
+// What programs that build engines have in common.
+
+namespace caffe {
+
+/// A net in FLOAT with its weights, in the state that `param` has.
+inline std::unique_ptr<Net<float>> FloatNet(NetParameter param,
+                                            const std::vector<std::string>& weights) {
+  ClearTypes(&param);
+  auto net = std::make_unique<Net<float>>(param);
+  for (const std::string& file : weights) net->CopyTrainedLayersFrom(file);
+  return net;
+}
+
+/// Bytes of a flag that gives 2^20 of them.
+inline size_t BytesOfMegabytes(const std::string& flag, double megabytes) {
+  Require(megabytes >= 0 && megabytes < 1e9, flag, " must not be negative, got ", megabytes);
+  return static_cast<size_t>(megabytes * (1 << 20));
+}
+
+/// "'a', 'b' and 3 more".
+inline std::string Listed(const std::vector<std::string>& names, size_t most = 5) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), most); ++i) {
+    text += (i == 0 ? "'" : ", '") + names[i] + "'";
+  }
+  return names.size() > most ? Join(text, " and ", names.size() - most, " more") : text;
+}
+
+/// A table of any format for a net. Says on `out` if it was made for another net or other weights,
+/// and which blobs it lacks.
+inline std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file,
+                                                         const Net<float>& net,
+                                                         const NetParameter& param,
+                                                         std::ostream& out) {
+  NetParameter filtered;
+  Net<float>::FilterNet(param, &filtered);
+  const auto table =
+      std::make_shared<const CalibrationTable>(ReadAnyCalibrationTable(file, filtered));
+  const std::string stale = table->WhatIsStale(FingerprintOf(net));
+  if (!stale.empty()) {
+    out << "note: the " << stale
+        << "; its thresholds are taken, make it anew with caffe calibrate\n";
+  }
+  const std::vector<std::string> missing = MissingBlobs(*table, net);
+  if (!missing.empty()) {
+    out << "note: " << file << " lacks " << Listed(missing)
+        << ": layers that read or write them in INT8 stay FP32\n";
+  }
+  return table;
+}
+
+/// Builds with progress on stderr, remarks on `out`, each once, and a timing cache in a file ("":
+/// none), which is read before the first and written after each build.
+class CachedBuilder {
+ public:
+  CachedBuilder(std::string timing_cache, std::ostream* out)
+      : file_(std::move(timing_cache)), out_(out) {
+    if (file_.empty()) return;
+    cache_ = std::make_shared<inference::TimingCache>(file_);
+    { AtomicFile probe(file_); }  // an Error before the work, not after it
+  }
+
+  std::shared_ptr<const inference::Engine> Build(const inference::NetworkDefinition& net,
+                                                 inference::BuilderConfig config) const {
+    std::unique_ptr<Progress> progress;
+    int latest = 0, total = 0;
+    config.timing_cache = cache_;
+    config.progress = [&](int done, int of, const std::string&) {
+      // -precision best builds several engines one after another.
+      if (!progress || done < latest || of != total) {
+        progress = std::make_unique<Progress>("layer", of, done);
+      }
+      latest = done;
+      total = of;
+      progress->Update(done);
+    };
+    const auto other_remark = config.remark;
+    config.remark = [&](const std::string& line) {
+      if (!said_->insert(line).second) return;
+      if (progress) progress->Clear();
+      *out_ << "note: " << line << '\n';
+      if (other_remark) other_remark(line);
+    };
+    auto engine = inference::Builder(std::move(config)).Build(net);
+    if (progress) progress->Clear();
+    if (cache_) cache_->Write(file_);
+    return engine;
+  }
+
+ private:
+  const std::string file_;
+  std::ostream* const out_;
+  std::shared_ptr<inference::TimingCache> cache_;
+  const std::shared_ptr<std::set<std::string>> said_ = std::make_shared<std::set<std::string>>();
+};
+
+/// "12.3 us", "1.23 ms"; "-" for 0, which was not timed.
+inline std::string TimeText(double microseconds) {
+  if (microseconds <= 0) return "-";
+  return microseconds < 1000 ? ThreeDigits(microseconds) + " us"
+                             : ThreeDigits(microseconds / 1000) + " ms";
+}
+
+/// "512 B", "1.5 KB", "102 MB"; 1 KB is 1024 bytes.
+inline std::string BytesText(size_t bytes) {
+  if (bytes < 1024) return Join(bytes, " B");
+  const char* units[] = {"KB", "MB", "GB"};
+  double amount = bytes / 1024.0;
+  int unit = 0;
+  for (; amount >= 1000 && unit < 2; ++unit) amount /= 1024;
+  return ThreeDigits(amount) + " " + units[unit];
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_ENGINE_BUILDING_HPP_

@@ -1,0 +1,82 @@
+#ifndef CAFFE_TOOLS_TEST_PLAN_HPP_
+#define CAFFE_TOOLS_TEST_PLAN_HPP_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/engine_scoring.hpp"
+#include "caffe/inference/results.hpp"
+#include "input_flags.hpp"
+
+// The command test, on a plan and labelled pictures.
+
+DECLARE_int32(iterations);
+
+namespace caffe {
+namespace test_plan {
+
+/// The output with a score for each class of each item.
+inline std::string ScoresOf(const inference::Engine& engine) {
+  std::vector<std::string> found;
+  for (const std::string& output : engine.outputs()) {
+    const inference::Graph& graph = *engine.graph();
+    const Shape& shape = graph.values[graph.FindValue(output)].shape;
+    const bool scores = !shape.empty() && shape[0] == engine.max_batch() &&
+                        inference::CountOf(shape) > size_t(shape[0]);
+    if (scores && !inference::IsDetections(engine, output)) found.push_back(output);
+  }
+  Require(found.size() == 1, "engine '", engine.name(), "' has ", found.size(),
+          " outputs with scores of classes: labels say how good it is where there is one; give the "
+          "net with its data and Accuracy layers: -model train_val.prototxt");
+  return found[0];
+}
+
+/// How many of a batch's items have their label among the five (`top`) largest scores.
+inline int CountRight(const inference::NamedTensor& scores, const std::vector<InputItem>& items,
+                      int top) {
+  const size_t classes = scores.values.size() / scores.shape[0];
+  int right = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    for (const auto& ranked : inference::TopOf(scores.values.data() + i * classes, classes, top)) {
+      right += ranked.index == items[i].label;
+    }
+  }
+  return right;
+}
+
+}  // namespace test_plan
+
+/// Logs the accuracy of an engine on pictures with labels, in `caffe test`'s lines.
+inline int TestPlanOnPictures(const std::shared_ptr<const inference::Engine>& engine) {
+  using namespace test_plan;
+  const std::string output = ScoresOf(*engine);
+  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine);
+  const inference::InputSource source(*feed, *engine);
+  const std::unique_ptr<InputBatches> batches = Inputs(*feed, NetParameter(), FLAGS_iterations);
+  inference::ExecutionContext context(engine);
+  double right = 0, among_five = 0;
+  int64_t images = 0;
+  for (int i = 0; (!IsGiven("iterations") || i < FLAGS_iterations) && batches->Feed(i, feed.get());
+       ++i) {
+    for (const InputItem& item : batches->items()) {
+      Require(item.label >= 0, item.name, ": it has no label to test with");
+    }
+    const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);
+    const int batch_right = CountRight(outputs.at(output), batches->items(), 1);
+    LOG(INFO) << "Batch " << i << ", accuracy = " << float(batch_right) / batches->images();
+    right += batch_right;
+    among_five += CountRight(outputs.at(output), batches->items(), 5);
+    images += batches->images();
+  }
+  Require(images > 0, "there are no pictures to test with");
+  LOG(INFO) << "Tested on " << images << " pictures.";
+  LOG(INFO) << "accuracy = " << right / images;
+  LOG(INFO) << "accuracy_top5 = " << among_five / images;
+  return 0;
+}
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_TEST_PLAN_HPP_
