@@ -107,12 +107,12 @@ class CpuBuild {
 
   /// What was said of the layer, of one that was joined to it, or in the prototxt.
   Types TypesFor(const Node& node, const std::map<std::string, Types>& narrowed) const {
-    const auto known = narrowed.find(node.name());
-    if (known != narrowed.end()) return known->second;
     for (const std::string& layer : LayersOf(node)) {
       const auto said = config_.layer_precisions.find(layer);
       if (said != config_.layer_precisions.end()) return TypesOf(said->second, config_);
     }
+    const auto known = narrowed.find(node.name());
+    if (known != narrowed.end()) return known->second;
     if (node.layer.has_forward_type()) {
       return {node.layer.forward_type() == FLOAT16 ? ElementType::FLOAT16 : ElementType::FLOAT};
     }
@@ -128,11 +128,14 @@ class CpuBuild {
   /// the time that they save.
   std::shared_ptr<const Engine> Widen(const Types& narrow, std::shared_ptr<const Engine> engine,
                                       std::map<std::string, Types>* widened) const {
-    const std::vector<Layer> layers = Sensitivities(narrow, *engine, *widened);
+    const std::vector<Layer> layers = Sensitivities(narrow, *engine);
     const std::map<std::string, Types> before = *widened;
     const auto with = [&](size_t count) {
       *widened = before;
-      for (size_t i = 0; i < count; ++i) (*widened)[layers[i].name] = Without(narrow);
+      for (size_t i = 0; i < count; ++i) {
+        Types& types = widened->emplace(layers[i].name, types_).first->second;
+        for (const ElementType type : narrow) types.erase(type);
+      }
       return Build(*widened);
     };
     // The least number that is accepted, as far as more is better.
@@ -152,36 +155,33 @@ class CpuBuild {
     return with(high);
   }
 
-  Types Without(const Types& narrow) const {
-    Types types;
-    std::set_difference(types_.begin(), types_.end(), narrow.begin(), narrow.end(),
-                        std::inserter(types, types.begin()));
-    return types;
-  }
-
-  std::vector<Layer> Sensitivities(const Types& narrow, const Engine& engine,
-                                   const std::map<std::string, Types>& widened) const {
+  /// All layers with weights. Those that `engine` computes in a narrow type are measured.
+  std::vector<Layer> Sensitivities(const Types& narrow, const Engine& engine) const {
     std::map<std::string, Types> wide;
     std::vector<const Node*> nodes;
+    std::vector<Layer> layers;
     for (const Node& node : engine.graph()->nodes) {
       if (!MultipliesWeights(node)) continue;
       wide[node.name()] = {ElementType::FLOAT};
-      if (narrow.count(node.math) && !widened.count(node.name())) nodes.push_back(&node);
+      if (narrow.count(node.math)) {
+        nodes.push_back(&node);
+      } else {
+        layers.push_back({node.name(), 0});
+      }
     }
     std::map<std::string, double> float_times;
     for (const LayerInfo& layer : Build(wide)->layers()) {
       float_times[layer.name] = layer.microseconds;
     }
-    std::vector<Layer> layers;
-    for (const Node* node : nodes) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = *nodes[i];
       if (config_.progress) {
-        config_.progress(static_cast<int>(layers.size()), static_cast<int>(nodes.size()),
-                         node->name());
+        config_.progress(static_cast<int>(i), static_cast<int>(nodes.size()), node.name());
       }
       std::map<std::string, Types> alone = wide;
-      alone[node->name()] = {node->math};
-      const double saved = std::max(1e-3, float_times[node->name()] - node->microseconds);
-      layers.push_back({node->name(), config_.accuracy_loss(Build(alone)) / saved});
+      alone[node.name()] = {node.math};
+      const double saved = std::max(1e-3, float_times[node.name()] - node.microseconds);
+      layers.push_back({node.name(), config_.accuracy_loss(Build(alone)) / saved});
     }
     std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) {
       return a.loss_for_time > b.loss_for_time;

@@ -175,7 +175,7 @@ TEST(Builder, RefusesBadConfigurations) {
 class Plan : public ::testing::Test {
  protected:
   void SetUp() override {
-    Builder().Build(SmallNet())->Save(file_);
+    built_->Save(file_);
     bytes_ = ReadFile(file_);
   }
   std::string LoadError(const std::string& bytes) {
@@ -189,13 +189,14 @@ class Plan : public ::testing::Test {
     return bytes;
   }
 
+  const std::shared_ptr<const Engine> built_ = Builder().Build(SmallNet());
   const std::string file_ = NewFileName();
   std::string bytes_;
 };
 
 TEST_F(Plan, IsTheEngine) {
   const auto engine = Engine::Load(file_);
-  EXPECT_EQ(ToText(*engine->graph()), ToText(*Builder().Build(SmallNet())->graph()));
+  EXPECT_EQ(ToText(*engine->graph()), ToText(*built_->graph()));
   const void* weights = engine->graph()->nodes[0].parameters[0].data.get();
   EXPECT_EQ(reinterpret_cast<uintptr_t>(weights) % 64, 0u);
   ExecutionContext context(engine);
