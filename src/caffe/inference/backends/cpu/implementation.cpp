@@ -29,6 +29,7 @@ const std::vector<const Implementation*>& Implementations() {
                                                          &InnerProduct(),
                                                          &Int8InnerProduct(),
                                                          &BlasInnerProduct(),
+                                                         &Pooling(),
                                                          &Moving(),
                                                          &Reorder(),
                                                          &AnyLayer()};
