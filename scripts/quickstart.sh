@@ -128,9 +128,9 @@ show_progress() {
     done
 }
 
-# accuracy NET FLAG FILE: on the test pictures, 0 to 1; of weights or of a plan.
+# accuracy FLAG...: on the test pictures, 0 to 1.
 accuracy() {
-  "$build/tools/caffe" test -model "$1" "$2" "$3" -iterations "$test_iterations" > "$log" 2>&1
+  "$build/tools/caffe" test "$@" > "$log" 2>&1
   sed -n 's/.*\] accuracy = \([0-9.e-]*\).*/\1/p' "$log" | tail -n 1 | grep .
 }
 
@@ -151,7 +151,7 @@ PYTHON
 build_engine() {
   local precision=$1
   shift
-  "$build/tools/caffe" build -model "$deploy" -weights "$weights" -max_batch 16 \
+  "$build/tools/caffe" build -model "$deploy" -weights "$weights" -max_batch "$engine_batch" \
     -precision "$precision" -plan "lenet_$precision.plan" "$@" >> "$log" 2>&1
 }
 
@@ -183,8 +183,10 @@ fi
 
 if [ "$data" = digits ]; then
   iterations=600 test_batch=99 test_iterations=3
+  engine_batch=9 engine_iterations=33 reported_pictures=297
 else
   iterations=4000 test_batch=100 test_iterations=100
+  engine_batch=10 engine_iterations=1000 reported_pictures=1000
 fi
 write_net
 
@@ -196,14 +198,15 @@ trained_in=$(since "$training" 3)
 step "testing" "$work/test.log"
 weights=lenet_iter_$iterations.caffemodel
 deploy=$root/models/lenet/deploy.prototxt
-float_accuracy=$(accuracy net.prototxt -weights "$weights")
+float_accuracy=$(accuracy -model net.prototxt -weights "$weights" -iterations "$test_iterations")
 
 step "migrating to half precision" "$work/migration.log"
 half_weights=lenet_fp16.caffemodel
 "$build/tools/upgrade_net_fp16" -input net.prototxt -model "$weights" -output "$half_weights" \
   > migration.log 2>&1
 log=$work/test_fp16.log
-half_accuracy=$(accuracy lenet_fp16.prototxt -weights "$half_weights")
+half_accuracy=$(accuracy -model lenet_fp16.prototxt -weights "$half_weights" \
+  -iterations "$test_iterations")
 log=$work/time.log
 as_deployed=(-model "$deploy" -phase TEST -weights)
 read -r float_ms float_memory <<< "$(latency "${as_deployed[@]}" "$weights")"
@@ -212,16 +215,18 @@ read -r half_ms half_memory <<< "$(latency "${as_deployed[@]}" "$half_weights" -
 step "building engines" "$work/engines.log"
 pixels=(-scale 0.00390625)
 "$build/tools/caffe" calibrate -model "$deploy" -weights "$weights" -data train_lmdb \
-  "${pixels[@]}" -calibration_table lenet.table > "$log" 2>&1
+  "${pixels[@]}" -batches 1000 -calibration_table lenet.table > "$log" 2>&1
 build_engine fp32
 build_engine fp16
 build_engine int8 -calibration_table lenet.table \
-  -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}"
+  -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}" \
+  -batches "$reported_pictures"
 declare -A engine_accuracy engine_ms engine_memory
 for precision in fp32 fp16 int8; do
   plan=lenet_$precision.plan
   log=$work/test_$precision.log
-  engine_accuracy[$precision]=$(accuracy net.prototxt -plan "$plan")
+  engine_accuracy[$precision]=$(accuracy -plan "$plan" -data test_lmdb "${pixels[@]}" \
+    -iterations "$engine_iterations")
   read -r "engine_ms[$precision]" "engine_memory[$precision]" <<< "$(latency -plan "$plan" -batch 1)"
 done
 step=

@@ -44,7 +44,8 @@ partner.
                         to -max_error or less, by building engines; prints the -layer_precision to
                         build with
   -max_error X          that error (default 0.01)
-  -random N             N batches of noise (default 1 where nothing else is given)
+  -random N             N batches of noise, pixels from 0 to 255 that are prepared as pictures
+                        are (default 1 where nothing else is given)
 
 )") +
     kInputUsage + kOwnDataUsage + R"(At most -batches N batches (default 10).

@@ -110,7 +110,7 @@ class EngineMaker {
         weights_(std::move(weights)),
         out_(out),
         builder_(FLAGS_timing_cache, out),
-        net_((CheckFlags(), inference::NetworkDefinition::FromCaffe(param, weights_))) {
+        net_(Definition(param, weights_)) {
     SetConfig();
     SetCalibration();
   }
@@ -146,6 +146,13 @@ class EngineMaker {
   }
 
  private:
+  /// Refuses impossible flags before the work.
+  static inference::NetworkDefinition Definition(const NetParameter& param,
+                                                 const std::vector<std::string>& weights) {
+    CheckFlags();
+    return inference::NetworkDefinition::FromCaffe(param, weights);
+  }
+
   static void CheckFlags() {
     const bool best = inference::ParsePrecision(FLAGS_precision) == inference::Precision::BEST;
     Require(best || !IsGiven("max_accuracy_loss"),

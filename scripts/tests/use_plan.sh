@@ -58,7 +58,20 @@ has err.txt "] accuracy = $score\$"
 has err.txt '] loss = .* (\* 1 = .* loss)'
 awk -v a="$loss" -v b="$(sed -n 's/.*] Loss: //p' err.txt)" \
   'BEGIN { exit !(a - b < 1e-3 && b - a < 1e-3) }' || fail "the loss is not $loss"
+# Where the engine computes probabilities in another type they are found behind the reorder.
+runs "$caffe" build $net -plan half.plan -layer_precision prob=fp16,fc=fp16 -timing_iterations 1
+runs "$caffe" test -plan half.plan -model train_val.prototxt -iterations 3
+has err.txt "] accuracy = $score\$"
+# Twelve records in batches of five: each counts once.
+runs "$caffe" build $net -plan five.plan -max_batch 5
+runs "$caffe" test -plan five.plan -data pictures_lmdb -mean 100
+has err.txt '] Tested on 12 pictures.'
+lacks err.txt 'nan'
 export GLOG_minloglevel=1
+# Labels of the net's own data.
+runs "$caffe" build -model train_val.prototxt -weights net.caffemodel -plan own.plan \
+  -precision best -max_accuracy_loss 0.5 -batches 2 -min_images 8 -timing_iterations 1
+has out.txt '^top-1 of 8 pictures in FP32: .*; it may lose 50.00 %$'
 
 # infer: classes of pictures, from a plan or a net, as text or JSON.
 printf 'ant\nbee\ncat\ndog\neel\n' > labels.txt

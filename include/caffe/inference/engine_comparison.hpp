@@ -65,6 +65,7 @@ class EngineComparison {
   ExecutionContext context_;
   std::vector<BlobComparison> blobs_;
   std::map<std::string, size_t> index_;  // by blob
+  std::vector<int> blob_of_value_;       // of the engine's graph: which of blobs_, -1: none
   int batches_ = 0;
 };
 

@@ -55,6 +55,12 @@ class NetworkDefinition {
   /// Throws Error if there is no such value. Unmarked values can be optimized away.
   void MarkOutput(const std::string& name);
 
+  /// Makes (x - mean[channel]) * scale part of the net, so that an input takes pixels as they are:
+  /// layers that were trained on the result read it, and the optimizer folds it into the weights of
+  /// those that it can. `mean` has a value a channel (axis 1), one for all, or none (0). Throws
+  /// Error if there is no such input, for another number of values, or values that are not finite.
+  void NormalizeInput(const std::string& input, const std::vector<float>& mean, float scale);
+
   /// The type in which a layer shall compute, whatever BuilderConfig::precision says; BEST: the
   /// builder chooses. Throws Error if there is no such layer.
   void SetPrecision(const std::string& layer, Precision precision);

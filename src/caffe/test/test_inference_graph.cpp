@@ -219,6 +219,28 @@ TEST(NetworkDefinition, KeepsPrecisionsAndRanges) {
   EXPECT_TRUE(net.ranges().At("y").is_unsigned);
 }
 
+TEST(NetworkDefinition, NormalizesAnInput) {
+  NetworkDefinition net("pixels");
+  net.AddInput("x", {1, 2, 1, 2});
+  net.AddLayer(ParseLayer("name: 'conv' type: 'Convolution' bottom: 'x' top: 'y' "
+                          "convolution_param { num_output: 1 kernel_size: 1 bias_term: false }"),
+               {Constant::Of({1, 2, 1, 1}, {1, 10})});
+  net.MarkOutput("y");
+  net.NormalizeInput("x", {100, 50}, 0.5f);
+  // 0.5 (x0 - 100) + 10 * 0.5 (x1 - 50).
+  const NamedValues inputs = {{"x", {100, 102, 50, 60}}}, expected = {{"y", {0, 51}}};
+  ExpectSame(expected, RunGraph(net.graph(), inputs), 1e-6);
+  const Graph optimized = Optimize(net.graph());
+  EXPECT_EQ(optimized.nodes.size(), 1u) << "it went into the weights";
+  ExpectSame(expected, RunGraph(optimized, inputs), 1e-6);
+  ExpectContains(ErrorOf([&] { net.NormalizeInput("y", {}, 1); }), "has no input 'y'");
+  ExpectContains(ErrorOf([&] {
+                   net.NormalizeInput("x", {1, 2, 3}, 1);
+                 }),
+                 "has 2 channels, the mean 3 values");
+  ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, INFINITY); }), "must be finite");
+}
+
 TEST(NetworkDefinition, RefusesPrecisionsAndRangesOfNothing) {
   NetworkDefinition net("code");
   net.AddInput("x", {1, 2});

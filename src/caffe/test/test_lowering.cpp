@@ -8,6 +8,7 @@
 #include "caffe/inference/backends/cpu/lowering.hpp"
 #include "caffe/inference/backends/cpu/split_epilogues.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
+#include "caffe/onednn/onednn.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
 #include "test_files.hpp"
@@ -113,6 +114,25 @@ TEST_P(LoweredNets, ComputeTheSameInASmallerBatch) {
     ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net), batch), GetParam().bound);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+TEST(LoweredNets, UseEveryImplementationAtSomeTime) {
+  std::set<std::string> missing;
+  for (const cpu::Implementation* implementation : cpu::Implementations()) {
+    missing.insert(implementation->name());
+  }
+  if (!onednn::Enabled()) missing.erase("onednn");
+  const std::set<ElementType> all = {ElementType::FLOAT, ElementType::FLOAT16,
+                                     ElementType::BFLOAT16, ElementType::INT8};
+  for (unsigned seed = 0; seed < 1000 && !missing.empty(); ++seed) {
+    const std::unique_ptr<Net<float>> net = RandomNet(seed).Make();
+    net->Forward();
+    const Graph original = GraphOf(*net);
+    const CalibrationTable table = TableOf(*net);
+    const Graph graph = Lowered(original, all, seed, &table);
+    for (const Node& node : graph.nodes) missing.erase(node.implementation);
+  }
+  EXPECT_EQ(missing, std::set<std::string>());
 }
 
 const std::vector<Case> kCases = {

@@ -6,6 +6,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/inference/results.hpp"
+#include "reorders.hpp"
 
 namespace caffe {
 namespace inference {
@@ -32,13 +33,19 @@ EngineComparison::EngineComparison(Net<float>* reference, std::shared_ptr<const 
       source_(*reference, *engine_),
       context_(engine_) {
   const Graph& graph = *engine_->graph();
+  const std::vector<int> producers = Producers(graph);
+  blob_of_value_.assign(graph.values.size(), -1);
   for (const Node& node : graph.nodes) {
-    if (IsLossOf(*reference, node.name())) continue;
     for (const int output : node.outputs) {
       const std::string& name = graph.values[output].name;
-      if (!reference->has_blob(name)) continue;
+      // What makes it, where this is a copy.
+      const int made = BehindReorders(graph, producers, output);
+      if (producers[made] < 0 || !reference->has_blob(name)) continue;
+      const Node& maker = graph.nodes[producers[made]];
+      if (IsLossOf(*reference, maker.name())) continue;
       index_[name] = blobs_.size();
-      BlobComparison blob{name, node.name(), node.math, graph.IsOutput(output), {}, {}};
+      blob_of_value_[output] = blob_of_value_[made] = static_cast<int>(blobs_.size());
+      BlobComparison blob{name, maker.name(), maker.math, graph.IsOutput(output), {}, {}};
       if (blob.is_output && IsDetections(*engine_, name)) blob.unmatched = 0;
       blobs_.push_back(std::move(blob));
     }
@@ -104,10 +111,10 @@ std::vector<std::string> EngineComparison::LayersByOwnError() const {
     for (const int input : node.Reads()) before = std::max(before, error[input]);
     double added = 0;
     for (const int output : node.outputs) {
-      const auto found = index_.find(graph.values[output].name);
+      const int blob = blob_of_value_[output];
       error[output] = before;
-      if (found == index_.end()) continue;
-      const double relative = blobs_[found->second].Relative();
+      if (blob < 0) continue;
+      const double relative = blobs_[blob].Relative();
       error[output] = relative * relative;
       added = std::max(
           added, std::isinf(error[output]) && std::isinf(before) ? 0 : error[output] - before);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "caffe/error.hpp"
+#include "reorders.hpp"
 
 namespace caffe {
 namespace inference {
@@ -38,8 +39,12 @@ NetParameter DataLayersOf(const NetParameter& filtered) {
   return data;
 }
 
-bool IsProbability(const Node& node) {
-  return node.type() == "Softmax" || node.type() == "Sigmoid";
+/// The layer whose probabilities an output is; a null pointer if it is something else.
+const Node* ProbabilityOf(const Graph& graph, const std::vector<int>& producers, int output) {
+  const int producer = producers[BehindReorders(graph, producers, output)];
+  if (producer < 0) return nullptr;
+  const Node& node = graph.nodes[producer];
+  return node.type() == "Softmax" || node.type() == "Sigmoid" ? &node : nullptr;
 }
 
 }  // namespace
@@ -60,19 +65,20 @@ EngineScoring::EngineScoring(const NetParameter& net, std::shared_ptr<const Engi
 /// By its name, or as the probabilities of what is called so.
 bool EngineScoring::FindStandIn(const std::string& blob, StandIn* found) const {
   const Graph& graph = *engine_->graph();
-  for (const Node& node : graph.nodes) {
-    for (const int output : node.outputs) {
-      if (!graph.IsOutput(output)) continue;
-      const std::string& name = graph.values[output].name;
-      if (name == blob) {
-        *found = {blob, name, Form::AS_IS};
-        return true;
-      }
-      if (IsProbability(node) && (graph.values[node.inputs[0]].name == blob || blob == guess_)) {
-        *found = {blob, name, node.type() == "Softmax" ? Form::LOGARITHM : Form::LOGIT};
-        return true;
-      }
-    }
+  for (const int output : graph.outputs) {
+    if (graph.values[output].name != blob) continue;
+    *found = {blob, blob, Form::AS_IS};
+    return true;
+  }
+  const std::vector<int> producers = Producers(graph);
+  for (const int output : graph.outputs) {
+    const Node* node = ProbabilityOf(graph, producers, output);
+    if (!node) continue;
+    const int scores = BehindReorders(graph, producers, node->inputs[0]);
+    if (graph.values[scores].name != blob && blob != guess_) continue;
+    *found = {blob, graph.values[output].name,
+              node->type() == "Softmax" ? Form::LOGARITHM : Form::LOGIT};
+    return true;
   }
   return false;
 }
@@ -81,10 +87,10 @@ bool EngineScoring::FindStandIn(const std::string& blob, StandIn* found) const {
 /// stands for nothing yet, and all that is missed is one blob, they belong together.
 void EngineScoring::GuessStandIn(const NetParameter& filtered) {
   const Graph& graph = *engine_->graph();
+  const std::vector<int> producers = Producers(graph);
   const auto probabilities =
-      std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-        return IsProbability(node) && !node.outputs.empty() && graph.IsOutput(node.outputs[0]);
-      });
+      std::count_if(graph.outputs.begin(), graph.outputs.end(),
+                    [&](int output) { return ProbabilityOf(graph, producers, output) != nullptr; });
   std::set<std::string> missed;
   for (const LayerParameter& layer : filtered.layer()) {
     if (!IsScoreOrLoss(layer) || layer.bottom_size() == 0) continue;

@@ -97,6 +97,55 @@ void NetworkDefinition::MarkOutput(const std::string& name) {
   if (!graph_.IsOutput(value)) graph_.outputs.push_back(value);
 }
 
+namespace {
+
+/// y = scale x + shift[channel] as a Scale layer.
+Node ChannelScale(const std::string& name, int channels, float scale, std::vector<float> shift) {
+  Node node;
+  node.layer.set_name(name);
+  node.layer.set_type("Scale");
+  node.layer.set_phase(TEST);
+  node.layer.mutable_scale_param()->set_axis(1);
+  node.layer.mutable_scale_param()->set_bias_term(true);
+  node.parameters = {Constant::Of({channels}, std::vector<float>(channels, scale)),
+                     Constant::Of({channels}, std::move(shift))};
+  return node;
+}
+
+}  // namespace
+
+void NetworkDefinition::NormalizeInput(const std::string& input, const std::vector<float>& mean,
+                                       float scale) {
+  const int value = graph_.FindValue(input);
+  Require(value >= 0 && graph_.IsInput(value), "net '", graph_.name, "' has no input '", input,
+          "' to normalize");
+  const Shape shape = graph_.values[value].shape;
+  Require(shape.size() >= 2, "input '", input, "' of shape ", ShapeString(shape),
+          " has no channels");
+  const int channels = shape[1];
+  Require(mean.size() <= 1 || mean.size() == static_cast<size_t>(channels), "input '", input,
+          "' has ", channels, " channels, the mean ", mean.size(),
+          " values: give one, or one each");
+  std::vector<float> shift(channels, mean.empty() ? 0 : -scale * mean[0]);
+  for (size_t c = 0; c < mean.size(); ++c) shift[c] = -scale * mean[c];
+  const bool finite = std::isfinite(scale) && std::all_of(shift.begin(), shift.end(),
+                                                          [](float x) { return std::isfinite(x); });
+  Require(finite, "input '", input, "': mean and scale must be finite");
+  const int normalized = graph_.AddValue(UnusedName(graph_, input + "_normalized"), shape);
+  for (Node& node : graph_.nodes) {
+    std::replace(node.inputs.begin(), node.inputs.end(), value, normalized);
+    for (Epilogue& step : node.epilogue) {
+      if (step.operand == value) step.operand = normalized;
+    }
+  }
+  std::string name = "normalize_" + input;
+  for (int i = 2; graph_.FindNode(name) >= 0; ++i) name = Join("normalize_", input, "_", i);
+  Node node = ChannelScale(name, channels, scale, std::move(shift));
+  node.inputs = {value};
+  node.outputs = {normalized};
+  graph_.nodes.insert(graph_.nodes.begin(), node);
+}
+
 void NetworkDefinition::SetPrecision(const std::string& layer, Precision precision) {
   Require(graph_.FindNode(layer) >= 0, "net '", graph_.name, "' has no layer '", layer,
           "' to set the precision of");

@@ -199,29 +199,32 @@ void Choice::Descend() {
   }
 }
 
-// From each node's fastest on, and from as many blocks of channels as there can be, which lie in a
-// valley that single steps may not reach.
+// From each node's fastest on, and from all nodes in one type and in blocks of channels, as far as
+// they can: such choices lie in valleys that single steps may not reach.
 const std::vector<int>& Choice::Search() {
   std::vector<int> best;
   double least = std::numeric_limits<double>::infinity();
-  for (const bool blocked : {false, true}) {
+  const auto start = [&](auto prefers) {
     choice_.clear();
     for (const std::vector<Candidate>& candidates : candidates_) {
       const auto key = [&](const Candidate& c) {
-        const bool blocks = !c.outputs.empty() && c.outputs[0].blocked;
-        return std::make_pair(blocked && !blocks, c.microseconds);
+        return std::make_pair(!prefers(c), c.microseconds);
       };
       const auto first =
           std::min_element(candidates.begin(), candidates.end(),
-                           [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+                           [&](const auto& a, const auto& b) { return key(a) < key(b); });
       choice_.push_back(static_cast<int>(first - candidates.begin()));
     }
     Descend();
     const double cost = Cost();
-    if (cost < least) {
-      least = cost;
-      best = choice_;
-    }
+    if (cost >= least) return;
+    least = cost;
+    best = choice_;
+  };
+  start([](const Candidate&) { return true; });
+  for (const ElementType type : context_.storage) {
+    const Format wanted = {type, true};
+    start([&](const Candidate& c) { return !c.outputs.empty() && c.outputs[0] == wanted; });
   }
   choice_ = best;
   return choice_;

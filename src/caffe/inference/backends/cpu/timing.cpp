@@ -159,16 +159,22 @@ std::optional<double> Timing::Measure(const Graph& graph, const Node& node) {
   const Constant scratch = NewConstant(ElementType::INT8, step->scratch_bytes());
   double least = std::numeric_limits<double>::infinity();
   const auto start = Clock::now();
-  for (int i = 0; i <= iterations_; ++i) {
+  // A short one is run more often: its time is disturbed more easily. A slow one is told from the
+  // others by fewer runs.
+  const auto ends = [&](int runs) {
+    const double spent = MicrosecondsSince(start);
+    return runs > 3 &&
+           (spent > 200'000 || (runs >= iterations_ && spent > 2'000) || runs >= 10 * iterations_);
+  };
+  for (int runs = 0; !ends(runs); ++runs) {
     const auto begin = Clock::now();
     step->Run(Elements<void>(scratch));
     const double took = MicrosecondsSince(begin);
     if (layer && !plain_layer && !layer->native()) return std::nullopt;
-    if (i > 0) least = std::min(least, took);
-    // A slow one is told from the others by fewer runs.
-    if (i > 0 && MicrosecondsSince(start) > 200'000) break;
+    if (iterations_ == 0) return 0;
+    if (runs > 0) least = std::min(least, took);
   }
-  return iterations_ == 0 ? 0 : least;
+  return least;
 }
 
 // By products: what kernels reached where it was measured, relative to oneDNN's.
