@@ -7,7 +7,9 @@ namespace {
 using Primitive = dnnl::convolution_forward;
 
 /// (num, channels, spatial axes) with `stride` elements from one image to the next, if it is not 0.
-memory::desc WithStride(const Dims& dims, bool blocked, int block, size_t stride) {
+/// Throws dnnl::error where that is no whole number of channels (blocks).
+memory::desc WithStride(const Dims& dims, bool blocked, int channel_block, size_t stride) {
+  const int block = blocked ? channel_block : 1;
   size_t spatial = 1;
   for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
   Layout layout;
@@ -16,6 +18,7 @@ memory::desc WithStride(const Dims& dims, bool blocked, int block, size_t stride
   const size_t image = layout.extent(dims[0] * dims[1] * spatial) / dims[0];
   if (stride == 0 || stride == image || dims[0] == 1) return desc;
   // A part of the images of a larger array: as many channels more as fill up the stride.
+  if (stride % (spatial * block) != 0) throw dnnl::error(dnnl_unimplemented, "uneven strides");
   const size_t channels = stride / spatial;
   Dims whole = dims;
   whole[1] = channels;

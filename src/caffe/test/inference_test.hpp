@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
+#include "caffe/inference/plan_file.hpp"
 #include "caffe/net.hpp"
 #include "net_fixture.hpp"
 
@@ -25,6 +27,14 @@ using NamedValues = std::map<std::string, Floats>;
 
 inline LayerParameter ParseLayer(const std::string& text) {
   return ParseNet("layer { " + text + " }").layer(0);
+}
+
+/// A plan with the checksum of what it holds now.
+inline std::string Signed(std::string plan) {
+  const uint64_t sum =
+      PlanChecksum(plan.data() + 64, plan.size() - 64, PlanChecksum(plan.data(), 32, 0));
+  std::memcpy(&plan[32], &sum, 8);
+  return plan;
 }
 
 /// The values of a net's inputs (outputs).

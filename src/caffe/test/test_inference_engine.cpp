@@ -181,13 +181,6 @@ class Plan : public ::testing::Test {
   std::string LoadError(const std::string& bytes) {
     return ErrorOf([&] { Engine::Load(NewFile(bytes)); });
   }
-  /// With the checksum of what it holds now.
-  std::string Signed(std::string bytes) {
-    const uint64_t sum =
-        PlanChecksum(bytes.data() + 64, bytes.size() - 64, PlanChecksum(bytes.data(), 32, 0));
-    std::memcpy(&bytes[32], &sum, 8);
-    return bytes;
-  }
 
   const std::shared_ptr<const Engine> built_ = Builder().Build(SmallNet());
   const std::string file_ = NewFileName();

@@ -68,11 +68,12 @@ int Graph::AddValue(const std::string& value_name, const Shape& shape) {
 }
 
 size_t BytesOf(const Value& value) {
-  Shape shape = value.shape;
-  if (value.layout == Layout::CHANNELS_BLOCKED) {
-    shape[1] = (shape[1] + value.block - 1) / value.block * value.block;
+  size_t count = CountOf(value.shape);
+  if (value.layout == Layout::CHANNELS_BLOCKED && count > 0) {
+    const size_t channels = value.shape[1], block = value.block;
+    count = count / channels * ((channels + block - 1) / block * block);
   }
-  return CountOf(shape) * SizeOf(value.type);
+  return count * SizeOf(value.type);
 }
 
 std::vector<int> Producers(const Graph& graph) {

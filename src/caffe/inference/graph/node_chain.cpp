@@ -1,5 +1,7 @@
 #include "node_chain.hpp"
 
+#include "caffe/error.hpp"
+
 namespace caffe {
 namespace inference {
 
@@ -31,7 +33,7 @@ void NodeChain::Run(const std::vector<const float*>& bottoms, const std::vector<
       next.resize(count);
       to = next.data();
     }
-    epilogue_[i].Reshape(shapes);
+    Require(epilogue_[i].Reshape(shapes)[0] == shape_, "an epilogue changes the shape");
     epilogue_[i].Run(values, {to});
     from = to;
   }

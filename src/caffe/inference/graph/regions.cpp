@@ -86,8 +86,10 @@ bool AreItsParts(const Graph& graph, const std::vector<int>& parts, int whole) {
   int offset = 0;
   for (const int part : parts) {
     const View& view = graph.values[part].view;
+    const Shape& shape = graph.values[part].shape;
     if (view.base != whole || view.offset != offset) return false;
-    offset += graph.values[part].shape[view.axis];
+    if (view.axis < 0 || view.axis >= static_cast<int>(shape.size())) return false;
+    offset += shape[view.axis];
   }
   return true;
 }

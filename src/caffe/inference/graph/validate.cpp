@@ -68,7 +68,8 @@ class Validation {
       available_[i] = value.is_constant();
       if (value.view.base < 0) continue;
       CheckIndex(value.view.base, Quoted(i) + " is a view; views");
-      Require(!value.is_constant(), Quoted(i), " is a constant and cannot be a view");
+      Require(!value.is_constant() && !graph_.values[value.view.base].is_constant(), Quoted(i),
+              ": constants are no views, and nothing lies within them");
     }
   }
 
@@ -96,21 +97,30 @@ class Validation {
   }
 
   void CheckPlaces() const {
+    const std::vector<bool> dependent = HaveDataDependentShapes(graph_);
+    size_t planned = 0;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       if (value.view.base >= 0) {
         const std::optional<Region> region = RegionOf(graph_, i);
         Require(region.has_value() && region->end() <= CountOf(graph_.values[region->root].shape),
                 Quoted(i), " does not lie within ", Quoted(value.view.base));
+        Require(!dependent[i] && !dependent[value.view.base], Quoted(i),
+                " is a view, and its shape depends on the data");
       }
       if (value.arena_offset < 0) continue;
-      const size_t bytes = CountOf(value.shape) * SizeOf(value.type);
+      Require(!dependent[i], Quoted(i), " is planned, and its shape depends on the data");
+      const size_t bytes = BytesOf(value);
+      planned +=
+          (bytes + Allocator::kAlignment - 1) / Allocator::kAlignment * Allocator::kAlignment;
       const size_t offset = static_cast<size_t>(value.arena_offset);
       Require(value.view.base < 0, Quoted(i), " is a view and planned");
       Require(offset % Allocator::kAlignment == 0 && offset <= graph_.arena_bytes &&
                   bytes <= graph_.arena_bytes - offset,
               Quoted(i), " does not lie within the arena of ", graph_.arena_bytes, " bytes");
     }
+    Require(graph_.arena_bytes <= planned, "the arena has ", graph_.arena_bytes,
+            " bytes, its values ", planned);
   }
 
   const Graph& graph_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../../passes/graph_editing.hpp"
+#include "caffe/error.hpp"
 #include "convolution_node.hpp"
 
 namespace caffe {
@@ -14,7 +15,7 @@ NodeLayer::Place PlaceOf(const Operand& operand) {
   Layout layout;
   if (operand.blocked) {
     const size_t channels = operand.shape[1];
-    const size_t spatial = channels == 0 ? 0 : CountOf(operand.shape) / operand.shape[0] / channels;
+    const size_t spatial = CountOf({operand.shape.begin() + 2, operand.shape.end()});
     layout = Layout::ChannelsBlocked(operand.block, operand.shape[0], channels, spatial);
   }
   return {operand.data, operand.type, layout};
@@ -96,6 +97,8 @@ void LayerStep::Bind(const Binding& binding) {
            std::all_of(tops_.begin(), tops_.end(), plain);
   operands_.clear();
   for (const Operand& operand : binding.operands) {
+    Require(plain_ && operand.type == ElementType::FLOAT && !operand.blocked,
+            "an epilogue is computed in FLOAT and Caffe's order only");
     operands_.push_back({operand.shape, operand.as<const float>()});
   }
 }

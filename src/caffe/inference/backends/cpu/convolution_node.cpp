@@ -5,6 +5,8 @@
 
 #include "../../passes/graph_editing.hpp"
 #include "caffe/allocator.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 
 namespace caffe {
@@ -78,13 +80,59 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, co
   shape.dilation = geometry.dilation;
   shape.input.assign(input.begin() + 2, input.end());
   shape.output.assign(output.begin() + 2, output.end());
+  if (shape.group <= 0 || shape.channels % shape.group != 0 || shape.outputs % shape.group != 0) {
+    return {};
+  }
   return shape;
+}
+
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.outputs.empty()) return {};
+  return ConvolutionShapeOf(node, graph.values[node.inputs[0]].shape,
+                            graph.values[node.outputs[0]].shape);
 }
 
 bool HasWinograd(const kernels::ConvolutionShape& s) {
   const std::vector<int> ones = {1, 1}, threes = {3, 3};
   return s.axes() == 2 && s.group == 1 && s.kernel == threes && s.stride == ones &&
          s.dilation == ones && s.pad[0] <= 2 && s.pad[1] <= 2;
+}
+
+void RequireParameter(const Node& node, size_t index, ElementType type, size_t count) {
+  Require(index < node.parameters.size(), "parameter ", index, " is missing");
+  const Constant& parameter = node.parameters[index];
+  Require(parameter.type == type && parameter.count() == count, "parameter ", index, " has ",
+          parameter.count(), " elements of type ", Name(parameter.type), ", not ", count, " of ",
+          Name(type));
+}
+
+namespace {
+
+/// The node's epilogue, which has to be one.
+FusedEpilogue CheckedEpilogue(const Node& node) {
+  Require(IsConvolution(node) && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
+          node.name(), "' (", node.type(), ") is no convolution of one bottom");
+  const auto epilogue = FusedEpilogueOf(node);
+  Require(epilogue.has_value(), "layer '", node.name(), "': no kernel has its epilogue");
+  return *epilogue;
+}
+
+}  // namespace
+
+ConvolutionStep::ConvolutionStep(const Node& node)
+    : node_(node), epilogue_(CheckedEpilogue(node)) {}
+
+void ConvolutionStep::Bind(const Binding& binding) {
+  x_ = binding.inputs[0];
+  y_ = binding.outputs[0];
+  residual_ = epilogue_.residual >= 0 ? binding.operands[epilogue_.residual] : Operand();
+  const auto shape = ConvolutionShapeOf(node_, x_.shape, y_.shape);
+  Require(shape.has_value(), "no kernel takes a bottom of shape ", ShapeString(x_.shape));
+  Require(y_.blocked && (x_.blocked || shape->group == 1) &&
+              (!residual_.data || (residual_.blocked && residual_.shape == y_.shape)),
+          "its blobs do not lie as kernels take them");
+  RequireParameter(node_, 1, ElementType::FLOAT, shape->outputs);
+  Prepare(*shape);
 }
 
 std::vector<float> BiasOf(const Node& node, size_t outputs) {

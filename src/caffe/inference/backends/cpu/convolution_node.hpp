@@ -25,8 +25,33 @@ std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
                                                             const Shape& output);
 
-/// One or two spatial axes, 3x3, stride 1: what Winograd's algorithm is for.
+/// The same for the shapes that the graph has.
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, const Node& node);
+
+/// Two spatial axes, 3x3, stride 1: what Winograd's algorithm is for.
 bool HasWinograd(const kernels::ConvolutionShape& shape);
+
+/// Throws Error unless the node has a parameter of this number, type and count: of a plan that is
+/// damaged anything may be missing.
+void RequireParameter(const Node& node, size_t index, ElementType type, size_t count);
+
+/// What all steps of convolutions have: places, the epilogue, parameter 1 as the bias. Channels of
+/// the output and the residual lie in blocks; those of the input may.
+class ConvolutionStep : public Step {
+ public:
+  /// Throws Error where the node is no convolution of one input, or its epilogue another one.
+  explicit ConvolutionStep(const Node& node);
+  void Bind(const Binding& binding) override;
+  bool takes_strides() const override { return true; }
+
+ protected:
+  /// Makes the kernel. Throws Error unless the parameters are what it reads.
+  virtual void Prepare(const kernels::ConvolutionShape& shape) = 0;
+
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  Operand x_, y_, residual_;  // no data: there is no residual
+};
 
 /// The bias; zeros where the node has none.
 std::vector<float> BiasOf(const Node& node, size_t outputs);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "element_types.hpp"
 #include "top_shapes.hpp"
 
 namespace caffe {
@@ -18,6 +20,7 @@ void* CpuRunner::Memory::Room(size_t wanted) {
   wanted = std::max<size_t>(wanted, Allocator::kAlignment);
   if (data && bytes >= wanted) return data.get();
   data.reset();
+  bytes = 0;
   Allocator* owner = nullptr;
   void* memory = AllocateHost(wanted, &owner);
   std::memset(memory, 0, wanted);
@@ -26,11 +29,70 @@ void* CpuRunner::Memory::Room(size_t wanted) {
   return memory;
 }
 
+namespace {
+
+/// Moves pieces of equal size.
+void CopyPieces(const Operand& from, const Operand& to) {
+  const size_t size = SizeOf(from.type);
+  if (from.images == to.images) {
+    for (size_t n = 0; n < from.images; ++n) {
+      std::memcpy(to.as<char>() + n * to.stride * size, from.as<char>() + n * from.stride * size,
+                  from.image * size);
+    }
+    return;
+  }
+  // One of the two is dense.
+  const Operand& pieces = from.dense() ? to : from;
+  for (size_t n = 0; n < pieces.images; ++n) {
+    const size_t packed = n * pieces.image * size, spread = n * pieces.stride * size;
+    std::memcpy(to.as<char>() + (&pieces == &to ? spread : packed),
+                from.as<char>() + (&pieces == &from ? spread : packed), pieces.image * size);
+  }
+}
+
+void CheckValue(const Graph& graph, int index) {
+  const Value& value = graph.values[index];
+  const bool integer = value.type == ElementType::INT8 || value.type == ElementType::UINT8;
+  const bool blocked = value.layout == Layout::CHANNELS_BLOCKED;
+  Require(integer || std::count(std::begin(kFloatTypes), std::end(kFloatTypes), value.type),
+          "no kernel takes ", Name(value.type));
+  Require(!integer || (std::isnormal(value.affine.scale) && value.affine.scale > 0),
+          "its scale is ", value.affine.scale);
+  Require(value.layout == Layout::PLAIN || (blocked && value.block == ChannelBlock()),
+          "channels lie in blocks of ", ChannelBlock(), " here");
+  if (graph.IsInput(index) || graph.IsOutput(index)) {
+    Require(value.type == ElementType::FLOAT && !blocked && value.view.base < 0,
+            "inputs and outputs are plain FLOAT, in memory of their own");
+  }
+  if (value.view.base < 0) return;
+  const auto whole = [](const Value& v) {
+    return v.layout == Layout::PLAIN || v.shape[1] % v.block == 0;
+  };
+  const Value& base = graph.values[value.view.base];
+  Require(value.type == base.type && whole(value) && whole(base), "it cannot lie within value '",
+          base.name, "'");
+}
+
+/// What steps rely on, and what a plan that is damaged may not have.
+void CheckValues(const Graph& graph) {
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    try {
+      CheckValue(graph, static_cast<int>(i));
+    } catch (Error& error) {
+      error.AddContext("value '" + graph.values[i].name + "'");
+      throw;
+    }
+  }
+}
+
+}  // namespace
+
 CpuRunner::CpuRunner(std::shared_ptr<const Graph> graph)
     : graph_(std::move(graph)),
       dependent_(HaveDataDependentShapes(*graph_)),
       shapes_(ShapesOf(*graph_)),
       own_(graph_->values.size()) {
+  CheckValues(*graph_);
   for (const Node& node : graph_->nodes) {
     Entry entry;
     entry.step = ImplementationOf(node.implementation).Make(*graph_, node);
@@ -41,8 +103,9 @@ CpuRunner::CpuRunner(std::shared_ptr<const Graph> graph)
                       std::any_of(node.outputs.begin(), node.outputs.end(), depends);
     entries_.push_back(std::move(entry));
   }
+  InferShapes(InputShapes(*graph_, BatchOf(*graph_)));
   arena_.Room(graph_->arena_bytes);
-  SetInputShapes(InputShapes(*graph_, BatchOf(*graph_)));
+  Place();
 }
 
 void CpuRunner::SetInputShapes(const std::vector<Shape>& shapes) {
@@ -169,29 +232,6 @@ void CpuRunner::PlaceNode(size_t index, bool allocate) {
 
 float* CpuRunner::data(int value) { return static_cast<float*>(OperandOf(value).data); }
 
-namespace {
-
-/// Moves pieces of equal size.
-void CopyPieces(const Operand& from, const Operand& to) {
-  const size_t size = SizeOf(from.type);
-  if (from.images == to.images) {
-    for (size_t n = 0; n < from.images; ++n) {
-      std::memcpy(to.as<char>() + n * to.stride * size, from.as<char>() + n * from.stride * size,
-                  from.image * size);
-    }
-    return;
-  }
-  // One of the two is dense.
-  const Operand& pieces = from.dense() ? to : from;
-  for (size_t n = 0; n < pieces.images; ++n) {
-    const size_t packed = n * pieces.image * size, spread = n * pieces.stride * size;
-    std::memcpy(to.as<char>() + (&pieces == &to ? spread : packed),
-                from.as<char>() + (&pieces == &from ? spread : packed), pieces.image * size);
-  }
-}
-
-}  // namespace
-
 std::vector<float> CpuRunner::Floats(int value) {
   const Operand place = OperandOf(value);
   Operand dense = Described(graph_->values[value], shapes_[value]);
@@ -203,7 +243,10 @@ std::vector<float> CpuRunner::Floats(int value) {
   Operand result = Described(plain, plain.shape);
   std::vector<float> floats(result.elements());
   result.data = floats.data();
-  const auto reorder = Reorder().Make(*graph_, Node());
+  Node node;
+  node.layer.set_type(kReorder);
+  node.inputs = node.outputs = {value};
+  const auto reorder = Reorder().Make(*graph_, node);
   reorder->Bind({{dense}, {result}, {}});
   reorder->Run(nullptr);
   return floats;
@@ -244,13 +287,22 @@ void CpuRunner::RunEntry(size_t index) {
 void CpuRunner::RunUnknown(size_t index) {
   const Node& node = graph_->nodes[index];
   Entry& entry = entries_[index];
-  const bool known = ShapesAreKnown(node) || node.implementation == Reorder().name();
+  const bool known = ShapesAreKnown(node);
   const std::vector<Shape> tops = TopShapes(index);
   for (size_t i = 0; i < tops.size(); ++i) shapes_[node.outputs[i]] = tops[i];
   Binding binding;
-  for (const int input : node.inputs) binding.inputs.push_back(OperandOf(input));
+  std::vector<Memory> gathered;
+  const auto read = [&](int value) {
+    const Operand place = OperandOf(value);
+    if (place.dense()) return place;
+    Operand dense = Described(graph_->values[value], shapes_[value]);
+    dense.data = gathered.emplace_back().Room(dense.bytes());
+    CopyPieces(place, dense);
+    return dense;
+  };
+  for (const int input : node.inputs) binding.inputs.push_back(read(input));
   for (const Epilogue& step : node.epilogue) {
-    binding.operands.push_back(step.operand < 0 ? Operand() : OperandOf(step.operand));
+    binding.operands.push_back(step.operand < 0 ? Operand() : read(step.operand));
   }
   for (const int output : node.outputs) {
     Value value = graph_->values[output];

@@ -73,7 +73,7 @@ class Implementation {
 
 /// All, the one that runs any layer last.
 const std::vector<const Implementation*>& Implementations();
-/// By its name; "" is the layer itself. Throws Error for a name that is none.
+/// By its name. Throws Error for a name that is none.
 const Implementation& ImplementationOf(const std::string& name);
 
 // Each alone.

@@ -2,6 +2,7 @@
 // the BLAS.
 #include "caffe/kernels/inner_product.hpp"
 
+#include "caffe/error.hpp"
 #include "caffe/inference/weight_quantization.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -24,6 +25,7 @@ struct Extents {
 Extents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
   Extents extents;
   extents.outputs = static_cast<int>(node.layer.inner_product_param().num_output());
+  Require(extents.outputs > 0, "inner_product_param: num_output must be positive");
   extents.rows = static_cast<int>(CountOf(y) / extents.outputs);
   extents.inputs = extents.rows == 0 ? 0 : static_cast<int>(CountOf(x) / extents.rows);
   return extents;
@@ -54,21 +56,30 @@ Extents ExtentsOf(const Graph& graph, const Node& node) {
   return ExtentsOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
 }
 
-/// Shapes, places and epilogue.
+PointwiseActivation ActivationOf(const Node& node) {
+  const auto epilogue = FusedEpilogueOf(node);
+  Require(node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
+              epilogue && epilogue->residual < 0,
+          "layer '", node.name(), "' (", node.type(), ") is no inner product for kernels");
+  return epilogue->activation;
+}
+
+/// Shapes, places, epilogue, and parameter 1 as the bias.
 class InnerProductStep : public Step {
  public:
-  explicit InnerProductStep(const Node& node)
-      : node_(node), activation_(FusedEpilogueOf(node)->activation) {}
+  explicit InnerProductStep(const Node& node) : node_(node), activation_(ActivationOf(node)) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
+    Require(!x_.blocked && !y_.blocked, "its blobs do not lie in Caffe's order");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
+    RequireParameter(node_, 1, ElementType::FLOAT, extents_.outputs);
     Prepare();
   }
 
  protected:
-  virtual void Prepare() {}
+  virtual void Prepare() = 0;
   template <typename T>
   const T* weights() const {
     return static_cast<const T*>(node_.parameters[0].data.get());
@@ -99,7 +110,10 @@ class PackedStep : public InnerProductStep {
   }
 
  private:
-  void Prepare() override { kernel_.emplace(extents_.inputs, extents_.outputs); }
+  void Prepare() override {
+    kernel_.emplace(extents_.inputs, extents_.outputs);
+    RequireParameter(node_, 0, node_.math, kernel_->packed_size());
+  }
   std::optional<kernels::InnerProduct> kernel_;
 };
 
@@ -126,6 +140,8 @@ class Int8Step : public InnerProductStep {
  private:
   void Prepare() override {
     kernel_.emplace(extents_.inputs, extents_.outputs);
+    RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
+    RequireParameter(node_, 2, ElementType::FLOAT, extents_.outputs);
     scales_ = node_.parameters[2].ToVector();
     for (float& scale : scales_) scale *= x_.scale;
   }
@@ -150,7 +166,12 @@ class BlasStep : public InnerProductStep {
   }
 
  private:
-  void Prepare() override { ones_.assign(extents_.outputs, 1.f); }
+  void Prepare() override {
+    Require(x_.type == ElementType::FLOAT && y_.type == ElementType::FLOAT,
+            "its blobs are not FLOAT");
+    RequireParameter(node_, 0, ElementType::FLOAT, size_t(extents_.outputs) * extents_.inputs);
+    ones_.assign(extents_.outputs, 1.f);
+  }
   std::vector<float> ones_;
 };
 

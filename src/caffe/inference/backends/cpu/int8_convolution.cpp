@@ -12,23 +12,10 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-class ConvolutionStep : public Step {
+class Int8Step : public ConvolutionStep {
  public:
-  explicit ConvolutionStep(const Node& node) : node_(node), epilogue_(*FusedEpilogueOf(node)) {}
-
-  void Bind(const Binding& binding) override {
-    x_ = binding.inputs[0];
-    y_ = binding.outputs[0];
-    if (epilogue_.residual >= 0) residual_ = binding.operands[epilogue_.residual];
-    kernel_ =
-        kernels::Int8Convolution::Make(*ConvolutionShapeOf(node_, x_.shape, y_.shape), !x_.blocked);
-    // The scale of a sum is that of the weights times the input's.
-    const float* scales = node_.parameters[2].floats();
-    scales_.resize(node_.parameters[2].count());
-    for (size_t o = 0; o < scales_.size(); ++o) scales_[o] = scales[o] * x_.scale;
-  }
+  using ConvolutionStep::ConvolutionStep;
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
-  bool takes_strides() const override { return true; }
 
   void Run(void* scratch) override {
     DispatchInteger(x_.type, [&](auto x) {
@@ -41,6 +28,16 @@ class ConvolutionStep : public Step {
   }
 
  private:
+  void Prepare(const kernels::ConvolutionShape& shape) override {
+    kernel_ = kernels::Int8Convolution::Make(shape, !x_.blocked);
+    Require(kernel_ != nullptr, "there is no kernel for its shape");
+    RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
+    RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
+    // The scale of a sum is that of the weights times the input's.
+    scales_ = node_.parameters[2].ToVector();
+    for (float& scale : scales_) scale *= x_.scale;
+  }
+
   template <typename X, typename Y, typename R>
   void RunIn(void* scratch) {
     kernels::Int8Convolution::Epilogue<Y, R> epilogue;
@@ -55,11 +52,8 @@ class ConvolutionStep : public Step {
                      y_.as<Y>(), StridesOf(x_, y_, residual_));
   }
 
-  const Node& node_;
-  const FusedEpilogue epilogue_;
   Kernel kernel_;
   std::vector<float> scales_;
-  Operand x_, y_, residual_;
 };
 
 class Family : public Implementation {
@@ -72,8 +66,7 @@ class Family : public Implementation {
         !context.ranges[node.inputs[0]].known()) {
       return {};
     }
-    const auto shape = ConvolutionShapeOf(node, graph.values[node.inputs[0]].shape,
-                                          graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(graph, node);
     const auto epilogue = FusedEpilogueOf(node);
     if (!shape || !epilogue) return {};
     std::vector<Candidate> candidates;
@@ -100,7 +93,7 @@ class Family : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
-    const auto shape = ConvolutionShapeOf(node, input.shape, graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(graph, node);
     const Kernel kernel = kernels::Int8Convolution::Make(*shape, input.layout == Layout::PLAIN);
     const QuantizedWeights quantized =
         QuantizeWeights(node.layer, node.parameters[0].shape, node.parameters[0].floats());
@@ -111,7 +104,7 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<ConvolutionStep>(node);
+    return std::make_unique<Int8Step>(node);
   }
 };
 

@@ -25,6 +25,10 @@ class Choice {
     for (int i = 0; i < count; ++i) {
       if (options.progress) options.progress(i, count, graph_.nodes[i].name());
       candidates_.push_back(CandidatesOf(i, options));
+      if (!candidates_.back().empty()) continue;
+      // A layer that refuses the numbers that it was timed with runs all the same.
+      candidates_.back() = AnyLayer().Candidates(context_, graph_.nodes[i]);
+      candidates_.back().resize(1);
     }
     if (options.progress) options.progress(count, count, "");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "convolution_node.hpp"
 
@@ -23,19 +24,32 @@ class MovingStep : public Step {
   explicit MovingStep(const Node& node) : gathers_(node.type() != "Slice") {}
 
   bool takes_strides() const override { return true; }
-  void Bind(const Binding& binding) override { binding_ = binding; }
+  void Bind(const Binding& binding) override {
+    binding_ = binding;
+    size_t elements = 0;
+    for (const Operand& part : parts()) {
+      Require(part.type == whole().type && part.blocked == whole().blocked &&
+                  part.images == whole().images,
+              "parts do not lie as the whole does");
+      elements += part.image;
+    }
+    Require(elements == whole().image, "the parts are not the whole");
+  }
 
   void Run(void*) override {
-    const std::vector<Operand>& parts = gathers_ ? binding_.inputs : binding_.outputs;
-    const Operand& whole = gathers_ ? binding_.outputs[0] : binding_.inputs[0];
     size_t offset = 0;
-    for (const Operand& part : parts) {
-      Copy(part, whole, offset);
+    for (const Operand& part : parts()) {
+      Copy(part, whole(), offset);
       offset += part.image;
     }
   }
 
  private:
+  const std::vector<Operand>& parts() const {
+    return gathers_ ? binding_.inputs : binding_.outputs;
+  }
+  const Operand& whole() const { return gathers_ ? binding_.outputs[0] : binding_.inputs[0]; }
+
   // Parts that are views lie in their place already.
   void Copy(const Operand& part, const Operand& whole, size_t offset) const {
     const size_t size = SizeOf(part.type);
@@ -55,7 +69,11 @@ class MovingStep : public Step {
 /// The same for shapes that differ in more than the channels: one array becomes another.
 class ReshapingStep : public Step {
  public:
-  void Bind(const Binding& binding) override { binding_ = binding; }
+  void Bind(const Binding& binding) override {
+    binding_ = binding;
+    const Operand &x = binding_.inputs[0], &y = binding_.outputs[0];
+    Require(x.type == y.type && x.bytes() == y.bytes(), "top and bottom differ in size");
+  }
   void Run(void*) override {
     const Operand &x = binding_.inputs[0], &y = binding_.outputs[0];
     if (x.data != y.data) CopyBytes(x.as<char>(), y.as<char>(), x.bytes());
@@ -121,6 +139,9 @@ class Family : public Implementation {
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
     if (Reshapes(node)) return std::make_unique<ReshapingStep>();
+    Require((node.type() == "Concat" && node.outputs.size() == 1) ||
+                (node.type() == "Slice" && node.inputs.size() == 1),
+            "layer '", node.name(), "' (", node.type(), ") does not only move elements");
     return std::make_unique<MovingStep>(node);
   }
 

@@ -25,36 +25,10 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   return options;
 }
 
-class ConvolutionStep : public Step {
+class OneDnnStep : public ConvolutionStep {
  public:
-  ConvolutionStep(const Graph& graph, const Node& node)
-      : node_(node), packed_num_(graph.values[node.inputs[0]].shape[0]) {}
-
-  bool takes_strides() const override { return true; }
-
-  void Bind(const Binding& binding) override {
-    const Operand& x = binding.inputs[0];
-    const Operand& y = binding.outputs[0];
-    const int residual = FusedEpilogueOf(node_)->residual;
-    residual_ = residual >= 0 ? binding.operands[residual] : Operand();
-    x_ = x;
-    y_ = y;
-    Options options = OptionsFor(node_, !x.blocked, packed_num_);
-    options.source_stride = x.stride;
-    options.target_stride = y.stride;
-    options.residual_stride = residual_.stride;
-    passes_ = 1;
-    const auto make = [&](int num) {
-      convolution_ = onednn::FusedConvolution::Make(*ConvolutionShapeOf(node_, x.shape, y.shape),
-                                                    num, options);
-      return convolution_ && convolution_->packed_size() == node_.parameters[0].count();
-    };
-    if (make(x.shape[0])) return;
-    // Not with gaps between the images: one after the other.
-    passes_ = x.shape[0];
-    options.source_stride = options.target_stride = options.residual_stride = 0;
-    Require(make(1), "oneDNN has no such convolution for a bottom of shape ", ShapeString(x.shape));
-  }
+  OneDnnStep(const Graph& graph, const Node& node)
+      : ConvolutionStep(node), built_(graph.values[node.inputs[0]].shape) {}
 
   void Run(void*) override {
     for (int n = 0; n < passes_; ++n) {
@@ -66,10 +40,31 @@ class ConvolutionStep : public Step {
   }
 
  private:
-  const Node& node_;
-  const int packed_num_;
+  void Prepare(const kernels::ConvolutionShape& shape) override {
+    for (const Operand* operand : {&x_, &y_, &residual_}) {
+      Require(operand->type == ElementType::FLOAT, "a blob is ", Name(operand->type),
+              ", not FLOAT");
+    }
+    RequireParameter(node_, 0, ElementType::FLOAT, node_.parameters[0].count());
+    Options options = OptionsFor(node_, !x_.blocked, built_[0]);
+    options.source_stride = x_.stride;
+    options.target_stride = y_.stride;
+    options.residual_stride = residual_.stride;
+    passes_ = 1;
+    const auto make = [&](int num) {
+      convolution_ = onednn::FusedConvolution::Make(shape, num, options);
+      return convolution_ && convolution_->packed_size() == node_.parameters[0].count();
+    };
+    if (make(x_.shape[0])) return;
+    // Not with gaps between the images: one after the other.
+    passes_ = x_.shape[0];
+    options.source_stride = options.target_stride = options.residual_stride = 0;
+    Require(make(1), "oneDNN has no such convolution for a bottom of shape ",
+            ShapeString(x_.shape));
+  }
+
+  const Shape built_;  // of the bottom, for which the weights are packed
   std::unique_ptr<onednn::FusedConvolution> convolution_;
-  Operand x_, y_, residual_;
   int passes_ = 1;  // over which the images are spread
 };
 
@@ -78,10 +73,9 @@ class Family : public Implementation {
   const char* name() const override { return "onednn"; }
 
   std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    const Shape& input = context.graph.values[node.inputs[0]].shape;
-    const Shape& output = context.graph.values[node.outputs[0]].shape;
-    const auto shape = ConvolutionShapeOf(node, input, output);
+    const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !FusedEpilogueOf(node)) return {};
+    const Shape& input = context.graph.values[node.inputs[0]].shape;
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
@@ -96,7 +90,7 @@ class Family : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
-    const auto shape = ConvolutionShapeOf(node, input.shape, graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(graph, node);
     const auto convolution = onednn::FusedConvolution::Make(
         *shape, input.shape[0], OptionsFor(node, input.layout == Layout::PLAIN, input.shape[0]));
     const Constant packed = NewConstant(ElementType::FLOAT, convolution->packed_size());
@@ -105,7 +99,7 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
-    return std::make_unique<ConvolutionStep>(graph, node);
+    return std::make_unique<OneDnnStep>(graph, node);
   }
 };
 

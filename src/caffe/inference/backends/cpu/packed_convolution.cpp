@@ -11,18 +11,9 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::PackedConvolution>;
 
-class ConvolutionStep : public Step {
+class PackedStep : public ConvolutionStep {
  public:
-  explicit ConvolutionStep(const Node& node) : node_(node), epilogue_(*FusedEpilogueOf(node)) {}
-
-  void Bind(const Binding& binding) override {
-    x_ = binding.inputs[0];
-    y_ = binding.outputs[0];
-    if (epilogue_.residual >= 0) residual_ = binding.operands[epilogue_.residual];
-    kernel_ = kernels::PackedConvolution::Make(*ConvolutionShapeOf(node_, x_.shape, y_.shape),
-                                               !x_.blocked);
-  }
-  bool takes_strides() const override { return true; }
+  using ConvolutionStep::ConvolutionStep;
   size_t scratch_bytes() const override {
     return kernel_->scratch_size(x_.shape[0]) * sizeof(float);
   }
@@ -42,10 +33,15 @@ class ConvolutionStep : public Step {
   }
 
  private:
-  const Node& node_;
-  const FusedEpilogue epilogue_;
+  void Prepare(const kernels::ConvolutionShape& shape) override {
+    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked);
+    Require(kernel_ != nullptr, "there is no kernel for its shape");
+    Require(!residual_.data || residual_.type == y_.type, "its residual is ", Name(residual_.type),
+            ", not ", Name(y_.type));
+    RequireParameter(node_, 0, node_.math, kernel_->packed_size());
+  }
+
   Kernel kernel_;
-  Operand x_, y_, residual_;
 };
 
 class Family : public Implementation {
@@ -53,8 +49,7 @@ class Family : public Implementation {
   const char* name() const override { return "packed"; }
 
   std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    const Shape& input = context.graph.values[node.inputs[0]].shape;
-    const auto shape = ConvolutionShapeOf(node, input, context.graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !FusedEpilogueOf(node)) return {};
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
@@ -72,7 +67,7 @@ class Family : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
-    const auto shape = ConvolutionShapeOf(node, input.shape, graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(graph, node);
     const Kernel kernel = kernels::PackedConvolution::Make(*shape, input.layout == Layout::PLAIN);
     const Constant packed = NewConstant(node.math, kernel->packed_size());
     DispatchFloat(node.math, [&](auto w) {
@@ -82,7 +77,7 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<ConvolutionStep>(node);
+    return std::make_unique<PackedStep>(node);
   }
 };
 

@@ -16,6 +16,8 @@ class PoolingStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
+    Require(x_.blocked && y_.blocked && x_.type == y_.type,
+            "its blobs do not lie as kernels take them");
     shape_ = PooledShape(param_, x_.shape);
     const size_t block = x_.block;
     shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);
@@ -87,6 +89,8 @@ class Family : public Implementation {
     return node.parameters;
   }
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
+            "layer '", node.name(), "' (", node.type(), ") is no pooling with one top");
     return std::make_unique<PoolingStep>(node);
   }
 };

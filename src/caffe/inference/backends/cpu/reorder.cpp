@@ -1,6 +1,8 @@
 // A value in another type or layout.
 #include <cstring>
 
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/quantize.hpp"
@@ -69,6 +71,8 @@ class ReorderStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
+    Require(x_.shape == y_.shape, "a reorder's top has shape ", ShapeString(y_.shape),
+            ", its bottom ", ShapeString(x_.shape));
   }
 
   void Run(void*) override {
@@ -76,7 +80,7 @@ class ReorderStep : public Step {
     const Operand& blocked = x_.blocked ? x_ : y_;
     const size_t channels = x_.shape[1], block = blocked.block;
     const size_t blocks = (channels + block - 1) / block;
-    const size_t spatial = channels == 0 ? 0 : CountOf(x_.shape) / x_.shape[0] / channels;
+    const size_t spatial = CountOf({x_.shape.begin() + 2, x_.shape.end()});
     const size_t grain = std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, block * spatial));
     kernels::ParallelFor(x_.images * blocks, grain, [&](size_t begin, size_t end) {
       std::vector<uint32_t> tile(kTile * block);
@@ -131,7 +135,9 @@ class Family : public Implementation {
   std::vector<Constant> Pack(const Graph&, const Node& node) const override {
     return node.parameters;
   }
-  std::unique_ptr<Step> Make(const Graph&, const Node&) const override {
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1,
+            "layer '", node.name(), "' (", node.type(), ") is no reorder");
     return std::make_unique<ReorderStep>();
   }
 };

@@ -86,7 +86,10 @@ std::string KeyOf(const Graph& graph, const Node& node, const std::string& imple
   for (const int input : node.inputs) key += describe(input);
   key += " ->";
   for (const int output : node.outputs) key += describe(output);
-  for (const Epilogue& step : node.epilogue) key += " + " + step.layer.type();
+  for (const Epilogue& step : node.epilogue) {
+    key += " + " + step.layer.type();
+    if (step.operand >= 0) key += describe(step.operand);
+  }
   key += " " + layer.ShortDebugString();
   std::replace(key.begin(), key.end(), '\n', ' ');
   return key;

@@ -25,13 +25,10 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
                                const std::vector<Shape>& inputs) {
   if (node.type() == kReorder) return inputs;
   try {
-    const Shape& built = graph.values[node.inputs.at(0)].shape;
+    Require(!node.inputs.empty(), "it has no bottom");
+    const Shape& built = graph.values[node.inputs[0]].shape;
     Require(inputs[0].size() == built.size(), "a bottom of shape ", ShapeString(inputs[0]),
             " where the engine was built for ", ShapeString(built));
-    if (MultipliesWeights(node)) {
-      Require(InputsOfARow(node, inputs[0]) == InputsOfARow(node, built), "a bottom of shape ",
-              ShapeString(inputs[0]), " does not go with weights for ", ShapeString(built));
-    }
     LayerParameter layer = node.layer;
     layer.clear_bottom();
     layer.clear_top();
@@ -39,7 +36,14 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
     for (size_t i = 0; i < node.outputs.size(); ++i) layer.add_top("top");
     const Operation* operation = OperationTable::Find(node.type());
     Require(operation && operation->top_shapes, "its shapes are known to its layer only");
-    return operation->top_shapes(layer, inputs);
+    const std::vector<Shape> tops = operation->top_shapes(layer, inputs);
+    Require(tops.size() == node.outputs.size(), "it has ", tops.size(), " tops, not ",
+            node.outputs.size());
+    if (MultipliesWeights(node)) {
+      Require(InputsOfARow(node, inputs[0]) == InputsOfARow(node, built), "a bottom of shape ",
+              ShapeString(inputs[0]), " does not go with weights for ", ShapeString(built));
+    }
+    return tops;
   } catch (Error& error) {
     error.AddContext(Join("layer '", node.name(), "' (", node.type(), ")"));
     throw;

@@ -23,25 +23,27 @@ kernels::WinogradShape WinogradShapeOf(const kernels::ConvolutionShape& s, int n
   return w;
 }
 
-class ConvolutionStep : public Step {
+class WinogradStep : public ConvolutionStep {
  public:
-  explicit ConvolutionStep(const Node& node) : node_(node), epilogue_(*FusedEpilogueOf(node)) {}
-
-  void Bind(const Binding& binding) override {
-    x_ = binding.inputs[0];
-    y_ = binding.outputs[0];
-    if (epilogue_.residual >= 0) residual_ = binding.operands[epilogue_.residual];
-    convolution_ = *ConvolutionShapeOf(node_, x_.shape, y_.shape);
-    shape_ = WinogradShapeOf(convolution_, x_.shape[0]);
-  }
+  using ConvolutionStep::ConvolutionStep;
   size_t scratch_bytes() const override { return kernels::WinogradScratchSize(shape_); }
-  bool takes_strides() const override { return true; }
 
   void Run(void* scratch) override {
     DispatchFloat(node_.math, [&](auto w) { RunIn<decltype(w)>(scratch); });
   }
 
  private:
+  void Prepare(const kernels::ConvolutionShape& shape) override {
+    Require(HasWinograd(shape) && x_.blocked, "Winograd's algorithm is not for its shape");
+    for (const Operand* operand : {&x_, &y_, &residual_}) {
+      Require(operand->type == node_.math || operand->data == nullptr, "a blob is ",
+              Name(operand->type), ", not ", Name(node_.math));
+    }
+    convolution_ = shape;
+    shape_ = WinogradShapeOf(shape, x_.shape[0]);
+    RequireParameter(node_, 0, node_.math, kernels::WinogradPackedSize(shape_));
+  }
+
   template <typename T>
   void RunIn(void* scratch) {
     kernels::WinogradEpilogue<T> epilogue;
@@ -70,11 +72,8 @@ class ConvolutionStep : public Step {
                     StridesOf(x_, y_, residual_));
   }
 
-  const Node& node_;
-  const FusedEpilogue epilogue_;
   kernels::ConvolutionShape convolution_;
   kernels::WinogradShape shape_;
-  Operand x_, y_, residual_;
 };
 
 class Family : public Implementation {
@@ -82,10 +81,9 @@ class Family : public Implementation {
   const char* name() const override { return "winograd"; }
 
   std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    const Shape& input = context.graph.values[node.inputs[0]].shape;
-    const auto shape = ConvolutionShapeOf(node, input, context.graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !FusedEpilogueOf(node) || !HasWinograd(*shape) ||
-        shape->channels <= kPlainChannels || input[0] == 0) {
+        shape->channels <= kPlainChannels || context.graph.values[node.inputs[0]].shape[0] == 0) {
       return {};
     }
     std::vector<Candidate> candidates;
@@ -98,7 +96,7 @@ class Family : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
-    const auto shape = ConvolutionShapeOf(node, input.shape, graph.values[node.outputs[0]].shape);
+    const auto shape = ConvolutionShapeOf(graph, node);
     const kernels::WinogradShape winograd = WinogradShapeOf(*shape, input.shape[0]);
     const Constant packed = NewConstant(node.math, kernels::WinogradPackedSize(winograd));
     DispatchFloat(node.math, [&](auto w) {
@@ -109,7 +107,7 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<ConvolutionStep>(node);
+    return std::make_unique<WinogradStep>(node);
   }
 };
 
