@@ -343,7 +343,9 @@ class ExecutionContext(_caffe.ExecutionContext):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._lock = threading.RLock()
-        self._executor: Optional[concurrent.futures.ThreadPoolExecutor] = None
+        # Its thread starts with the first task.
+        self._executor = concurrent.futures.ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="caffe.inference")
         #: The engine that it runs.
         self.engine = engine
         #: ``profiler(layer, milliseconds)`` is called after each layer; None: nobody.
@@ -401,11 +403,7 @@ class ExecutionContext(_caffe.ExecutionContext):
         raises; ``future.add_done_callback(f)`` calls ``f(future)``.
         """
         given = {name: np.array(values) for name, values in self._given(inputs, named).items()}
-        with self._lock:
-            if self._executor is None:
-                self._executor = concurrent.futures.ThreadPoolExecutor(
-                    max_workers=1, thread_name_prefix="caffe.inference")
-            return self._executor.submit(self.run, given)
+        return self._executor.submit(self.run, given)
 
     @staticmethod
     def _given(inputs: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Any]:
