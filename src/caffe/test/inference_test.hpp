@@ -77,9 +77,10 @@ inline NamedValues RunGraph(const Graph& graph, const NamedValues& inputs, int b
   return outputs;
 }
 
-/// To `relative` of the largest magnitude of each output, and to that of 0.1 where all are smaller:
-/// they are differences of larger ones then. 0: exactly.
-inline void ExpectSame(const NamedValues& expected, const NamedValues& actual, double relative) {
+/// To `relative` of the largest magnitude of each output, and to that of `least` where all are
+/// smaller: they are differences of larger ones then. 0: exactly.
+inline void ExpectSame(const NamedValues& expected, const NamedValues& actual, double relative,
+                       double least = 0.1) {
   EXPECT_EQ(expected.size(), actual.size());
   for (const auto& output : expected) {
     SCOPED_TRACE("output " + output.first);
@@ -88,7 +89,7 @@ inline void ExpectSame(const NamedValues& expected, const NamedValues& actual, d
       ADD_FAILURE() << "it is missing or has another shape";
       continue;
     }
-    double largest = 0.1, difference = 0;
+    double largest = least, difference = 0;
     for (size_t i = 0; i < output.second.size(); ++i) {
       largest = std::max<double>(largest, std::fabs(output.second[i]));
       const double d = std::fabs(static_cast<double>(output.second[i]) - found->second[i]);
