@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
@@ -47,6 +48,12 @@ struct WinogradShape {
   int output_height() const { return height + 2 * pad_h - 2; }
   int output_width() const { return width + 2 * pad_w - 2; }
 };
+
+/// True for what these functions compute: two axes, one group, 3x3, stride and dilation 1, pad at
+/// most 2.
+bool HasWinograd(const ConvolutionShape& shape);
+/// The sizes of such a convolution of `num` images, with tiles of 4.
+WinogradShape WinogradShapeOf(const ConvolutionShape& shape, int num, int block);
 
 /// Bytes of scratch memory that the forward functions may take, for each thread, where nobody says
 /// otherwise. Up to 128 channels need half of it; with half of it layers of 512 channels take a

@@ -16,25 +16,6 @@ constexpr int kPlainChannels = 4;
 /// reads and writes, as far as it can work so.
 constexpr size_t kLeastScratch = size_t(1) << 19;
 
-kernels::WinogradShape WinogradShapeOf(const kernels::ConvolutionShape& s, int num, int block) {
-  kernels::WinogradShape w;
-  w.num = num;
-  w.channels = s.channels;
-  w.outputs = s.outputs;
-  w.height = s.input[0];
-  w.width = s.input[1];
-  w.pad_h = s.pad[0];
-  w.pad_w = s.pad[1];
-  w.block = block;
-  return w;
-}
-
-bool HasWinograd(const kernels::ConvolutionShape& s) {
-  const std::vector<int> ones = {1, 1}, threes = {3, 3};
-  return s.axes() == 2 && s.group == 1 && s.kernel == threes && s.stride == ones &&
-         s.dilation == ones && s.pad[0] <= 2 && s.pad[1] <= 2;
-}
-
 size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
   const size_t threads = std::max(1, omp_get_max_threads());
   const size_t bytes = num * (s.input_size() + s.output_size()) * sizeof(float16);
@@ -74,8 +55,8 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   num_ = num;
   by_winograd_ = false;
   if (!convolution_) return false;
-  if (rounds && !plain && num > 0 && HasWinograd(shape)) {
-    winograd_ = WinogradShapeOf(shape, num, convolution_->block());
+  if (rounds && !plain && num > 0 && kernels::HasWinograd(shape)) {
+    winograd_ = kernels::WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);
   }
   // Weights are packed alike for images of all sizes.

@@ -27,17 +27,6 @@ void ExpectGoodPlan(const Graph& graph) {
   EXPECT_LE(graph.arena_bytes, bound + bound / 10) << ToText(graph);
 }
 
-/// Seeds: fresh ones each time, or the one of CAFFE_TEST_SEED.
-std::vector<unsigned> Seeds(int count) {
-  if (const char* seed = std::getenv("CAFFE_TEST_SEED")) {
-    return {static_cast<unsigned>(std::strtoul(seed, nullptr, 10))};
-  }
-  std::vector<unsigned> seeds;
-  std::random_device device;
-  for (int i = 0; i < count; ++i) seeds.push_back(device());
-  return seeds;
-}
-
 TEST(RandomNets, ComputeTheSameAfterEveryPass) {
   for (const unsigned seed : Seeds(30)) {
     RandomNet random(seed);

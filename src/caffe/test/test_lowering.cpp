@@ -34,16 +34,6 @@ class RandomTiming : public cpu::Timing {
   std::mt19937 random_;
 };
 
-std::vector<unsigned> Seeds(int count) {
-  if (const char* seed = std::getenv("CAFFE_TEST_SEED")) {
-    return {static_cast<unsigned>(std::strtoul(seed, nullptr, 10))};
-  }
-  std::vector<unsigned> seeds;
-  std::random_device device;
-  for (int i = 0; i < count; ++i) seeds.push_back(device());
-  return seeds;
-}
-
 /// Lowers with weights in one of `maths`.
 Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
               const CalibrationTable* table = nullptr) {

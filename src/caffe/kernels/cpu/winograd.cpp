@@ -447,5 +447,24 @@ template void WinogradTransformWeights(const WinogradShape&, const float*, float
 template void WinogradTransformWeights(const WinogradShape&, const float16*, float*);
 template void WinogradTransformWeights(const WinogradShape&, const bfloat16*, float*);
 
+WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
+  WinogradShape w;
+  w.num = num;
+  w.channels = s.channels;
+  w.outputs = s.outputs;
+  w.height = s.input[0];
+  w.width = s.input[1];
+  w.pad_h = s.pad[0];
+  w.pad_w = s.pad[1];
+  w.block = block;
+  return w;
+}
+
+bool HasWinograd(const ConvolutionShape& s) {
+  const std::vector<int> ones = {1, 1}, threes = {3, 3};
+  return s.axes() == 2 && s.group == 1 && s.kernel == threes && s.stride == ones &&
+         s.dilation == ones && s.pad[0] <= 2 && s.pad[1] <= 2;
+}
+
 }  // namespace kernels
 }  // namespace caffe

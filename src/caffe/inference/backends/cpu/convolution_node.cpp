@@ -92,12 +92,6 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, 
                             graph.values[node.outputs[0]].shape);
 }
 
-bool HasWinograd(const kernels::ConvolutionShape& s) {
-  const std::vector<int> ones = {1, 1}, threes = {3, 3};
-  return s.axes() == 2 && s.group == 1 && s.kernel == threes && s.stride == ones &&
-         s.dilation == ones && s.pad[0] <= 2 && s.pad[1] <= 2;
-}
-
 void RequireParameter(const Node& node, size_t index, ElementType type, size_t count) {
   Require(index < node.parameters.size(), "parameter ", index, " is missing");
   const Constant& parameter = node.parameters[index];

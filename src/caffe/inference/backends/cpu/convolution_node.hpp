@@ -28,9 +28,6 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, co
 /// The same for the shapes that the graph has.
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, const Node& node);
 
-/// Two spatial axes, 3x3, stride 1: what Winograd's algorithm is for.
-bool HasWinograd(const kernels::ConvolutionShape& shape);
-
 /// Throws Error unless the node has a parameter of this number, type and count: of a plan that is
 /// damaged anything may be missing.
 void RequireParameter(const Node& node, size_t index, ElementType type, size_t count);

@@ -10,19 +10,6 @@ namespace inference {
 namespace cpu {
 namespace {
 
-kernels::WinogradShape WinogradShapeOf(const kernels::ConvolutionShape& s, int num) {
-  kernels::WinogradShape w;
-  w.num = num;
-  w.channels = s.channels;
-  w.outputs = s.outputs;
-  w.height = s.input[0];
-  w.width = s.input[1];
-  w.pad_h = s.pad[0];
-  w.pad_w = s.pad[1];
-  w.block = ChannelBlock();
-  return w;
-}
-
 class WinogradStep : public ConvolutionStep {
  public:
   using ConvolutionStep::ConvolutionStep;
@@ -34,13 +21,13 @@ class WinogradStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    Require(HasWinograd(shape) && x_.blocked, "Winograd's algorithm is not for its shape");
+    Require(kernels::HasWinograd(shape) && x_.blocked, "Winograd's algorithm is not for its shape");
     for (const Operand* operand : {&x_, &y_, &residual_}) {
       Require(operand->type == node_.math || operand->data == nullptr, "a blob is ",
               Name(operand->type), ", not ", Name(node_.math));
     }
     convolution_ = shape;
-    shape_ = WinogradShapeOf(shape, x_.shape[0]);
+    shape_ = kernels::WinogradShapeOf(shape, x_.shape[0], ChannelBlock());
     RequireParameter(node_, 0, node_.math, kernels::WinogradPackedSize(shape_));
   }
 
@@ -82,7 +69,7 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node) || !HasWinograd(*shape) ||
+    if (!shape || !FusedEpilogueOf(node) || !kernels::HasWinograd(*shape) ||
         shape->channels <= kPlainChannels || context.graph.values[node.inputs[0]].shape[0] == 0) {
       return {};
     }
@@ -97,7 +84,8 @@ class Family : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
-    const kernels::WinogradShape winograd = WinogradShapeOf(*shape, input.shape[0]);
+    const kernels::WinogradShape winograd =
+        kernels::WinogradShapeOf(*shape, input.shape[0], ChannelBlock());
     const Constant packed = NewConstant(node.math, kernels::WinogradPackedSize(winograd));
     DispatchFloat(node.math, [&](auto w) {
       kernels::WinogradPackWeights(winograd, node.parameters[0].floats(),
