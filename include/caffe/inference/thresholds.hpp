@@ -53,9 +53,8 @@ double SaturatedShare(const Histogram& histogram, double threshold);
 ///                  of the lowest level. Small values that are not 0 stay in bin 0.
 ///   outliers       P counts them in bin m - 1, Q does not. If that bin is empty otherwise, Q is 0
 ///                  where P is not: the divergence is infinite and the candidate is not taken.
-///   empty bins     of P stay empty in Q and add nothing to the divergence (0 log 0 = 0). Nothing
-///   is
-///                  smoothed: no epsilon whose weight would depend on how much data there is.
+///   empty bins     of P stay empty in Q and add nothing to the divergence (0 log 0 = 0): no
+///                  epsilon is added, whose weight would depend on how much data there is.
 ///   uneven merge   bin j belongs to level floor(j * levels / m): levels are as equal as whole bins
 ///                  allow, and no bin is split or left over.
 ///   no clipping    m = all used bins is a candidate (the talk's loop ends before it); it has no
