@@ -3,7 +3,7 @@
 # lines of the summary in caffe_parts.
 set(caffe_libraries "")
 set(caffe_include_dirs "")
-set(caffe_definitions CPU_ONLY)
+set(caffe_definitions "")
 set(caffe_parts "")
 
 set(caffe_remedy "scripts/install_dependencies.sh installs it on Debian and Ubuntu")
@@ -167,7 +167,7 @@ elseif(USE_ONEDNN STREQUAL "ON" OR DNNL_DIR)
 else()
   list(APPEND caffe_parts "ONEDNN|off, not found")
 endif()
-list(APPEND caffe_parts "CUDA|off, this version computes on the CPU")
+include(cmake/Cuda.cmake)
 
 find_package(ZLIB QUIET)  # convert_mnist_data reads gzipped idx files
 

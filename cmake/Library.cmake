@@ -34,6 +34,14 @@ list(REMOVE_ITEM onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cp
 if(NOT HAVE_ONEDNN)
   set(onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cpp)
 endif()
+if(HAVE_CUDA)
+  file(GLOB cuda_sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.cpp
+    ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cuda/*.cu)
+  list(APPEND sources ${cuda_sources})
+else()
+  list(FILTER sources EXCLUDE REGEX "_gpu\\.cpp$")
+endif()
 add_library(caffe ${sources} ${onednn_sources} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
@@ -70,4 +78,7 @@ set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
 if(CAFFE_WERROR)
   list(APPEND caffe_warnings -Werror)
 endif()
-target_compile_options(caffe PRIVATE ${caffe_warnings})
+target_compile_options(caffe PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${caffe_warnings}>)
+if(HAVE_CUDA)
+  caffe_cuda_settings(caffe)
+endif()

@@ -34,9 +34,6 @@ foreach(part USE_CUDA USE_ONEDNN USE_OPENCV USE_HDF5 USE_LEVELDB USE_LMDB BUILD_
     message(FATAL_ERROR "${part}=${${part}}: valid are AUTO, ON and OFF")
   endif()
 endforeach()
-if(USE_CUDA STREQUAL "ON")
-  message(FATAL_ERROR "USE_CUDA=ON: this version computes on the CPU only. Leave USE_CUDA out.")
-endif()
 
 find_program(CCACHE_PROGRAM ccache)
 mark_as_advanced(CCACHE_PROGRAM)

@@ -32,6 +32,25 @@
   template class classname<float>;     \
   template class classname<double>
 
+// For the file that has a layer's Forward_gpu and Backward_gpu.
+#define INSTANTIATE_LAYER_GPU_FORWARD(classname)                                      \
+  template void classname<float>::Forward_gpu(const ::caffe::vector<Blob<float>*>&,   \
+                                              const ::caffe::vector<Blob<float>*>&);  \
+  template void classname<double>::Forward_gpu(const ::caffe::vector<Blob<double>*>&, \
+                                               const ::caffe::vector<Blob<double>*>&)
+
+#define INSTANTIATE_LAYER_GPU_BACKWARD(classname)                                      \
+  template void classname<float>::Backward_gpu(const ::caffe::vector<Blob<float>*>&,   \
+                                               const ::caffe::vector<bool>&,           \
+                                               const ::caffe::vector<Blob<float>*>&);  \
+  template void classname<double>::Backward_gpu(const ::caffe::vector<Blob<double>*>&, \
+                                                const ::caffe::vector<bool>&,          \
+                                                const ::caffe::vector<Blob<double>*>&)
+
+#define INSTANTIATE_LAYER_GPU_FUNCS(classname) \
+  INSTANTIATE_LAYER_GPU_FORWARD(classname);    \
+  INSTANTIATE_LAYER_GPU_BACKWARD(classname)
+
 #define NOT_IMPLEMENTED LOG(FATAL) << "Not Implemented Yet"
 
 #ifdef CPU_ONLY

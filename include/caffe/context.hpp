@@ -84,6 +84,7 @@ class Context {
   Workspace workspace_;
   std::shared_ptr<Device> stream_device_;  // outlives its stream
   std::unique_ptr<Stream> stream_;
+  int stream_id_ = -1;
   unsigned device_generation_ = 0;
   Caffe face_;
 };

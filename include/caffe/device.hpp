@@ -2,6 +2,7 @@
 #define CAFFE_DEVICE_HPP_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,10 +17,14 @@ class Stream {
   virtual void Synchronize() = 0;
   /// The native handle (cudaStream_t for CUDA), nullptr where there is none.
   virtual void* handle() const { return nullptr; }
+  /// Puts host code on the stream that reads and writes device memory. For devices whose memory
+  /// the host can reach, which are those without a handle(); others throw Error.
+  virtual void RunOnHost(std::function<void()> task);
 };
 
 /// What the core needs of an accelerator with memory of its own. Libraries built without CUDA have
-/// none; the tests put a fake one in its place to exercise every state and failure on any machine.
+/// none; the tests put a fake one in the place of all to exercise every state and failure on any
+/// machine.
 class Device {
  public:
   virtual ~Device() = default;
@@ -37,11 +42,22 @@ class Device {
   virtual void CopyOnDevice(void* to, const void* from, size_t size, Stream& stream) = 0;
   virtual void FillZero(void* device, size_t size, Stream& stream) = 0;
 
-  /// The process's accelerator; throws Error saying what to do when there is none.
+  /// Makes this the device of the calling thread's calls into the native API, where there is one.
+  virtual void MakeCurrent() {}
+  /// A few lines about the device, for people.
+  virtual std::string Description() const { return name(); }
+
+  /// The calling thread's accelerator, the one numbered Context::settings().device; throws Error
+  /// saying what to do when there is none.
   static Device& Get();
-  static bool available();
-  /// Replaces the accelerator (nullptr: none) and returns the one before. All contexts drop their
-  /// streams; memory that came from the old device has to be gone by then.
+  /// How many there are.
+  static int Count();
+  static bool available() { return Count() > 0; }
+  /// Why Count() is 0, in words for people.
+  static std::string WhyNone();
+  /// Puts a device in the place of all (nullptr: the machine's own again) and returns the one that
+  /// was so put before. All contexts drop their streams; memory that came from the old device has
+  /// to be gone by then.
   static std::shared_ptr<Device> Set(std::shared_ptr<Device> device);
 };
 

@@ -49,6 +49,7 @@ class SyncedMemory {
   /// As overwrite_cpu_data, but keeps the stamp: for a Tensor that fills in a conversion of
   /// something newer and sets the stamp when it is complete.
   void* fill_cpu_data();
+  void* fill_gpu_data();
 
   /// Uses memory of the caller's (`size()` bytes) instead of its own. `keep_alive`, if given, is
   /// held as long as the memory is used.

@@ -6,6 +6,7 @@
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/util/blob_payload.hpp"
+#include "on_device.hpp"
 
 namespace caffe {
 
@@ -172,6 +173,7 @@ namespace {
 /// Copies in the type that is newest in `from`; nothing is rounded.
 void CopyTensor(const Tensor& source, size_t count, Tensor* to) {
   Tensor& from = const_cast<Tensor&>(source);
+  if (on_device::Copy(&from, count, to)) return;
   const ElementType type = from.newest_type();
   std::memcpy(to->overwrite_cpu_data(type), from.cpu_data(type), count * SizeOf(type));
 }
@@ -194,6 +196,7 @@ void Blob<Dtype>::CopyFrom(const Blob& source, bool copy_diff, bool reshape) {
 
 template <typename Dtype>
 void Blob<Dtype>::Update() {
+  if (on_device::Subtract(diff_.get(), count_, kElementType<Dtype>, data_.get())) return;
   kernels::Axpy(count_, Dtype(-1), cpu_diff(), mutable_cpu_data());
 }
 template <>
@@ -225,17 +228,21 @@ Dtype Reduce(Tensor& tensor, size_t count, Function&& f) {
 
 template <typename Dtype>
 Dtype AbsoluteSum(Tensor& tensor, size_t count) {
+  double sum = 0;
+  if (on_device::Asum(&tensor, count, &sum)) return static_cast<Dtype>(sum);
   return Reduce<Dtype>(tensor, count, [](size_t n, const auto* x) { return kernels::Asum(n, x); });
 }
 
 template <typename Dtype>
 Dtype SquareSum(Tensor& tensor, size_t count) {
+  double sum = 0;
+  if (on_device::Sumsq(&tensor, count, &sum)) return static_cast<Dtype>(sum);
   return Reduce<Dtype>(tensor, count, [](size_t n, const auto* x) { return kernels::Sumsq(n, x); });
 }
 
 template <typename Dtype>
 void ScaleTensor(Tensor& tensor, size_t count, Dtype factor) {
-  if (count == 0) return;
+  if (count == 0 || on_device::Scale(&tensor, count, factor)) return;
   const ElementType newest = tensor.newest_type();
   const bool computable = newest == ElementType::DOUBLE || newest == ElementType::FLOAT16;
   Dispatch(computable ? newest : ElementType::FLOAT, [&](auto tag) {

@@ -1,5 +1,6 @@
 #include "caffe/common.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <random>
 
@@ -57,19 +58,28 @@ void Caffe::set_mode(Brew mode) { Change(&Context::Settings::mode, mode); }
 void Caffe::set_random_seed(const unsigned int seed) { Context::Current().set_random_seed(seed); }
 
 void Caffe::SetDevice(const int device_id) {
-  Device::Get();
-  Require(device_id == 0, "there is no device number ", device_id, ": valid are 0 to 0");
+  const int count = Device::Count();
+  Require(count > 0, Device::WhyNone());
+  Require(device_id >= 0 && device_id < count, "there is no device number ", device_id,
+          ": valid are 0 to ", count - 1);
   Change(&Context::Settings::device, device_id);
+  Device::Get().MakeCurrent();
 }
 
 void Caffe::DeviceQuery() {
   LOG(INFO) << "Device id:                     " << Context::Current().settings().device;
-  LOG(INFO) << "Name:                          " << Device::Get().name();
+  std::istringstream lines(Device::Get().Description());
+  for (std::string line; std::getline(lines, line);) LOG(INFO) << line;
 }
 
-bool Caffe::CheckDevice(const int device_id) { return Device::available() && device_id == 0; }
+bool Caffe::CheckDevice(const int device_id) {
+  return device_id >= 0 && device_id < Device::Count();
+}
 
-int Caffe::FindDevice(const int start_id) { return Device::available() && start_id <= 0 ? 0 : -1; }
+int Caffe::FindDevice(const int start_id) {
+  const int first = std::max(start_id, 0);
+  return first < Device::Count() ? first : -1;
+}
 
 int Caffe::solver_count() { return Context::Current().settings().solver_count; }
 void Caffe::set_solver_count(int count) { Change(&Context::Settings::solver_count, count); }

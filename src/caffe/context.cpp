@@ -91,10 +91,12 @@ Caffe::RNG& Context::random() {
 void Context::set_random_seed(unsigned int seed) { random_.reset(new Caffe::RNG(seed)); }
 
 Stream& Context::stream() {
-  if (!stream_ || device_generation_ != DeviceGeneration()) {
+  if (!stream_ || device_generation_ != DeviceGeneration() || stream_id_ != settings_.device) {
     device_generation_ = DeviceGeneration();
+    stream_id_ = settings_.device;
     stream_.reset();
     stream_device_ = CurrentDevice();
+    stream_device_->MakeCurrent();
     stream_ = stream_device_->CreateStream();
   }
   return *stream_;

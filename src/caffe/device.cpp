@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <mutex>
+#include <vector>
 
+#include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "device_registry.hpp"
 
@@ -10,31 +12,55 @@ namespace caffe {
 namespace {
 
 std::mutex device_mutex;
-std::shared_ptr<Device> current_device;
+std::shared_ptr<Device> replacement;
 std::atomic<unsigned> generation{1};
+
+// Never destroyed: memory on a device may outlive the static objects of this file.
+std::vector<std::shared_ptr<Device>>& NativeDevices() {
+  static auto* devices = new std::vector<std::shared_ptr<Device>>(NativeDeviceCount());
+  return *devices;
+}
 
 }  // namespace
 
+#ifdef CPU_ONLY
+int NativeDeviceCount() { return 0; }
+std::string WhyNoNativeDevice() {
+  return "this libcaffe was built without CUDA: use CPU mode, or build with USE_CUDA=ON";
+}
+std::shared_ptr<Device> MakeNativeDevice(int) { Fail(WhyNoNativeDevice()); }
+#endif
+
 std::shared_ptr<Device> CurrentDevice() {
+  const int id = Context::Current().settings().device;
   std::lock_guard<std::mutex> lock(device_mutex);
-  Require(current_device != nullptr,
-          "no GPU can be used: this libcaffe was built without CUDA; use CPU mode, or build with "
-          "USE_CUDA=ON");
-  return current_device;
+  if (replacement) return replacement;
+  std::vector<std::shared_ptr<Device>>& devices = NativeDevices();
+  Require(!devices.empty(), "no GPU can be used: ", WhyNoNativeDevice());
+  Require(id >= 0 && id < static_cast<int>(devices.size()), "there is no device number ", id,
+          ": valid are 0 to ", devices.size() - 1);
+  if (!devices[id]) devices[id] = MakeNativeDevice(id);
+  return devices[id];
 }
 
 unsigned DeviceGeneration() { return generation.load(); }
 
+void Stream::RunOnHost(std::function<void()>) {
+  Fail("this device's memory cannot be reached from the host");
+}
+
 Device& Device::Get() { return *CurrentDevice(); }
 
-bool Device::available() {
+int Device::Count() {
   std::lock_guard<std::mutex> lock(device_mutex);
-  return current_device != nullptr;
+  return replacement ? 1 : static_cast<int>(NativeDevices().size());
 }
+
+std::string Device::WhyNone() { return "no GPU can be used: " + WhyNoNativeDevice(); }
 
 std::shared_ptr<Device> Device::Set(std::shared_ptr<Device> device) {
   std::lock_guard<std::mutex> lock(device_mutex);
-  current_device.swap(device);
+  replacement.swap(device);
   ++generation;
   return device;
 }

@@ -84,7 +84,8 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   return loss;
 }
 
-// A layer does the work of those it absorbed unless somebody can see what lies between.
+// A layer does the work of those it absorbed unless somebody can see what lies between; on the CPU,
+// whose layers know how.
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
   Layer<Dtype>& layer = *layers_[layer_id];
@@ -92,7 +93,8 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
     for (const int id : top_id_vecs_[layer_id]) PrepareTop(id);
   }
   const vector<int>& absorbed = absorbed_[layer_id];
-  const bool fused = !absorbed.empty() && absorbed.back() <= end && !IsWatched();
+  const bool fused =
+      !absorbed.empty() && absorbed.back() <= end && !IsWatched() && Caffe::mode() == Caffe::CPU;
   try {
     *loss += fused ? layer.ForwardFused(bottom_vecs_[layer_id], top_vecs_[layer_id])
                    : layer.Forward(bottom_vecs_[layer_id], top_vecs_[layer_id]);
@@ -162,7 +164,7 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
 template <typename Dtype>
 void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
   const int owner = phase_ == TRAIN ? absorbed_by_[layer_id] : -1;
-  if (owner >= end && layer_need_backward_[owner] && !IsWatched()) {
+  if (owner >= end && layer_need_backward_[owner] && !IsWatched() && Caffe::mode() == Caffe::CPU) {
     (*left)[owner] = true;
     return;
   }

@@ -118,11 +118,15 @@ void* SyncedMemory::fill_cpu_data() {
 }
 
 void* SyncedMemory::overwrite_gpu_data() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    AllocateGpu();
-  }
+  fill_gpu_data();
   MarkWritten(HEAD_AT_GPU);
+  return gpu_data_;
+}
+
+void* SyncedMemory::fill_gpu_data() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  AllocateGpu();
+  head_.store(HEAD_AT_GPU, std::memory_order_release);
   return gpu_data_;
 }
 

@@ -6,6 +6,7 @@
 #include "caffe/as_stored.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "on_device.hpp"
 
 namespace caffe {
 
@@ -242,6 +243,11 @@ void Tensor::ConvertInto(Slot& target, Slot& source) {
   const bool same_type = target.type == source.type;
   const bool from_plain = source.layout.kind == Layout::PLAIN;
   const bool to_plain = target.layout.kind == Layout::PLAIN;
+  if (from_plain && to_plain &&
+      on_device::Convert(count_, source.type, source.memory.get(), target.type,
+                         target.memory.get())) {
+    return;
+  }
   if (from_plain && to_plain) {
     const AffineParameters& from = source.type == ElementType::INT8 ? int8_ : uint8_;
     const AffineParameters& to = target.type == ElementType::INT8 ? int8_ : uint8_;

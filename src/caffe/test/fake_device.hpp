@@ -107,6 +107,9 @@ class FakeDevice : public Device {
       Run();
       device_->streams_.erase(this);
     }
+    void RunOnHost(std::function<void()> task) override {
+      device_->Enqueue(*this, "kernel", std::move(task));
+    }
     void Synchronize() override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
       Run();

@@ -612,25 +612,42 @@ struct GpuMode {
   ~GpuMode() { Caffe::set_mode(Caffe::CPU); }
 };
 
+/// What the layer computes in GPU mode on the present device, in every type.
+void CheckDevice(const LayerCase& c, const Inputs& inputs, const Results& oracle) {
+  const GpuMode gpu_mode;
+  RunOptions options;
+  options.on_device = true;
+  for (const bool in_place : {false, true}) {
+    if (in_place && !c.in_place) continue;
+    SCOPED_TRACE(in_place ? "in place" : "");
+    options.in_place = in_place;
+    const double bound = Bound(c, ElementType::DOUBLE);
+    ExpectSame(oracle, RunLayer<double>(c, kDouble, inputs, options), bound, bound);
+    for (const TypedRun& run : TypedRuns()) {
+      SCOPED_TRACE(run.name);
+      const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+      const double forward = Bound(c, run.forward);
+      ExpectSame(oracle, RunLayer<float>(c, types, inputs, options), forward,
+                 std::max(forward, Bound(c, run.backward)));
+    }
+  }
+}
+
 }  // namespace
 
-// Where there is no kernel for the device, what lies there is fetched and what was computed goes
-// back.
+// In a build with CUDA these are the GPU's kernels: run by the host, on memory that behaves as a
+// GPU's may, and by the GPU if there is one. Without CUDA, and for layers without kernels for the
+// GPU, what lies on the device is fetched, and what was computed goes back.
 TEST_P(LayerCases, ADeviceGivesTheSame) {
-  const FakeDevice::Installed device;
   const Inputs inputs = MakeInputs(case_, seed_);
-  for (const TypedRun& run : TypedRuns()) {
-    SCOPED_TRACE(run.name);
-    const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
-    const Results expected = RunLayer<float>(case_, types, inputs);
-    RunOptions options;
-    options.on_device = true;
-    const GpuMode gpu_mode;
-    const Results actual = RunLayer<float>(case_, types, inputs, options);
-    EXPECT_EQ(expected.tops, actual.tops);
-    EXPECT_EQ(expected.bottom_diffs, actual.bottom_diffs);
-    EXPECT_EQ(expected.parameter_diffs, actual.parameter_diffs);
+  const Results oracle = Oracle(case_, inputs);
+  {
+    const FakeDevice::Installed device;
+    CheckDevice(case_, inputs, oracle);
   }
+  if (!Device::available()) return;
+  SCOPED_TRACE(Device::Get().name());
+  CheckDevice(case_, inputs, oracle);
 }
 
 // Whatever the layout in which neighbours hand over their results; in both phases.

@@ -1,0 +1,149 @@
+#include <cuda_runtime_api.h>
+
+#include <mutex>
+#include <sstream>
+#include <unordered_map>
+
+#include "../device_registry.hpp"
+#include "caffe/context.hpp"
+#include "check.hpp"
+
+namespace caffe {
+namespace {
+
+using cuda::Check;
+
+class CudaStream : public Stream {
+ public:
+  CudaStream() {
+    Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a CUDA stream");
+  }
+  ~CudaStream() override { cudaStreamDestroy(stream_); }
+  void Synchronize() override { Check(cudaStreamSynchronize(stream_), "computing on the GPU"); }
+  void* handle() const override { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+cudaStream_t Handle(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
+
+/// One GPU. Memory comes from CUDA's stream-ordered pool, which keeps what was freed for the next
+/// who asks: allocating costs no synchronisation.
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int id) : id_(id) {
+    Check(cudaGetDeviceProperties(&properties_, id), "asking for the GPU's properties");
+    Check(cudaSetDevice(id), "choosing the GPU");
+    cudaMemPool_t pool;
+    Check(cudaDeviceGetDefaultMemPool(&pool, id), "asking for the GPU's memory pool");
+    uint64_t keep_all = UINT64_MAX;
+    Check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all),
+          "setting up the GPU's memory pool");
+  }
+
+  std::string name() const override { return properties_.name; }
+
+  std::string Description() const override {
+    std::ostringstream text;
+    text << "Name:                          " << properties_.name
+         << "\nCompute capability:            " << properties_.major << '.' << properties_.minor
+         << "\nTotal global memory:           " << properties_.totalGlobalMem
+         << "\nNumber of multiprocessors:     " << properties_.multiProcessorCount
+         << "\nMaximum threads per block:     " << properties_.maxThreadsPerBlock
+         << "\nShared memory per block:       " << properties_.sharedMemPerBlock;
+    return text.str();
+  }
+
+  void MakeCurrent() override { Check(cudaSetDevice(id_), "choosing the GPU"); }
+
+  void* Allocate(size_t size) override {
+    const cudaStream_t stream = Handle(Context::Current().stream());
+    void* pointer = nullptr;
+    const cudaError_t status = cudaMallocAsync(&pointer, size > 0 ? size : 1, stream);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      size_t free = 0, total = 0;
+      cudaMemGetInfo(&free, &total);
+      Fail("out of GPU memory: ", size, " bytes were asked for, ", free, " of ", total,
+           " are free on ", properties_.name, "; a smaller batch needs less");
+    }
+    Check(status, "allocating GPU memory");
+    std::lock_guard<std::mutex> lock(mutex_);
+    streams_[pointer] = stream;
+    return pointer;
+  }
+
+  // Memory goes back in the order of the stream that it came from. Who frees on another one may
+  // not know what is under way, and waits for everything.
+  void Free(void* pointer, size_t) noexcept override {
+    cudaStream_t stream;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = streams_.find(pointer);
+      stream = found->second;
+      streams_.erase(found);
+    }
+    try {
+      if (Handle(Context::Current().stream()) == stream) {
+        cudaFreeAsync(pointer, stream);
+        return;
+      }
+    } catch (const Error&) {
+    }
+    cudaFree(pointer);
+  }
+
+  std::unique_ptr<Stream> CreateStream() override {
+    MakeCurrent();
+    return std::unique_ptr<Stream>(new CudaStream);
+  }
+
+  void CopyToDevice(void* device, const void* host, size_t size, Stream& stream) override {
+    Check(cudaMemcpyAsync(device, host, size, cudaMemcpyHostToDevice, Handle(stream)),
+          "copying to the GPU");
+  }
+  void CopyToHost(void* host, const void* device, size_t size, Stream& stream) override {
+    Check(cudaMemcpyAsync(host, device, size, cudaMemcpyDeviceToHost, Handle(stream)),
+          "copying from the GPU");
+  }
+  void CopyOnDevice(void* to, const void* from, size_t size, Stream& stream) override {
+    Check(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, Handle(stream)),
+          "copying on the GPU");
+  }
+  void FillZero(void* device, size_t size, Stream& stream) override {
+    Check(cudaMemsetAsync(device, 0, size, Handle(stream)), "clearing GPU memory");
+  }
+
+ private:
+  const int id_;
+  cudaDeviceProp properties_;
+  std::mutex mutex_;
+  std::unordered_map<void*, cudaStream_t> streams_;  // where each allocation came from
+};
+
+}  // namespace
+
+int NativeDeviceCount() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+std::string WhyNoNativeDevice() {
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  if (driver == 0) return "no NVIDIA driver is installed here; use CPU mode";
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return "no NVIDIA GPU is visible here; use CPU mode";
+  cudaGetLastError();
+  return std::string("CUDA says: ") + cudaGetErrorString(status);
+}
+
+std::shared_ptr<Device> MakeNativeDevice(int id) { return std::make_shared<CudaDevice>(id); }
+
+}  // namespace caffe

@@ -1,0 +1,89 @@
+#include "../on_device.hpp"
+
+#include "caffe/context.hpp"
+#include "caffe/cuda/buffer.hpp"
+#include "caffe/element_type.hpp"
+#include "caffe/kernels/cuda/elementwise.hpp"
+
+namespace caffe {
+namespace on_device {
+namespace {
+
+bool IsReal(ElementType type) {
+  return type == ElementType::FLOAT || type == ElementType::DOUBLE || type == ElementType::FLOAT16;
+}
+
+/// True if the newest values are on the device alone and of a type that kernels compute in.
+bool LiesOnDevice(Tensor* tensor) {
+  const ElementType type = tensor->newest_type();
+  return IsReal(type) && tensor->has_slot(type) &&
+         tensor->newest_layout(type).kind == Layout::PLAIN &&
+         tensor->Read(type, Layout()).head() == SyncedMemory::HEAD_AT_GPU;
+}
+
+/// Calls f(stream, n, x, sum) with the values as they lie and brings the sum to the host.
+template <typename Function>
+bool SumUp(Tensor* tensor, size_t count, double* sum, const Function& f) {
+  if (count == 0 || !LiesOnDevice(tensor)) return false;
+  Stream& stream = Context::Current().stream();
+  const cuda::Buffer<double> result(stream, 1);
+  Dispatch(tensor->newest_type(), [&](auto tag) {
+    using T = decltype(tag);
+    f(stream, static_cast<int>(count), static_cast<const T*>(tensor->gpu_data(kElementType<T>)),
+      result.get());
+  });
+  Device::Get().CopyToHost(sum, result.get(), sizeof(*sum), stream);
+  stream.Synchronize();
+  return true;
+}
+
+}  // namespace
+
+bool Convert(size_t count, ElementType from, SyncedMemory* source, ElementType to,
+             SyncedMemory* target) {
+  if (source->head() != SyncedMemory::HEAD_AT_GPU || !IsReal(from) || !IsReal(to)) return false;
+  cuda::Convert(Context::Current().stream(), static_cast<int>(count), from, source->gpu_data(), to,
+                target->fill_gpu_data());
+  return true;
+}
+
+bool Copy(Tensor* from, size_t count, Tensor* to) {
+  if (count == 0 || !LiesOnDevice(from)) return false;
+  const ElementType type = from->newest_type();
+  Device::Get().CopyOnDevice(to->overwrite_gpu_data(type), from->gpu_data(type),
+                             count * SizeOf(type), Context::Current().stream());
+  return true;
+}
+
+bool Asum(Tensor* x, size_t count, double* sum) {
+  return SumUp(x, count, sum, [](auto&&... arguments) { cuda::Asum(arguments...); });
+}
+
+bool Sumsq(Tensor* x, size_t count, double* sum) {
+  return SumUp(x, count, sum, [](auto&&... arguments) { cuda::Sumsq(arguments...); });
+}
+
+bool Scale(Tensor* x, size_t count, double factor) {
+  if (count == 0 || !LiesOnDevice(x)) return false;
+  Dispatch(x->newest_type(), [&](auto tag) {
+    using T = decltype(tag);
+    T* values = static_cast<T*>(x->mutable_gpu_data(kElementType<T>));
+    cuda::Scale<T>(Context::Current().stream(), static_cast<int>(count),
+                   static_cast<AccumulatorType<T>>(factor), values, values);
+  });
+  return true;
+}
+
+bool Subtract(Tensor* x, size_t count, ElementType type, Tensor* y) {
+  if (count == 0 || !LiesOnDevice(x)) return false;
+  Dispatch(type, [&](auto tag) {
+    using T = decltype(tag);
+    cuda::Axpby(Context::Current().stream(), static_cast<int>(count), AccumulatorType<T>(-1),
+                static_cast<const T*>(x->gpu_data(type)), AccumulatorType<T>(1),
+                static_cast<T*>(y->mutable_gpu_data(type)));
+  });
+  return true;
+}
+
+}  // namespace on_device
+}  // namespace caffe

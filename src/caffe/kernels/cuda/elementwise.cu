@@ -1,0 +1,115 @@
+#include "caffe/kernels/cuda/elementwise.hpp"
+
+#include "caffe/cuda/buffer.hpp"
+#include "launch.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+/// The sum of term(i) for i in [0, n) into *sum: in two steps, so that all of the GPU takes part.
+template <typename Term>
+void SumAll(Stream& stream, int n, Term term, double* sum) {
+  constexpr int kRows = 512;
+  const int columns = (n + kRows - 1) / kRows;
+  Buffer<double> partial(stream, kRows);
+  double* parts = partial.get();
+  SumRows<double>(
+      stream, kRows, columns,
+      [=] __host__ __device__(int row, int column) {
+        const long long i = static_cast<long long>(row) * columns + column;
+        return i < n ? static_cast<double>(term(static_cast<int>(i))) : 0.;
+      },
+      [=] __host__ __device__(int row, double value) { parts[row] = value; });
+  SumRows<double>(
+      stream, 1, kRows, [=] __host__ __device__(int, int column) { return parts[column]; },
+      [=] __host__ __device__(int, double value) { *sum = value; });
+}
+
+}  // namespace
+
+template <typename X, typename Y>
+void Convert(Stream& stream, int n, const X* x, Y* y) {
+  ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, Load(x + i)); });
+}
+
+void Convert(Stream& stream, int n, ElementType from, const void* x, ElementType to, void* y) {
+  Dispatch(from, [&](auto from_tag) {
+    Dispatch(to, [&](auto to_tag) {
+      using X = decltype(from_tag);
+      using Y = decltype(to_tag);
+      Convert(stream, n, static_cast<const X*>(x), static_cast<Y*>(y));
+    });
+  });
+}
+
+template <typename T>
+void Fill(Stream& stream, int n, AccumulatorType<T> value, T* y) {
+  ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, value); });
+}
+
+template <typename X, typename Y>
+void Axpby(Stream& stream, int n, AccumulatorType<Y> a, const X* x, AccumulatorType<Y> b, Y* y) {
+  if (b == 0) {
+    ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, a * Load(x + i)); });
+  } else {
+    ForEach(stream, n,
+            [=] __host__ __device__(int i) { Store(y + i, a * Load(x + i) + b * Load(y + i)); });
+  }
+}
+
+template <typename T>
+void Scale(Stream& stream, int n, AccumulatorType<T> a, const T* x, T* y) {
+  ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, a * Load(x + i)); });
+}
+
+template <typename T>
+void Asum(Stream& stream, int n, const T* x, double* sum) {
+  SumAll(
+      stream, n,
+      [=] __host__ __device__(int i) {
+        const double value = Load(x + i);
+        return value < 0 ? -value : value;
+      },
+      sum);
+}
+
+template <typename T>
+void Sumsq(Stream& stream, int n, const T* x, double* sum) {
+  SumAll(
+      stream, n,
+      [=] __host__ __device__(int i) {
+        const double value = Load(x + i);
+        return value * value;
+      },
+      sum);
+}
+
+template <typename T>
+void Dot(Stream& stream, int n, const T* x, const T* z, double* sum) {
+  SumAll(
+      stream, n,
+      [=] __host__ __device__(int i) {
+        return static_cast<double>(Load(x + i)) * static_cast<double>(Load(z + i));
+      },
+      sum);
+}
+
+#define INSTANTIATE_PAIR(X, Y)                       \
+  template void Convert(Stream&, int, const X*, Y*); \
+  template void Axpby(Stream&, int, AccumulatorType<Y>, const X*, AccumulatorType<Y>, Y*);
+#define INSTANTIATE(T)                                                 \
+  INSTANTIATE_PAIR(T, float)                                           \
+  INSTANTIATE_PAIR(T, double)                                          \
+  INSTANTIATE_PAIR(T, float16)                                         \
+  template void Fill(Stream&, int, AccumulatorType<T>, T*);            \
+  template void Scale(Stream&, int, AccumulatorType<T>, const T*, T*); \
+  template void Asum(Stream&, int, const T*, double*);                 \
+  template void Sumsq(Stream&, int, const T*, double*);                \
+  template void Dot(Stream&, int, const T*, const T*, double*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(float16)
+
+}  // namespace cuda
+}  // namespace caffe

@@ -1,0 +1,41 @@
+#include "caffe/cuda/stream.hpp"
+#include "caffe/kernels/cuda/activation.hpp"
+#include "caffe/layers/activation_layer.hpp"
+
+namespace caffe {
+
+template <typename Dtype>
+void ActivationLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
+                                         const vector<Blob<Dtype>*>& top) {
+  if (bottom[0] == top[0] && this->phase_ == TRAIN &&
+      function_.GradientArgument() == kernels::Activation::Argument::INPUT) {
+    kept_.ReshapeLike(*bottom[0]);
+    kept_.CopyFrom(*bottom[0]);
+  }
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = bottom[0]->template gpu_data_as<T>();
+    cuda::Activate(cuda::CurrentStream(), function_, bottom[0]->count(), x,
+                   top[0]->template overwrite_gpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void ActivationLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
+                                          const vector<bool>& propagate_down,
+                                          const vector<Blob<Dtype>*>& bottom) {
+  if (!propagate_down[0]) return;
+  const Blob<Dtype>& argument = GradientArgument(*bottom[0], *top[0]);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top[0]->template gpu_diff_as<D>();
+    cuda::ActivateGradient(cuda::CurrentStream(), function_, bottom[0]->count(),
+                           argument.template gpu_data_as<T>(), dy,
+                           bottom[0]->template overwrite_gpu_diff_as<D>());
+  });
+}
+
+INSTANTIATE_LAYER_GPU_FUNCS(ActivationLayer);
+
+}  // namespace caffe
