@@ -50,12 +50,6 @@ template <typename D>
 void ScaleRows(Stream& stream, int rows, int length, const AccumulatorType<D>* a, const D* dy,
                D* dx);
 
-/// y = 1 - exp(-x / c).
-template <typename T>
-void SoftTruncation(Stream& stream, int n, T c, const T* x, T* y);
-template <typename T>
-void SoftTruncationGradient(Stream& stream, int n, T c, const T* y, const T* dy, T* dx);
-
 }  // namespace cuda
 }  // namespace caffe
 

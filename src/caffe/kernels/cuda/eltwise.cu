@@ -149,21 +149,6 @@ void ScaleRows(Stream& stream, int rows, int length, const AccumulatorType<D>* a
           [=] __host__ __device__(int i) { Store(dx + i, a[i / length] * Load(dy + i)); });
 }
 
-template <typename T>
-void SoftTruncation(Stream& stream, int n, T c, const T* x, T* y) {
-  ForEach(stream, n, [=] __host__ __device__(int i) { y[i] = T(1) - exp(-x[i] / c); });
-}
-
-template <typename T>
-void SoftTruncationGradient(Stream& stream, int n, T c, const T* y, const T* dy, T* dx) {
-  ForEach(stream, n, [=] __host__ __device__(int i) { dx[i] = dy[i] * (T(1) - y[i]) / c; });
-}
-
-template void SoftTruncation(Stream&, int, float, const float*, float*);
-template void SoftTruncation(Stream&, int, double, const double*, double*);
-template void SoftTruncationGradient(Stream&, int, float, const float*, const float*, float*);
-template void SoftTruncationGradient(Stream&, int, double, const double*, const double*, double*);
-
 #define INSTANTIATE_PAIR(T, D)                                      \
   template void RowDots(Stream&, int, int, const T*, const D*, D*); \
   template void ProductGradient(Stream&, int, const std::vector<const T*>&, size_t, const D*, D*);
