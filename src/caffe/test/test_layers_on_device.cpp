@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
 
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/dropout.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
+#include "caffe/test/layer_harness.hpp"
 
 // What layers do on a device, beyond what the host does too (layer_harness.hpp checks that).
 
@@ -147,6 +149,105 @@ TEST_F(LayersOnDevice, UnpoolingTakesTheLastAndMakesAPlaneWithAPositionOutsideNo
   EXPECT_TRUE(std::isnan(dx[4]));
   EXPECT_EQ(dx[5], 5);
 }
+
+/// A layer and shapes on which kernels go ways that the small cases of all layers do not reach.
+struct LargeCase {
+  const char* name;
+  const char* prototxt;
+  std::vector<std::vector<int>> bottoms;
+  int labels = 0;  ///< the last bottom holds whole numbers in [0, labels); 0: it is as the others
+  int gradients = 1;  ///< of the first so many bottoms
+  int tops = 1;
+};
+
+std::ostream& operator<<(std::ostream& stream, const LargeCase& c) { return stream << c.prototxt; }
+
+class LargeLayersOnDevice : public ::testing::TestWithParam<LargeCase> {
+ protected:
+  using Values = std::vector<std::vector<float>>;
+
+  /// Tops and bottom gradients of a run in this mode.
+  Values Run(Caffe::Brew mode, unsigned seed) const {
+    const LargeCase& c = GetParam();
+    Caffe::set_mode(mode);
+    std::mt19937 random(seed);
+    const auto draw = [&random](int count, int labels, float* values) {
+      std::normal_distribution<float> normal;
+      for (int i = 0; i < count; ++i) {
+        values[i] = labels > 0 ? static_cast<float>(random() % labels) : normal(random);
+      }
+    };
+    std::vector<std::unique_ptr<Blob<float>>> blobs;
+    std::vector<Blob<float>*> bottoms, tops;
+    for (const std::vector<int>& shape : c.bottoms) {
+      blobs.emplace_back(new Blob<float>(shape));
+      bottoms.push_back(blobs.back().get());
+      const bool last = bottoms.size() == c.bottoms.size();
+      draw(blobs.back()->count(), last ? c.labels : 0, blobs.back()->mutable_cpu_data());
+    }
+    for (int i = 0; i < c.tops; ++i) {
+      blobs.emplace_back(new Blob<float>());
+      tops.push_back(blobs.back().get());
+    }
+    LayerParameter param;
+    param.set_phase(TRAIN);
+    EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(c.prototxt, &param));
+    for (int i = 0; i < c.tops; ++i) param.add_top(Join("top", i));
+    const shared_ptr<Layer<float>> layer = LayerRegistry<float>::CreateLayer(param);
+    layer->SetUp(bottoms, tops);
+    layer->Forward(bottoms, tops);  // what a Filter selects counts from the second pass on
+    layer->Forward(bottoms, tops);
+    Values values;
+    for (Blob<float>* top : tops) {
+      values.emplace_back(top->cpu_data(), top->cpu_data() + top->count());
+      draw(top->count(), 0, top->mutable_cpu_diff());
+    }
+    std::vector<bool> propagate(bottoms.size(), false);
+    std::fill_n(propagate.begin(), c.gradients, true);
+    if (c.gradients > 0) layer->Backward(tops, propagate, bottoms);
+    for (int i = 0; i < c.gradients; ++i) {
+      values.emplace_back(bottoms[i]->cpu_diff(), bottoms[i]->cpu_diff() + bottoms[i]->count());
+    }
+    Caffe::set_mode(Caffe::CPU);
+    return values;
+  }
+};
+
+TEST_P(LargeLayersOnDevice, AreThoseOfTheHost) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed));
+  const FakeDevice::Installed device;
+  const Values host = Run(Caffe::CPU, seed), actual = Run(Caffe::GPU, seed);
+  ASSERT_EQ(host.size(), actual.size());
+  for (size_t i = 0; i < host.size(); ++i) {
+    ASSERT_EQ(host[i].size(), actual[i].size()) << "array " << i;
+    float largest = 1e-30f;
+    for (const float value : host[i]) largest = std::max(largest, std::fabs(value));
+    for (size_t k = 0; k < host[i].size(); ++k) {
+      ASSERT_NEAR(host[i][k], actual[i][k], 2e-5f * largest) << "array " << i << ", element " << k;
+    }
+  }
+}
+
+const std::vector<std::vector<int>> kMany(35, {3, 5});
+const std::vector<LargeCase> kLargeCases = {
+    {"SumOfMany", "type: 'Eltwise'", kMany, 0, 35},
+    {"ProductOfMany", "type: 'Eltwise' eltwise_param { operation: PROD }", kMany, 0, 35},
+    {"MaximumOfMany", "type: 'Eltwise' eltwise_param { operation: MAX }", kMany, 0, 35},
+    {"SplitOfMany", "type: 'Split'", {{3, 5}}, 0, 1, 20},
+    {"LossOfMany", "type: 'EuclideanLoss'", {{3, 2500}, {3, 2500}}, 0, 2},
+    {"ManyPositions", "type: 'SoftmaxWithLoss'", {{2, 40, 35, 36}, {2, 1, 35, 36}}, 40},
+    {"ManyClasses", "type: 'SoftmaxWithLoss'", {{5, 300}, {5}}, 300},
+    {"FewClasses", "type: 'SoftmaxWithLoss'", {{5, 7}, {5}}, 7},
+    {"ManyLabels", "type: 'Accuracy'", {{2, 40, 60, 36}, {2, 60, 36}}, 40, 0, 2},
+    {"ManyRows", "type: 'Softmax'", {{3, 33, 700}}},
+    {"ManyColumns", "type: 'ArgMax' argmax_param { top_k: 3 }", {{3, 5000}}, 0, 0},
+    {"Filter", "type: 'Filter'", {{70, 3}, {70, 2, 2}, {70}}, 2, 2, 2},
+    {"Silence", "type: 'Silence'", {{3, 5}}, 0, 1, 0},
+    {"SharedItems", "type: 'BatchReindex'", {{40, 3}, {500}}, 40},
+};
+INSTANTIATE_TEST_SUITE_P(All, LargeLayersOnDevice, ::testing::ValuesIn(kLargeCases),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace caffe
