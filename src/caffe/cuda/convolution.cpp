@@ -1,4 +1,4 @@
-// Convolutions on device memory: who computes them, and the way without cuDNN, by column matrices.
+// Convolutions on device memory: who computes them, and the ways without cuDNN.
 #include "caffe/kernels/convolution.hpp"
 
 #include <algorithm>
@@ -45,6 +45,11 @@ struct Sizes {
   bool pointwise;                   // the image is its own column matrix
 };
 
+/// A group for each channel: products of single rows, which matrix products are bad at.
+bool IsDepthwise(const ConvolutionShape& shape) {
+  return shape.group == shape.channels && shape.channels > 1;
+}
+
 /// For each of `num` images and each group: y = alpha op(W) z + beta y, where matrices z, with
 /// `z_rows` rows, and y, with `y_rows`, have a row of positions for each of their channels.
 /// `transpose` is op. The calls go over the longer of images and groups.
@@ -74,8 +79,9 @@ void MultiplyByWeights(Stream& stream, const Sizes& s, int num, bool transpose, 
 }
 
 template <typename T>
-void ForwardByColumns(Stream& stream, const ConvolutionShape& shape, int num, const T* x,
-                      const T* weights, T* y) {
+void ForwardOnOwnKernels(Stream& stream, const ConvolutionShape& shape, int num, const T* x,
+                         const T* weights, T* y) {
+  if (IsDepthwise(shape)) return DepthwiseForward(stream, shape, num, x, weights, y);
   const Sizes s(shape);
   if (s.pointwise) {
     return MultiplyByWeights(stream, s, num, false, s.outputs, s.rows, weights, x, y);
@@ -91,9 +97,10 @@ void ForwardByColumns(Stream& stream, const ConvolutionShape& shape, int num, co
 }
 
 template <typename T>
-void BackwardDataByColumns(Stream& stream, const ConvolutionShape& shape, int num, const T* dy,
-                           const T* weights, T* dx) {
+void BackwardDataOnOwnKernels(Stream& stream, const ConvolutionShape& shape, int num, const T* dy,
+                              const T* weights, T* dx) {
   using F = AccumulatorType<T>;
+  if (IsDepthwise(shape)) return DepthwiseBackwardData(stream, shape, num, dy, weights, dx);
   const Sizes s(shape);
   if (s.pointwise) {
     return MultiplyByWeights(stream, s, num, true, s.rows, s.outputs, weights, dy, dx);
@@ -110,9 +117,10 @@ void BackwardDataByColumns(Stream& stream, const ConvolutionShape& shape, int nu
 }
 
 template <typename T>
-void BackwardWeightsByColumns(Stream& stream, const ConvolutionShape& shape, int num, const T* x,
-                              const T* dy, AccumulatorType<T>* d_weights) {
+void BackwardWeightsOnOwnKernels(Stream& stream, const ConvolutionShape& shape, int num, const T* x,
+                                 const T* dy, AccumulatorType<T>* d_weights) {
   using G = AccumulatorType<T>;
+  if (IsDepthwise(shape)) return DepthwiseBackwardWeights(stream, shape, num, x, dy, d_weights);
   const Sizes s(shape);
   const int images = s.Images(num);
   const Buffer<T> column(stream, s.pointwise ? 0 : images * s.column);
@@ -153,7 +161,7 @@ void ConvolutionForward(Stream& stream, const ConvolutionShape& shape, int num,
         [=] { kernels::ConvolutionForward<T, T>(shape, num, x, weights, nullptr, y); });
   } else if (!options.use_cudnn ||
              !CudnnConvolutionForward(stream, shape, num, options, x, weights, y)) {
-    ForwardByColumns(stream, shape, num, x, weights, y);
+    ForwardOnOwnKernels(stream, shape, num, x, weights, y);
   }
   AddBias(stream, num, shape.outputs, shape.output_spatial(), bias, y);
 }
@@ -168,7 +176,7 @@ void ConvolutionBackwardData(Stream& stream, const ConvolutionShape& shape, int 
         [=] { kernels::ConvolutionBackwardData<T, T>(shape, num, dy, weights, nullptr, dx); });
   } else if (!options.use_cudnn ||
              !CudnnConvolutionBackwardData(stream, shape, num, options, dy, weights, dx)) {
-    BackwardDataByColumns(stream, shape, num, dy, weights, dx);
+    BackwardDataOnOwnKernels(stream, shape, num, dy, weights, dx);
   }
   AddBias(stream, num, shape.channels, shape.input_spatial(), bias, dx);
 }
@@ -183,7 +191,7 @@ void ConvolutionBackwardWeights(Stream& stream, const ConvolutionShape& shape, i
         [=] { kernels::ConvolutionBackwardWeights<T, T>(shape, num, x, dy, d_weights); });
   } else if (!options.use_cudnn ||
              !CudnnConvolutionBackwardWeights(stream, shape, num, options, x, dy, d_weights)) {
-    BackwardWeightsByColumns(stream, shape, num, x, dy, d_weights);
+    BackwardWeightsOnOwnKernels(stream, shape, num, x, dy, d_weights);
   }
 }
 

@@ -9,7 +9,7 @@ namespace cuda {
 
 /// What a layer's parameters say of how its products are computed.
 struct ConvolutionOptions {
-  bool use_cudnn = true;  ///< else column matrices and cuBLASLt
+  bool use_cudnn = true;  ///< else the library's own kernels and cuBLASLt
   /// cuDNN's algorithms by number (cudnnConvolutionFwdAlgo_t and so on); -1: the fastest.
   int forward_algorithm = -1, data_algorithm = -1, weights_algorithm = -1;
   /// cuDNN's cudnnMathType_t by number; -1: tensor cores for float16, and for float nothing that
@@ -19,7 +19,8 @@ struct ConvolutionOptions {
 
 // On device memory, for `num` images. T: float, double or float16, with sums in float for float16.
 // By cuDNN where it can and may, with the algorithm that was the fastest of cuDNN's proposals in
-// the first call with these sizes; else by column matrices. A bias has one number an output (an
+// the first call with these sizes; else directly where there is a group for each channel, and by
+// column matrices. A bias has one number an output (an
 // input channel, in the gradient), and may be null. Throws Error where the options ask for an
 // algorithm that cuDNN cannot compute the product with.
 
@@ -47,6 +48,17 @@ void Im2col(Stream& stream, const kernels::ConvolutionShape& shape, int num, int
 template <typename C, typename T>
 void Col2im(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
             const C* column, T* image);
+
+// The products without a bias of shapes with a group for each channel, directly.
+template <typename T>
+void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num, const T* x,
+                      const T* weights, T* y);
+template <typename T>
+void DepthwiseBackwardData(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                           const T* dy, const T* weights, T* dx);
+template <typename T>
+void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                              const T* x, const T* dy, AccumulatorType<T>* d_weights);
 
 }  // namespace cuda
 }  // namespace caffe

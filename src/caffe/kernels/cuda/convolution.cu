@@ -100,6 +100,77 @@ void Col2im(Stream& stream, const kernels::ConvolutionShape& shape, int num, int
           });
 }
 
+template <typename T>
+void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num, const T* x,
+                      const T* weights, T* y) {
+  const Columns c(shape);
+  const int outputs = shape.outputs, multiple = shape.outputs / shape.channels;
+  ForEach(stream, Counted(double(num) * outputs * c.output_spatial),
+          [=] __host__ __device__(int i) {
+            const int plane = i / c.output_spatial, position = i % c.output_spatial;
+            const T* image = x + plane / multiple * c.input_spatial;
+            const T* factors = weights + plane % outputs * c.kernel_size;
+            Math<T> sum = 0;
+            for (int k = 0; k < c.kernel_size; ++k) {
+              const int place = c.InputOf(k, position);
+              if (place >= 0) sum += Load(factors + k) * Load(image + place);
+            }
+            Store(y + i, sum);
+          });
+}
+
+template <typename T>
+void DepthwiseBackwardData(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                           const T* dy, const T* weights, T* dx) {
+  const Columns c(shape);
+  const int channels = shape.channels, multiple = shape.outputs / shape.channels;
+  ForEach(stream, Counted(double(num) * channels * c.input_spatial),
+          [=] __host__ __device__(int i) {
+            const int plane = i / c.input_spatial, place = i % c.input_spatial;
+            Math<T> sum = 0;
+            for (int o = 0; o < multiple; ++o) {
+              const T* above = dy + (plane * multiple + o) * c.output_spatial;
+              const T* factors = weights + (plane % channels * multiple + o) * c.kernel_size;
+              for (int k = 0; k < c.kernel_size; ++k) {
+                const int position = c.OutputOf(k, place);
+                if (position >= 0) sum += Load(factors + k) * Load(above + position);
+              }
+            }
+            Store(dx + i, sum);
+          });
+}
+
+template <typename T>
+void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                              const T* x, const T* dy, AccumulatorType<T>* d_weights) {
+  using F = Math<T>;
+  const Columns c(shape);
+  const int outputs = shape.outputs, multiple = shape.outputs / shape.channels;
+  SumRows<F>(
+      stream, outputs * c.kernel_size, Counted(double(num) * c.output_spatial),
+      [=] __host__ __device__(int weight, int j) {
+        const int position = j % c.output_spatial;
+        const int plane = j / c.output_spatial * outputs + weight / c.kernel_size;
+        const int place = c.InputOf(weight % c.kernel_size, position);
+        if (place < 0) return F(0);
+        return Load(dy + plane * c.output_spatial + position) *
+               Load(x + plane / multiple * c.input_spatial + place);
+      },
+      [=] __host__ __device__(int weight, F sum) { d_weights[weight] += sum; });
+}
+
+#define INSTANTIATE(T)                                                                             \
+  template void DepthwiseForward(Stream&, const kernels::ConvolutionShape&, int, const T*,         \
+                                 const T*, T*);                                                    \
+  template void DepthwiseBackwardData(Stream&, const kernels::ConvolutionShape&, int, const T*,    \
+                                      const T*, T*);                                               \
+  template void DepthwiseBackwardWeights(Stream&, const kernels::ConvolutionShape&, int, const T*, \
+                                         const T*, AccumulatorType<T>*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(float16)
+#undef INSTANTIATE
+
 template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const float*, float*);
 template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const double*, double*);
 template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const float16*, float16*);
