@@ -34,6 +34,12 @@ class LstmLayer : public LSTMLayer<Dtype> {
   const Dtype* Continuation(const vector<Blob<Dtype>*>& bottom) override;
   bool KeepsState(const vector<Blob<Dtype>*>& bottom) const override { return bottom.size() > 1; }
   void StepGradient(int t, const Dtype* cont) override;
+#ifndef CPU_ONLY
+  const Dtype* GpuContinuation(const vector<Blob<Dtype>*>& bottom) override;
+  Dtype GradientBound() const override {
+    return this->layer_param_.lstm_param().clipping_threshold();
+  }
+#endif
   bool ClipsGradients() const override {
     return this->layer_param_.lstm_param().clipping_threshold() > 0;
   }

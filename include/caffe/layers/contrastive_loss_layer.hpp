@@ -29,6 +29,11 @@ class ContrastiveLossLayer : public LossLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   Blob<Dtype> diff_;     ///< bottom 0 - bottom 1
   Blob<Dtype> dist_sq_;  ///< (num), d^2

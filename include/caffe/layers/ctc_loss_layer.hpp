@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/cuda/ctc.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 namespace caffe {
@@ -30,6 +31,11 @@ class CTCLossLayer : public LossLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
   /// By what the gradient of the summed loss is divided.
   virtual Dtype GradientNormalizer(int sequences) const { return sequences; }
 
@@ -41,6 +47,12 @@ class CTCLossLayer : public LossLayer<Dtype> {
   Target TargetOf(const vector<Blob<Dtype>*>& bottom, int sequence) const;
   /// The summed loss; gradients times `scale` go to `gradient` if it is not null.
   double Compute(const vector<Blob<Dtype>*>& bottom, Dtype scale, Dtype* gradient) const;
+#ifndef CPU_ONLY
+  cuda::CtcTargets GpuTargets(const vector<Blob<Dtype>*>& bottom);
+
+  Blob<int> gpu_lengths_;  // (2, N): steps, then labels of each sequence
+  Blob<int> gpu_labels_;   // (N, the most labels)
+#endif
 };
 
 /// As CTCLoss, but with the gradient of the sum over sequences beside their mean as loss: the CRNN

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/cuda/losses.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 namespace caffe {
@@ -26,11 +27,20 @@ class DifferenceLossLayer : public LossLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   /// The sum of weights[i] * penalty(d[i]), i < n; weights may be null.
   virtual double Penalty(size_t n, const Dtype* d, const Dtype* weights) const = 0;
   /// slope[i] = the derivative of the penalty at d[i].
   virtual void Slope(size_t n, const Dtype* d, Dtype* slope) const = 0;
+#ifndef CPU_ONLY
+  /// What Penalty and Slope are on a GPU.
+  virtual cuda::Penalty gpu_penalty() const = 0;
+#endif
 
   /// num, or what else the sum is divided by.
   virtual Dtype Normalizer(const Blob<Dtype>& predictions) const { return predictions.shape(0); }

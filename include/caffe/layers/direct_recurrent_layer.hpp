@@ -42,6 +42,11 @@ class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   virtual int states() const = 0;  ///< h alone: 1; h and c: 2
   virtual int gates() const = 0;
@@ -65,6 +70,24 @@ class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
   virtual const Dtype* Outputs() { return state(0, 1); }
   /// dh (T, N, D): from the outputs' gradients to those of h; adds those of own parameters.
   virtual void OutputGradient(Dtype* /*dh*/) {}
+
+#ifndef CPU_ONLY
+  // The same for Forward_gpu and Backward_gpu; all pointers are device memory.
+  virtual const Dtype* GpuContinuation(const vector<Blob<Dtype>*>& bottom) {
+    return bottom[1]->gpu_data();
+  }
+  virtual void GpuStep(int t, const Dtype* cont) = 0;
+  virtual void GpuStepGradient(int t, const Dtype* cont) = 0;
+  virtual const Dtype* GpuOutputs() { return gpu_state(0, 1); }
+  virtual void GpuOutputGradient(Dtype* /*dh*/) {}
+
+  Dtype* gpu_state(int which, int t) { return state_[which].mutable_gpu_data() + RowOffset(t); }
+  Dtype* gpu_state_diff(int which, int t) {
+    return state_[which].mutable_gpu_diff() + RowOffset(t);
+  }
+  Dtype* gpu_gate(int t) { return gates_.mutable_gpu_data() + RowOffset(t) * gates(); }
+  Dtype* gpu_gate_diff(int t) { return gates_.mutable_gpu_diff() + RowOffset(t) * gates(); }
+#endif
 
   /// Blob (rows, columns) at blobs_[index], made and filled.
   void AddWeights(const FillerParameter& filler, const vector<int>& shape);
@@ -101,6 +124,13 @@ class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
   int FirstStateBottom() const { return 2 + static_input_; }
   template <typename T>
   void AddInputs(const vector<Blob<Dtype>*>& bottom);
+#ifndef CPU_ONLY
+  template <typename T>
+  void GpuAddInputs(const vector<Blob<Dtype>*>& bottom);
+  /// The gradient of a matrix W in x W^T, and, if `to_blob`, of x, for `items` rows x of `blob`.
+  void GpuPropagate(int items, const Dtype* d_rows, int weights_index, bool to_blob,
+                    Blob<Dtype>* blob);
+#endif
   void WriteDebugInfo(const Dtype* outputs) const;
 
   Blob<Dtype> state_[2];  // (T + 1, N, D)

@@ -28,6 +28,11 @@ class DropoutLayer : public NeuronLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   Dtype threshold_ = 0;  ///< the probability of an element to be dropped
   Dtype scale_ = 1;      ///< what the others are multiplied by in the TRAIN phase
@@ -40,6 +45,12 @@ class DropoutLayer : public NeuronLayer<Dtype> {
   Dtype test_scale_ = 1;                // what all are multiplied by in the TEST phase
   std::unique_ptr<Caffe::RNG> random_;  // with a random_seed of its own
   vector<uint8_t> mask_;                // 1: kept
+#ifndef CPU_ONLY
+  template <typename T>
+  void ApplyOnGpu(int count, const T* x, T* y) const;
+
+  shared_ptr<SyncedMemory> gpu_mask_;  // the same for Forward_gpu
+#endif
 };
 
 }  // namespace caffe

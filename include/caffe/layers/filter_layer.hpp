@@ -25,10 +25,18 @@ class FilterLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
   bool set_up_ = false;   // the selector says nothing yet
   vector<int> selected_;  // items
+#ifndef CPU_ONLY
+  Blob<int> gpu_selected_;  // the same; made by Forward_gpu
+#endif
 };
 
 }  // namespace caffe

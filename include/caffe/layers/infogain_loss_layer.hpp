@@ -35,6 +35,11 @@ class InfogainLossLayer : public LossLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
   virtual Dtype get_normalizer(LossParameter_NormalizationMode normalization_mode, int valid_count);
   /// sum_rows_H_[label] = sum over k of H[label, k].
   virtual void sum_rows_of_H(const Blob<Dtype>* H);
@@ -48,6 +53,10 @@ class InfogainLossLayer : public LossLayer<Dtype> {
   int infogain_axis_ = 1, outer_num_ = 0, inner_num_ = 0, num_labels_ = 0;
 
  private:
+#ifndef CPU_ONLY
+  Blob<Dtype> gpu_normalizer_;  // of the latest forward pass
+#endif
+
   const Blob<Dtype>& MatrixOf(const vector<Blob<Dtype>*>& bottom) const {
     return bottom.size() > 2 ? *bottom[2] : infogain_;
   }

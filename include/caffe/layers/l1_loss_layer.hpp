@@ -17,6 +17,9 @@ class L1LossLayer : public DifferenceLossLayer<Dtype> {
  protected:
   double Penalty(size_t n, const Dtype* d, const Dtype* weights) const override;
   void Slope(size_t n, const Dtype* d, Dtype* slope) const override;
+#ifndef CPU_ONLY
+  cuda::Penalty gpu_penalty() const override { return {cuda::Penalty::ABSOLUTE}; }
+#endif
 };
 
 }  // namespace caffe

@@ -31,6 +31,13 @@ class LossLayer : public Layer<Dtype> {
   /// loss_param.pre_fixed_normalizer (PRE_FIXED); at least 1.
   Dtype GetNormalizer(LossParameter_NormalizationMode mode, int outer_num, int inner_num,
                       int valid_count) const;
+#ifndef CPU_ONLY
+  /// The divisor for a loss kernel of the GPU: `normalizer`, what is divided by in that mode if all
+  /// are counted, or a negative number where only the kernel can count.
+  static double GpuDivisor(LossParameter_NormalizationMode mode, Dtype normalizer) {
+    return mode == LossParameter_NormalizationMode_VALID ? -1. : double(normalizer);
+  }
+#endif
   /// Throws Error if a gradient is asked for bottom `index`, the `what` of the layer.
   void NoGradientFor(const char* what, size_t index, const vector<bool>& propagate_down) const {
     Require(propagate_down.size() <= index || !propagate_down[index], this->type(),

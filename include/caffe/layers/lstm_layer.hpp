@@ -37,6 +37,13 @@ class LSTMLayer : public DirectRecurrentLayer<Dtype> {
   int gates() const override { return 4; }
   void Step(int t, const Dtype* cont) override;
   void StepGradient(int t, const Dtype* cont) override;
+#ifndef CPU_ONLY
+  void GpuStep(int t, const Dtype* cont) override;
+  void GpuStepGradient(int t, const Dtype* cont) override;
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  /// Gradients of what goes into the gates are kept within +-this, if it is positive.
+  virtual Dtype GradientBound() const { return 0; }
+#endif
   /// True if StepGradient does more than the definition says.
   virtual bool ClipsGradients() const { return false; }
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
@@ -71,6 +78,11 @@ class LSTMUnitLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   int hidden_dim_ = 0;  ///< D
   Blob<Dtype> X_acts_;  ///< the gates i, f, o, g

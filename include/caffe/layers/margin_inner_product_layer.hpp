@@ -43,6 +43,11 @@ class MarginInnerProductLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   int M_ = 0, K_ = 0, N_ = 0;
   int margin_ = 1;  ///< m
@@ -50,6 +55,9 @@ class MarginInnerProductLayer : public Layer<Dtype> {
   Dtype lambda_ = 0;
 
  private:
+  /// Counts the pass and sets lambda_ for it.
+  void NextLambda();
+
   Blob<Dtype> weights_;  // of length 1
   Blob<Dtype> norm_;     // (M): |x|
 };

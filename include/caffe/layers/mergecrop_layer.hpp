@@ -26,8 +26,21 @@ class MergeCropLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
+  /// The window of bottom number `which` that is in the top: its shape, and where it begins in the
+  /// bottom and in the top.
+  struct Window {
+    Window(const vector<Blob<Dtype>*>& bottom, int which);
+    Shape shape;
+    vector<int> in_bottom, in_top;
+  };
+
   bool forward_[2] = {true, true};
   bool backward_[2] = {true, false};
 };

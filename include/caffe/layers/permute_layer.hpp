@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -22,9 +23,18 @@ class PermuteLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   /// Which axis of a bottom of this shape each axis of the top is; checked.
   virtual vector<int> Order(const Shape& bottom) const;
+
+ private:
+  /// The distances in a bottom of this shape of what are neighbours in the top.
+  kernels::Strides BottomStrides(const Shape& bottom) const;
 };
 
 }  // namespace caffe

@@ -26,11 +26,20 @@ class ReorgLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
   /// From the phases to the planes (`reverse`) or back, for a bottom of this shape.
   template <typename T>
   void Move(const Shape& bottom, bool reverse, const T* x, T* y) const;
+#ifndef CPU_ONLY
+  template <typename T>
+  void MoveOnGpu(const Shape& bottom, bool reverse, const T* x, T* y) const;
+#endif
 };
 
 }  // namespace caffe

@@ -1,6 +1,7 @@
 #ifndef CAFFE_RESIZE_LAYER_HPP_
 #define CAFFE_RESIZE_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
 #include "caffe/kernels/resize.hpp"
@@ -35,11 +36,23 @@ class ResizeLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
   /// Throws Error if the parameters do not fit the shapes.
   virtual Resizing ResizingOf(const vector<Shape>& bottoms) const = 0;
 
  private:
   Resizing resizing_;
+#ifndef CPU_ONLY
+  struct GpuTables;
+  const GpuTables& Tables();
+  int PlanesOf(const Blob<Dtype>& bottom) const;
+
+  std::shared_ptr<GpuTables> gpu_tables_;
+#endif
 };
 
 /// A dimension that is wanted for a top, checked.

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -22,6 +23,11 @@ class ReverseLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   /// The axes of a bottom of this shape that are reversed; checked.
   virtual vector<int> Axes(const Shape& bottom) const;
@@ -29,6 +35,8 @@ class ReverseLayer : public Layer<Dtype> {
  private:
   template <typename T>
   void Copy(const Shape& shape, const T* from, T* to) const;
+  /// The strides of the reversed array, whose first element becomes number *first.
+  kernels::Strides Backwards(const Shape& shape, std::ptrdiff_t* first) const;
 };
 
 }  // namespace caffe

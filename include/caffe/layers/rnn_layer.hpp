@@ -27,6 +27,12 @@ class RNNLayer : public DirectRecurrentLayer<Dtype> {
   void StepGradient(int t, const Dtype* cont) override;
   const Dtype* Outputs() override;
   void OutputGradient(Dtype* dh) override;
+#ifndef CPU_ONLY
+  void GpuStep(int t, const Dtype* cont) override;
+  void GpuStepGradient(int t, const Dtype* cont) override;
+  const Dtype* GpuOutputs() override;
+  void GpuOutputGradient(Dtype* dh) override;
+#endif
 
  private:
   Blob<Dtype> output_;  // (T, N, D): o

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/cuda/roi.hpp"
 #include "caffe/kernels/roi_pooling.hpp"
 #include "caffe/layer.hpp"
 
@@ -37,8 +38,26 @@ class RoiLayer : public Layer<Dtype> {
     Require(!propagate_down[1], "regions (bottom 1) have no gradient");
   }
 
+#ifndef CPU_ONLY
+  /// Bins in device memory, good until the next call. The host computes them: regions are few, and
+  /// come from layers that select them on the host.
+  cuda::RoiBins GpuBins(const Blob<Dtype>& rois);
+#endif
+
   kernels::RoiShape shape_;
   float scale_ = 1;
+#ifndef CPU_ONLY
+
+ private:
+  struct GpuParts {
+    Blob<int> begin, start;
+    Blob<float> weight;
+    cuda::RoiParts Set(const vector<kernels::RoiBins>& bins,
+                       vector<kernels::Taps> kernels::RoiBins::*axis, int parts);
+  };
+  Blob<int> gpu_items_;
+  GpuParts gpu_rows_, gpu_columns_;
+#endif
 };
 
 /// Checks both bottoms and the parameters that all have; `param` is the message's name.

@@ -21,10 +21,18 @@ class ROIPoolingLayer : public RoiLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
   kernels::RoiBins BinsOf(const Roi& roi) const override;
 
  private:
   vector<int> index_;  // where each maximum lies, for the backward pass
+#ifndef CPU_ONLY
+  Blob<int> gpu_index_;  // the same
+#endif
 };
 
 }  // namespace caffe

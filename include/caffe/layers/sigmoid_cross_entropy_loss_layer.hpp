@@ -27,6 +27,11 @@ class SigmoidCrossEntropyLossLayer : public LossLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
   virtual Dtype get_normalizer(LossParameter_NormalizationMode normalization_mode, int valid_count);
 
   bool has_ignore_label_ = false;
@@ -36,6 +41,10 @@ class SigmoidCrossEntropyLossLayer : public LossLayer<Dtype> {
   int outer_num_ = 0, inner_num_ = 0;
 
  private:
+#ifndef CPU_ONLY
+  Blob<Dtype> gpu_normalizer_;  // of the latest forward pass
+#endif
+
   bool Counts(Dtype target) const {
     return !has_ignore_label_ || std::trunc(target) != Dtype(ignore_label_);
   }

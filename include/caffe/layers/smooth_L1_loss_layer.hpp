@@ -28,6 +28,9 @@ class SmoothL1LossLayer : public DifferenceLossLayer<Dtype> {
  protected:
   double Penalty(size_t n, const Dtype* d, const Dtype* weights) const override;
   void Slope(size_t n, const Dtype* d, Dtype* slope) const override;
+#ifndef CPU_ONLY
+  cuda::Penalty gpu_penalty() const override { return {cuda::Penalty::SMOOTH, sigma2_}; }
+#endif
 
   Dtype sigma2_ = 1;  ///< sigma^2
 };

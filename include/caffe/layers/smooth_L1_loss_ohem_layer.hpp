@@ -26,6 +26,9 @@ class SmoothL1LossOHEMLayer : public SmoothL1LossLayer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+#endif
   Dtype Normalizer(const Blob<Dtype>& predictions) const override;
 };
 

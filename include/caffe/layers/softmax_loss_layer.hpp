@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/cuda/softmax.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 namespace caffe {
@@ -31,6 +32,11 @@ class SoftmaxWithLossLayer : public LossLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   /// What the summed loss is divided by, `valid_count` being the labels that are not ignored.
   virtual Dtype get_normalizer(LossParameter_NormalizationMode normalization_mode, int valid_count);
@@ -47,6 +53,12 @@ class SoftmaxWithLossLayer : public LossLayer<Dtype> {
   float WeightOf(int label) const { return class_weights_.empty() ? 1.f : class_weights_[label]; }
 
   vector<float> class_weights_;  // one a class, or none
+#ifndef CPU_ONLY
+  cuda::SoftmaxTargets<Dtype> GpuTargets(const vector<Blob<Dtype>*>& bottom);
+
+  Blob<float> gpu_class_weights_;
+  Blob<Dtype> gpu_normalizer_;  // of the latest forward pass
+#endif
 };
 
 }  // namespace caffe

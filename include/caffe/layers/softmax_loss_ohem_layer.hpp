@@ -21,6 +21,9 @@ class SoftmaxWithLossOHEMLayer : public SoftmaxWithLossLayer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+#endif
 };
 
 }  // namespace caffe

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caffe/kernels/cuda/resize.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -25,6 +26,12 @@ class SPPLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+  cuda::Pyramid GpuPyramid(const Blob<Dtype>& bottom) const;
+#endif
 };
 
 }  // namespace caffe

@@ -7,18 +7,10 @@
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "dispatch_beside.hpp"
 
 namespace caffe {
 namespace {
-
-/// Dispatch for a layer whose own numbers are Dtype: FLOAT16 beside float, else Dtype.
-template <typename Dtype, typename Function>
-void DispatchBeside(ElementType type, Function&& f) {
-  if constexpr (std::is_same<Dtype, float>::value) {
-    if (type == ElementType::FLOAT16) return f(float16());
-  }
-  f(Dtype());
-}
 
 /// y (n, d) = cont (n) times x, added to y if `add`.
 template <typename T>

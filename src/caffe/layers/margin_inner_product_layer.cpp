@@ -104,13 +104,18 @@ void MarginInnerProductLayer<Dtype>::RestoreState(const std::string& state) {
 }
 
 template <typename Dtype>
-void MarginInnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
-                                                 const vector<Blob<Dtype>*>& top) {
+void MarginInnerProductLayer<Dtype>::NextLambda() {
   const MarginInnerProductParameter& param = this->layer_param_.margin_inner_product_param();
   ++iter_;
   lambda_ = std::max<Dtype>(
       param.base() * std::pow(Dtype(1) + Dtype(param.gamma()) * iter_, -Dtype(param.power())),
       param.lambda_min());
+}
+
+template <typename Dtype>
+void MarginInnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                                 const vector<Blob<Dtype>*>& top) {
+  NextLambda();
   if (top.size() > 1) top[1]->mutable_cpu_data()[0] = lambda_;
 
   const Dtype* given = this->blobs_[0]->cpu_data();

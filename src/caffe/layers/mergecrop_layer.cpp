@@ -24,23 +24,6 @@ const bool registered = OperationTable::Add(Operation("MergeCrop")
                                                 .Homogeneous()
                                                 .TypeAgnostic());
 
-/// The window of bottom number `which` that is in the top: its shape, and where it begins in the
-/// bottom and in the top.
-struct Window {
-  template <typename Dtype>
-  Window(const vector<Blob<Dtype>*>& bottom, int which) : shape(bottom[0]->shape()) {
-    shape[1] = bottom[which]->shape(1);
-    in_bottom.assign(shape.size(), 0);
-    in_top.assign(shape.size(), 0);
-    in_top[1] = which == 0 ? 0 : bottom[0]->shape(1);
-    for (size_t i = 2; i < shape.size(); ++i) {
-      in_bottom[i] = (bottom[which]->shape(static_cast<int>(i)) - shape[i]) / 2;
-    }
-  }
-  Shape shape;
-  vector<int> in_bottom, in_top;
-};
-
 void ReadFlags(const char* name, const google::protobuf::RepeatedField<bool>& given, bool* flags) {
   Require(given.empty() || given.size() == 2, "mergecrop_param: ", name, " is given ", given.size(),
           " time(s): give it once per bottom, or not at all");
@@ -48,6 +31,16 @@ void ReadFlags(const char* name, const google::protobuf::RepeatedField<bool>& gi
 }
 
 }  // namespace
+
+template <typename Dtype>
+MergeCropLayer<Dtype>::Window::Window(const vector<Blob<Dtype>*>& bottom, int which)
+    : shape(bottom[0]->shape()), in_bottom(shape.size(), 0), in_top(shape.size(), 0) {
+  shape[1] = bottom[which]->shape(1);
+  in_top[1] = which == 0 ? 0 : bottom[0]->shape(1);
+  for (size_t i = 2; i < shape.size(); ++i) {
+    in_bottom[i] = (bottom[which]->shape(static_cast<int>(i)) - shape[i]) / 2;
+  }
+}
 
 template <typename Dtype>
 void MergeCropLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {

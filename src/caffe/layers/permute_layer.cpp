@@ -56,14 +56,6 @@ Operation Permutation(const char* type, vector<int> (*order)(const LayerParamete
 const bool registered = OperationTable::Add(Permutation("Permute", PermuteOrder)) &&
                         OperationTable::Add(Permutation("Transpose", TransposeOrder));
 
-/// The distances in the bottom of what are neighbours in the top.
-kernels::Strides BottomStrides(const Shape& bottom, const vector<int>& order) {
-  const kernels::Strides strides = kernels::ContiguousStrides(bottom);
-  kernels::Strides permuted;
-  for (const int axis : order) permuted.push_back(strides[axis]);
-  return permuted;
-}
-
 }  // namespace
 
 template <typename Dtype>
@@ -74,6 +66,14 @@ vector<int> PermuteLayer<Dtype>::Order(const Shape& bottom) const {
 template <typename Dtype>
 vector<int> TransposeLayer<Dtype>::Order(const Shape& bottom) const {
   return TransposeOrder(this->layer_param_, bottom);
+}
+
+template <typename Dtype>
+kernels::Strides PermuteLayer<Dtype>::BottomStrides(const Shape& bottom) const {
+  const kernels::Strides strides = kernels::ContiguousStrides(bottom);
+  kernels::Strides permuted;
+  for (const int axis : Order(bottom)) permuted.push_back(strides[axis]);
+  return permuted;
 }
 
 template <typename Dtype>
@@ -88,9 +88,9 @@ void PermuteLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   const Shape& shape = bottom[0]->shape();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    kernels::CopyStrided(
-        top[0]->shape(), bottom[0]->template cpu_data_as<T>(), BottomStrides(shape, Order(shape)),
-        top[0]->template overwrite_cpu_data_as<T>(), kernels::ContiguousStrides(top[0]->shape()));
+    kernels::CopyStrided(top[0]->shape(), bottom[0]->template cpu_data_as<T>(),
+                         BottomStrides(shape), top[0]->template overwrite_cpu_data_as<T>(),
+                         kernels::ContiguousStrides(top[0]->shape()));
   });
 }
 
@@ -104,8 +104,7 @@ void PermuteLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(tag);
     kernels::CopyStrided(top[0]->shape(), top[0]->template cpu_diff_as<D>(),
                          kernels::ContiguousStrides(top[0]->shape()),
-                         bottom[0]->template overwrite_cpu_diff_as<D>(),
-                         BottomStrides(shape, Order(shape)));
+                         bottom[0]->template overwrite_cpu_diff_as<D>(), BottomStrides(shape));
   });
 }
 

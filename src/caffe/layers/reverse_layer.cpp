@@ -45,17 +45,24 @@ void ReverseLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top[0]->ReshapeLike(*bottom[0]);
 }
 
+template <typename Dtype>
+kernels::Strides ReverseLayer<Dtype>::Backwards(const Shape& shape, std::ptrdiff_t* first) const {
+  kernels::Strides strides = kernels::ContiguousStrides(shape);
+  *first = 0;
+  for (const int axis : Axes(shape)) {
+    *first += (shape[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
+  }
+  return strides;
+}
+
 /// `to` = `from` from the last to the first along Axes().
 template <typename Dtype>
 template <typename T>
 void ReverseLayer<Dtype>::Copy(const Shape& shape, const T* from, T* to) const {
-  const kernels::Strides contiguous = kernels::ContiguousStrides(shape);
-  kernels::Strides backwards = contiguous;
-  for (const int axis : Axes(shape)) {
-    from += (shape[axis] - 1) * contiguous[axis];
-    backwards[axis] = -contiguous[axis];
-  }
-  kernels::CopyStrided(shape, from, backwards, to, contiguous);
+  std::ptrdiff_t first;
+  const kernels::Strides backwards = Backwards(shape, &first);
+  kernels::CopyStrided(shape, from + first, backwards, to, kernels::ContiguousStrides(shape));
 }
 
 template <typename Dtype>

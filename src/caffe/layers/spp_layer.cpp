@@ -85,6 +85,26 @@ void SPPLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<B
   top[0]->Reshape(TopShapes(this->layer_param_, {bottom[0]->shape()})[0]);
 }
 
+#ifndef CPU_ONLY
+template <typename Dtype>
+cuda::Pyramid SPPLayer<Dtype>::GpuPyramid(const Blob<Dtype>& bottom) const {
+  const SPPParameter& param = this->layer_param_.spp_param();
+  cuda::Pyramid pyramid;
+  pyramid.num = bottom.shape(0);
+  pyramid.channels = bottom.shape(1);
+  pyramid.height = bottom.shape(2);
+  pyramid.width = bottom.shape(3);
+  pyramid.maximum = param.pool() == SPPParameter_PoolMethod_MAX;
+  pyramid.outputs = pyramid.count = 0;
+  for (const kernels::PoolingShape& level : LevelsOf(param, bottom.shape())) {
+    pyramid.level[pyramid.count++] = {level.pooled_height, level.kernel_h, level.kernel_w,
+                                      level.pad_h,         level.pad_w,    pyramid.outputs};
+    pyramid.outputs += bottom.shape(1) * static_cast<int>(level.output_plane());
+  }
+  return pyramid;
+}
+#endif
+
 template <typename Dtype>
 void SPPLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {

@@ -1,0 +1,36 @@
+#include "caffe/cuda/stream.hpp"
+#include "caffe/kernels/cuda/roi.hpp"
+#include "caffe/layers/roi_sum_layer.hpp"
+
+namespace caffe {
+
+template <typename Dtype>
+void RoiSumLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
+                                     const vector<Blob<Dtype>*>& top) {
+  const cuda::RoiBins bins = this->GpuBins(*bottom[1]);
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = bottom[0]->template gpu_data_as<T>();
+    cuda::RoiSumForward(cuda::CurrentStream(), bins, position_sensitive_, x,
+                        top[0]->template overwrite_gpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void RoiSumLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
+                                      const vector<bool>& propagate_down,
+                                      const vector<Blob<Dtype>*>& bottom) {
+  this->RefuseRoiGradient(propagate_down);
+  if (!propagate_down[0]) return;
+  const cuda::RoiBins bins = this->GpuBins(*bottom[1]);
+  Dispatch(this->backward_type(), [&](auto tag) {
+    using D = decltype(tag);
+    const D* dy = top[0]->template gpu_diff_as<D>();
+    cuda::RoiSumBackward(cuda::CurrentStream(), bins, position_sensitive_, dy,
+                         bottom[0]->template overwrite_gpu_diff_as<D>());
+  });
+}
+
+INSTANTIATE_LAYER_GPU_FUNCS(RoiSumLayer);
+
+}  // namespace caffe
