@@ -98,6 +98,13 @@ class Solver {
   Dtype loss_scale() const { return static_cast<Dtype>(loss_scale_.value()); }
   /// Undoes loss_scale() in the parameters' gradients. For ApplyUpdate, before all else.
   void UnscaleGradients();
+  /// Of the gradients as the backward pass has left them on the device, if this iteration knows it
+  /// already; each number is given once.
+  bool TakeGradientSquares(double* sum) {
+    *sum = gradient_squares_;
+    gradient_squares_ = -1;
+    return *sum >= 0;
+  }
 
   SolverParameter param_;
   int iter_ = 0;
@@ -116,7 +123,7 @@ class Solver {
  private:
   Dtype ComputeGradients();
   void ScaleLosses(Dtype scale);
-  bool GradientsAreFinite() const;
+  bool GradientsAreFinite();
   void RecordStep(bool finite_gradients);
   void Display();
   bool ObeyRequests();
@@ -124,6 +131,7 @@ class Solver {
   void CheckSnapshotFolder();
 
   bool warned_of_bad_loss_ = false;
+  double gradient_squares_ = -1;
 
   DISABLE_COPY_AND_ASSIGN(Solver);
 };

@@ -11,6 +11,7 @@
 #include "caffe/util/io.hpp"
 #include "caffe/util/progress.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "gradients_on_device.hpp"
 
 namespace caffe {
 
@@ -227,7 +228,12 @@ Dtype Solver<Dtype>::ComputeGradients() {
 }
 
 template <typename Dtype>
-bool Solver<Dtype>::GradientsAreFinite() const {
+bool Solver<Dtype>::GradientsAreFinite() {
+  GradientSums sums;
+  if (SumGradientsOnDevice(*net_, &sums)) {
+    gradient_squares_ = sums.infinite == 0 ? sums.squares : -1;
+    return sums.infinite == 0;
+  }
   const vector<Blob<Dtype>*>& params = net_->learnable_params();
   return std::all_of(params.begin(), params.end(), [](const Blob<Dtype>* param) {
     return kernels::AllFinite(param->count(), param->cpu_diff());

@@ -46,7 +46,8 @@ void SGDSolver<Dtype>::SaveUpdateState(TrainingState* state) {
   AddExtra(kSolverType, this->type(), state);
   if (!this->param_.larc_turbo()) return;
   AddExtra(kLarcCosines,
-           string(reinterpret_cast<const char*>(cosines_.data()), cosines_.size() * sizeof(double)),
+           string(reinterpret_cast<const char*>(cosines_.cpu_data()),
+                  cosines_.count() * sizeof(double)),
            state);
 }
 
@@ -61,8 +62,8 @@ void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
 template <typename Dtype>
 void SGDSolver<Dtype>::RestoreUpdateState(const TrainingState& state) {
   const string* cosines = FindExtra(state, kLarcCosines);
-  if (cosines && cosines->size() == cosines_.size() * sizeof(double)) {
-    std::memcpy(cosines_.data(), cosines->data(), cosines->size());
+  if (cosines && cosines->size() == cosines_.count() * sizeof(double)) {
+    std::memcpy(cosines_.mutable_cpu_data(), cosines->data(), cosines->size());
   }
   this->RestoreTrainingState(state);
 }
