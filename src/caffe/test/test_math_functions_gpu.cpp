@@ -10,30 +10,13 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
-#include "caffe/device.hpp"
 #include "caffe/util/math_functions.hpp"
-#include "fake_device.hpp"
+#include "each_device.hpp"
 
 namespace caffe {
 namespace {
 
 constexpr int kCount = 1000;
-
-/// Every test runs on the fake device, and again on the machine's own.
-template <typename Test>
-void OnEachDevice(const Test& test) {
-  Caffe::set_mode(Caffe::GPU);
-  {
-    SCOPED_TRACE("fake device");
-    const FakeDevice::Installed device;
-    test();
-  }
-  if (Device::available()) {
-    SCOPED_TRACE(Device::Get().name());
-    test();
-  }
-  Caffe::set_mode(Caffe::CPU);
-}
 
 template <typename Dtype>
 std::unique_ptr<Blob<Dtype>> Random(int seed, Dtype low, Dtype high, int count = kCount) {

@@ -11,7 +11,7 @@
 #include "caffe/context.hpp"
 #include "caffe/sgd_solvers.hpp"
 #include "captured_log.hpp"
-#include "fake_device.hpp"
+#include "each_device.hpp"
 #include "test_files.hpp"
 
 namespace caffe {
@@ -33,11 +33,6 @@ const char kNet[] = R"(
   layer { name: 'ip3' type: 'InnerProduct' bottom: 'b' top: 'y'
     inner_product_param { num_output: 3 bias_term: false weight_filler { type: 'xavier' } } }
   layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 'label' top: 'loss' } )";
-
-struct Mode {
-  explicit Mode(Caffe::Brew mode) { Caffe::set_mode(mode); }
-  ~Mode() { Caffe::set_mode(Caffe::CPU); }
-};
 
 SolverParameter Parse(const string& text, const string& net = kNet) {
   SolverParameter param;
@@ -76,13 +71,13 @@ void ExpectTheCpusWeights(const SolverParameter& param, Dtype bound) {
   const std::vector<Dtype> start = Learned<Dtype>(param, 0);
   const std::vector<Dtype> expected = Learned<Dtype>(param, kSteps);
   EXPECT_NE(start, expected);
-  const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
-  const std::vector<Dtype> actual = Learned<Dtype>(param, kSteps);
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(actual[i], expected[i], bound * std::max(Dtype(1), std::abs(expected[i]))) << i;
-  }
+  OnEachDevice([&] {
+    const std::vector<Dtype> actual = Learned<Dtype>(param, kSteps);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i], bound * std::max(Dtype(1), std::abs(expected[i]))) << i;
+    }
+  });
 }
 
 class RulesOnDevice : public ::testing::TestWithParam<const char*> {};
@@ -112,13 +107,14 @@ INSTANTIATE_TEST_SUITE_P(
         "momentum_policy: 'opt' lr_policy: 'step' stepsize: 2 gamma: 0.5"));
 
 TEST(SolverOnDevice, ScaledLossesCancel) {
-  SolverParameter param = Parse("momentum: 0.9 clip_gradients: 0.05 larc: true");
-  const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
-  const std::vector<float> plain = Learned<float>(param, 4);
-  param.mutable_net_param()->set_global_grad_scale(1024);
-  const std::vector<float> scaled = Learned<float>(param, 4);
-  for (size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(plain[i], scaled[i], 1e-6);
+  const SolverParameter param = Parse("momentum: 0.9 clip_gradients: 0.05 larc: true");
+  SolverParameter with_scale = param;
+  with_scale.mutable_net_param()->set_global_grad_scale(1024);
+  OnEachDevice([&] {
+    const std::vector<float> plain = Learned<float>(param, 4);
+    const std::vector<float> scaled = Learned<float>(with_scale, 4);
+    for (size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(plain[i], scaled[i], 1e-6);
+  });
 }
 
 // The gradient of each logit is about one half: scaled by 2^17 or more it is no float16.
@@ -136,25 +132,25 @@ TEST(SolverOnDevice, StepsThatOverflowAreSkipped) {
     SCOPED_TRACE(clip);
     const SolverParameter param = Parse(string("momentum: 0.9") + clip, net);
     const std::vector<float> expected = Learned<float>(param, 5);
-    const FakeDevice::Installed device;
-    const Mode gpu(Caffe::GPU);
-    const std::unique_ptr<Solver<float>> solver = Make<float>(param);
-    const std::vector<float> start = Weights(solver.get());
-    CapturedLog log;
-    solver->Step(2);
-    EXPECT_EQ(Weights(solver.get()), start);
-    EXPECT_TRUE(log.HasPrefix(
-        "Iteration 1: gradients overflow, the update is skipped; the loss scale falls from"));
-    solver->Step(3);
-    const std::vector<float> actual = Weights(solver.get());
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6);
+    OnEachDevice([&] {
+      const std::unique_ptr<Solver<float>> solver = Make<float>(param);
+      const std::vector<float> start = Weights(solver.get());
+      CapturedLog log;
+      solver->Step(2);
+      EXPECT_EQ(Weights(solver.get()), start);
+      EXPECT_TRUE(log.HasPrefix(
+          "Iteration 1: gradients overflow, the update is skipped; the loss scale falls from"));
+      solver->Step(3);
+      const std::vector<float> actual = Weights(solver.get());
+      for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6);
+    });
   }
 }
 
 // Programs that were written for Caffe look for the last update there.
 TEST(SolverOnDevice, GradientsHoldTheLastUpdate) {
   const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
+  const ModeScope gpu(Caffe::GPU);
   const auto solver = Make<double>(Parse("momentum: 0.9"));
   const std::vector<double> before = Weights(solver.get());
   solver->Step(1);
@@ -169,7 +165,7 @@ TEST(SolverOnDevice, GradientsHoldTheLastUpdate) {
 
 TEST(SolverOnDevice, ParametersAndGradientsLieInOneRunEach) {
   const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
+  const ModeScope gpu(Caffe::GPU);
   const auto solver = Make<float>(Parse("momentum: 0.9"));
   solver->Step(1);
   Net<float>& net = *solver->net();
@@ -187,7 +183,7 @@ TEST(SolverOnDevice, ParametersAndGradientsLieInOneRunEach) {
 
 TEST(SolverOnDevice, ArenasOfADeviceGoWithTheirNet) {
   const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
+  const ModeScope gpu(Caffe::GPU);
   {
     const auto solver = Make<float>(Parse("momentum: 0.9"));
     solver->Step(1);
@@ -201,7 +197,7 @@ TEST(SolverOnDevice, ArenasOfADeviceGoWithTheirNet) {
 // Nothing is fetched layer by layer: clipping alone has a number to read.
 TEST(SolverOnDevice, UpdatesWithoutWaiting) {
   const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
+  const ModeScope gpu(Caffe::GPU);
   const auto waits = [&](const string& text) {
     const auto solver = Make<float>(Parse(text));
     solver->Step(2);  // now the list of parameters is on the device
@@ -232,7 +228,7 @@ class HalvingSolver : public SGDSolver<Dtype> {
 
 TEST(SolverOnDevice, OtherPeoplesRulesAreAsked) {
   const FakeDevice::Installed device;
-  const Mode gpu(Caffe::GPU);
+  const ModeScope gpu(Caffe::GPU);
   HalvingSolver<double> solver(Parse(""));
   const std::vector<double> before = Weights<double>(&solver);
   solver.Step(1);
@@ -268,37 +264,36 @@ class SnapshotAcrossModes : public ::testing::TestWithParam<const char*> {
   }
 
   const string prefix_ = NewFileName();
-  const FakeDevice::Installed device_;
 };
 
 TEST_P(SnapshotAcrossModes, ResumesBitForBitOnTheDevice) {
-  const Mode gpu(Caffe::GPU);
-  const auto whole = Make<float>(Param());
-  whole->Step(3);
-  whole->Snapshot();
-  whole->Step(3);
-  const auto resumed = Make<float>(Param());
-  resumed->Step(1);  // not from a fresh device
-  resumed->Restore(StateAt(3).c_str());
-  resumed->Step(3);
-  EXPECT_EQ(Weights(whole.get()), Weights(resumed.get()));
+  OnEachDevice([&] {
+    const auto whole = Make<float>(Param());
+    whole->Step(3);
+    whole->Snapshot();
+    whole->Step(3);
+    const auto resumed = Make<float>(Param());
+    resumed->Step(1);  // not from a fresh device
+    resumed->Restore(StateAt(3).c_str());
+    resumed->Step(3);
+    EXPECT_EQ(Weights(whole.get()), Weights(resumed.get()));
+  });
 }
 
 TEST_P(SnapshotAcrossModes, TheOtherModeTakesUpTheSameBits) {
   for (const Caffe::Brew from : {Caffe::CPU, Caffe::GPU}) {
-    std::pair<string, string> written;
-    {
-      const Mode mode(from);
-      const auto solver = Make<float>(Param());
-      solver->Step(3);
-      written = SnapshotOf(solver.get());
-    }
-    ASSERT_FALSE(written.first.empty());
-    const Mode mode(from == Caffe::CPU ? Caffe::GPU : Caffe::CPU);
-    const auto solver = Make<float>(Param());
-    solver->Restore(StateAt(3).c_str());
-    EXPECT_EQ(SnapshotOf(solver.get()), written);
-    solver->Step(1);
+    OnEachDevice([&] {
+      Caffe::set_mode(from);
+      const auto writer = Make<float>(Param());
+      writer->Step(3);
+      const std::pair<string, string> written = SnapshotOf(writer.get());
+      ASSERT_FALSE(written.first.empty());
+      Caffe::set_mode(from == Caffe::CPU ? Caffe::GPU : Caffe::CPU);
+      const auto reader = Make<float>(Param());
+      reader->Restore(StateAt(3).c_str());
+      EXPECT_EQ(SnapshotOf(reader.get()), written);
+      reader->Step(1);
+    });
   }
 }
 
@@ -309,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, SnapshotAcrossModes,
 
 TEST(DeviceMemory, IsMissedWithTheLayersName) {
   const FakeDevice::Installed device(20000);
-  const Mode gpu(Caffe::GPU);
+  const ModeScope gpu(Caffe::GPU);
   const string error = ErrorOf([] { Make<float>(Parse(""))->net()->Forward(); });
   ExpectContains(error, "layer 'ip1'");
   ExpectContains(error, "36000 bytes were asked for");
