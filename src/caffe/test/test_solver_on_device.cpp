@@ -37,7 +37,9 @@ const char kNet[] = R"(
 SolverParameter Parse(const string& text, const string& net = kNet) {
   SolverParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "base_lr: 0.05 lr_policy: 'fixed' max_iter: 99 random_seed: 7 " + text, &param))
+      "base_lr: 0.05 max_iter: 99 random_seed: 7 " +
+          string(text.find("lr_policy") == string::npos ? "lr_policy: 'fixed' " : "") + text,
+      &param))
       << text;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(net, param.mutable_net_param()));
   return param;
@@ -302,14 +304,21 @@ INSTANTIATE_TEST_SUITE_P(Rules, SnapshotAcrossModes,
                                            "type: 'Adam' delta: 0.01",
                                            "momentum: 0.5 larc: true larc_turbo: true"));
 
+#ifndef CPU_ONLY
 TEST(DeviceMemory, IsMissedWithTheLayersName) {
   const FakeDevice::Installed device(20000);
   const ModeScope gpu(Caffe::GPU);
-  const string error = ErrorOf([] { Make<float>(Parse(""))->net()->Forward(); });
-  ExpectContains(error, "layer 'ip1'");
-  ExpectContains(error, "36000 bytes were asked for");
-  ExpectContains(error, "are free");
+  NetParameter param;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+    layer { name: 'x' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 4 dim: 9000 } } }
+    layer { name: 'squash' type: 'TanH' bottom: 'x' top: 'y' } )",
+                                                            &param));
+  Net<float> net(param);
+  const string error = ErrorOf([&] { net.Forward(); });
+  ExpectContains(error, "layer 'squash'");
+  ExpectContains(error, "144000 bytes were asked for, 20000 are free");
 }
+#endif
 
 }  // namespace
 }  // namespace caffe
