@@ -16,6 +16,7 @@
 #include "caffe/caffe.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/ranks.hpp"
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/signal_handler.h"
@@ -45,6 +46,8 @@ DEFINE_string(sighup_effect, "snapshot",
 DEFINE_string(ap_version, "11point",
               "How test_detection averages precision: 11point, MaxIntegral or Integral.");
 DEFINE_bool(show_per_class_result, true, "test_detection shows each class's average precision.");
+DEFINE_string(batch_per, "device",
+              "What batch_size is with several ranks: device, of each; host, of all together.");
 DEFINE_bool(ignore_unknown_fields, false,
             "Warn of fields that this Caffe does not know instead of refusing the file.");
 
@@ -66,6 +69,7 @@ usage: caffe <command> <flags>
 
 commands:
   train           train or finetune a net           -solver FILE [-snapshot FILE | -weights FILE]
+                  on several machines or CPUs       mpirun -n RANKS caffe train ... [-batch_per host]
   test            score a net on its data           -model FILE -weights FILE [-iterations N]
                   or a plan                   -plan FILE (-model FILE | -data DB | -images LIST)
   test_detection  a detector's mean average precision  -model FILE (-weights FILE | -plan FILE)
@@ -93,6 +97,8 @@ flags:
                         run the net in these types whatever its prototxt says: train, test, time
   -gpu 0|0,1|all        the GPUs to use; the CPU when not given
   -sigint_effect, -sighup_effect  snapshot|stop|none: what these signals do while training
+  -batch_per device|host  train, started by mpirun: batch_size is that of each rank (default), or
+                        of all ranks together
   -ap_version 11point|MaxIntegral|Integral, -show_per_class_result  of test_detection
   -ignore_unknown_fields          warn of unknown fields in prototxt files
 
@@ -197,7 +203,8 @@ void MergeNetState(caffe::SolverParameter* param) {
   for (const string& stage : Stages()) state->add_stage(stage);
 }
 
-int Train() {
+// The solver that the flags describe.
+caffe::SolverParameter TrainedSolver() {
   Require(!FLAGS_solver.empty(), "train needs a solver definition: -solver FILE");
   Require(FLAGS_snapshot.empty() || FLAGS_weights.empty(),
           "give -snapshot to resume training or -weights to finetune, not both");
@@ -209,23 +216,88 @@ int Train() {
       caffe::Device::available()) {
     FLAGS_gpu = std::to_string(param.device_id());
   }
-  ChooseDevice();
-
-  caffe::SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
-                               ActionOf("-sighup_effect", FLAGS_sighup_effect));
   if (FLAGS_snapshot.empty()) {
     for (const string& weights : SplitAtCommas(FLAGS_weights)) param.add_weights(weights);
   }
-  caffe::shared_ptr<caffe::Solver<float>> solver(caffe::SolverRegistry<float>::CreateSolver(param));
-  solver->SetActionFunction(signals.GetActionFunction());
-  if (!FLAGS_snapshot.empty()) {
-    LOG(INFO) << "Resuming from " << FLAGS_snapshot;
-    solver->Restore(FLAGS_snapshot.c_str());
-  }
+  return param;
+}
+
+caffe::BatchPer BatchPerOfFlag() {
+  if (FLAGS_batch_per == "device") return caffe::BatchPer::RANK;
+  if (FLAGS_batch_per == "host") return caffe::BatchPer::ALL_RANKS;
+  Fail("-batch_per ", FLAGS_batch_per, ": valid are device and host");
+}
+
+using SolverPointer = caffe::shared_ptr<caffe::Solver<float>>;
+
+void RestoreSnapshot(caffe::Solver<float>* solver) {
+  LOG(INFO) << "Resuming from " << FLAGS_snapshot;
+  solver->Restore(FLAGS_snapshot.c_str());
+}
+
+void Optimize(caffe::Solver<float>* solver) {
   LOG(INFO) << "Starting Optimization";
   solver->Solve();
   LOG(INFO) << "Optimization Done.";
+}
+
+int TrainAlone() {
+  const caffe::SolverParameter param = TrainedSolver();
+  BatchPerOfFlag();
+  ChooseDevice();
+  caffe::SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
+                               ActionOf("-sighup_effect", FLAGS_sighup_effect));
+  const SolverPointer solver(caffe::SolverRegistry<float>::CreateSolver(param));
+  solver->SetActionFunction(signals.GetActionFunction());
+  if (!FLAGS_snapshot.empty()) RestoreSnapshot(solver.get());
+  Optimize(solver.get());
   return 0;
+}
+
+// What all ranks can fail at together ends with one line; what one of them meets while it trains
+// ends the others too.
+int TrainTogether(caffe::Communicator* communicator) {
+  const bool root = communicator->rank() == 0;
+  if (!root) FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
+  const auto all = [&](const std::function<void()>& work) {
+    caffe::AllOf(communicator, work, caffe::TellError);
+  };
+  std::unique_ptr<caffe::SignalHandler> signals;
+  SolverPointer solver;
+  std::unique_ptr<caffe::Ranks<float>> ranks;
+  try {
+    caffe::SolverParameter param;
+    all([&] {
+      if (root) param = TrainedSolver();
+      BatchPerOfFlag();
+      ChooseDevice();
+      signals.reset(new caffe::SignalHandler(ActionOf("-sigint_effect", FLAGS_sigint_effect),
+                                             ActionOf("-sighup_effect", FLAGS_sighup_effect)));
+    });
+    caffe::JoinRanks(communicator, BatchPerOfFlag(), &param);
+    all([&] { solver.reset(caffe::SolverRegistry<float>::CreateSolver(param)); });
+    ranks.reset(new caffe::Ranks<float>(solver, communicator));
+    solver->SetActionFunction(ranks->Agreed(signals->GetActionFunction()));
+    if (!FLAGS_snapshot.empty()) {
+      all([&] {
+        if (root) RestoreSnapshot(solver.get());
+      });
+      ranks->BroadcastState();
+    }
+    Optimize(solver.get());
+    return 0;
+  } catch (const caffe::RanksFailed&) {
+    return 1;
+  } catch (const std::exception& error) {
+    caffe::TellError(error.what());
+    communicator->Abort();
+    return 1;
+  }
+}
+
+int Train() {
+  const std::unique_ptr<caffe::Communicator> communicator = caffe::MpiCommunicator();
+  return communicator ? TrainTogether(communicator.get()) : TrainAlone();
 }
 
 // Sums of every value of every output over the iterations.

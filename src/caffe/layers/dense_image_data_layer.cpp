@@ -5,11 +5,14 @@
 #include <opencv2/imgproc.hpp>
 #endif
 
+#include "caffe/util/record_share.hpp"
+
 namespace caffe {
 namespace {
 
 const bool registered = OperationTable::Add(
     Operation("DenseImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool dealt_out = RecordShare::AddType("DenseImageData");
 
 }  // namespace
 
