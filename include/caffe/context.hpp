@@ -56,10 +56,6 @@ class Context {
     int solver_count = 1;
     int solver_rank = 0;
     bool multiprocess = false;
-    // Of solvers that train together (ranks.hpp):
-    bool joined = false;          // all of them test, and show what they share
-    bool batch_per_host = false;  // the batches of a prototxt are those of all together
-    bool share_tests = false;     // layers of the TEST phase deal out their records too
   };
 
   /// The calling thread's context, made at the first call from the process's latest settings.

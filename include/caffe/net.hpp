@@ -2,7 +2,6 @@
 #define CAFFE_NET_HPP_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -200,12 +199,6 @@ class Net {
   void add_before_backward(Callback* value) { before_backward_.push_back(value); }
   const vector<Callback*>& after_backward() const { return after_backward_; }
   void add_after_backward(Callback* value) { after_backward_.push_back(value); }
-  /// Called in the backward pass with the index of each layer that has just added what it adds to
-  /// the gradients of its parameters. Unlike callbacks it leaves layers joined: a layer whose work
-  /// another one does comes right behind that one.
-  void set_gradients_added(std::function<void(int layer)> function) {
-    gradients_added_ = std::move(function);
-  }
 
   /// Lets blobs that no later layer needs share memory: each is freed when its last reader has
   /// run. Inputs, outputs and the tops of layers whose pass cannot be repeated stay. Reading a
@@ -334,7 +327,6 @@ class Net {
   vector<Callback*> after_forward_;
   vector<Callback*> before_backward_;
   vector<Callback*> after_backward_;
-  std::function<void(int)> gradients_added_;
 
   bool shares_parameters_ = false;  // with another net: their masters are not ours to drop
   enum class Sharing { NEVER, UNTIL_SEEN, ALWAYS };

@@ -56,6 +56,7 @@ class Ranks : public Solver<Dtype>::Callback {
 
  protected:
   void on_start() override;
+  void on_backward(int layer) override;
   void on_gradients_ready() override;
   void on_scores(std::vector<double>* sums) override;
   void on_test() override;

@@ -3,6 +3,7 @@
 
 #include <boost/function.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/layer.hpp"
@@ -74,6 +75,9 @@ class Solver {
     virtual ~Callback() {}
     virtual void on_start() = 0;
     virtual void on_gradients_ready() = 0;
+    /// In the backward pass of an iteration's last batch, when the layers from `layer` on, one of
+    /// set_backward_stops(), have added to the gradients of their parameters.
+    virtual void on_backward(int /*layer*/) {}
     /// For solvers that train together: adds up over all of them what is about to be shown.
     virtual void on_scores(vector<double>* /*sums*/) {}
     /// Before the parameters are tested, and before a snapshot of them.
@@ -84,6 +88,10 @@ class Solver {
   };
   const vector<Callback*>& callbacks() const { return callbacks_; }
   void add_callback(Callback* value) { callbacks_.push_back(value); }
+
+  /// Layers at which callbacks hear of the backward pass, in descending order. A layer that works
+  /// in place is none.
+  void set_backward_stops(vector<int> layers) { backward_stops_ = std::move(layers); }
 
   /// Throws Error if snapshots cannot be written where snapshot_prefix says.
   void CheckSnapshotWritePermissions();
@@ -133,7 +141,8 @@ class Solver {
   vector<string> rank_states_;
 
  private:
-  Dtype ComputeGradients();
+  Dtype ComputeGradients(bool is_last);
+  void Backward(bool is_last);
   void ScaleLosses(Dtype scale);
   bool GradientsAreFinite() const;
   void RecordStep(bool finite_gradients);
@@ -146,6 +155,7 @@ class Solver {
 
   bool warned_of_bad_loss_ = false;
   int reduce_buckets_ = 0;
+  vector<int> backward_stops_;
   vector<bool> shared_tests_;  // per test net: each rank tests its share of the batches
 
   DISABLE_COPY_AND_ASSIGN(Solver);

@@ -5,32 +5,34 @@
 namespace caffe {
 
 template <typename Dtype>
-GradientReducer<Dtype>::GradientReducer(Net<Dtype>* net, int buckets, int passes, bool overlap,
+GradientReducer<Dtype>::GradientReducer(Net<Dtype>* net, int buckets, bool overlap,
                                         Communicator* communicator)
     : net_(net),
-      passes_(passes),
       overlap_(overlap),
       communicator_(communicator),
-      buckets_(GradientBuckets(*net, buckets)),
-      buckets_of_layer_(net->layers().size()) {
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    for (const int layer : buckets_[i].layers) buckets_of_layer_[layer].push_back(i);
-  }
-  if (!overlap_) return;
-  net_->set_gradients_added([this](int layer) { LayerDone(layer); });
-  thread_ = std::thread([this] { Work(); });
+      buckets_(GradientBuckets(*net, buckets)) {
+  if (overlap_) thread_ = std::thread([this] { Work(); });
 }
 
 template <typename Dtype>
 GradientReducer<Dtype>::~GradientReducer() {
   if (!overlap_) return;
-  net_->set_gradients_added(nullptr);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   thread_.join();
+}
+
+template <typename Dtype>
+std::vector<int> GradientReducer<Dtype>::stops() const {
+  std::vector<int> layers;
+  for (const GradientBucket& bucket : buckets_) {
+    const bool next = layers.empty() || bucket.ready_at < layers.back();
+    if (overlap_ && next && bucket.ready_at > 0) layers.push_back(bucket.ready_at);
+  }
+  return layers;
 }
 
 template <typename Dtype>
@@ -41,25 +43,15 @@ void GradientReducer<Dtype>::Start() {
   Require(gradients_ != nullptr || buckets_.empty(),
           "the net's gradients were moved away from their arena while it is trained by several "
           "ranks");
-  pending_.clear();
-  for (const GradientBucket& bucket : buckets_) {
-    pending_.push_back(passes_ * static_cast<int>(bucket.layers.size()));
-  }
   const std::lock_guard<std::mutex> lock(mutex_);
   ready_ = done_ = 0;
-  started_ = true;
 }
 
 template <typename Dtype>
-void GradientReducer<Dtype>::LayerDone(int layer) {
-  if (!started_) return;
-  for (const size_t bucket : buckets_of_layer_[layer]) --pending_[bucket];
-  size_t ready = ready_;
-  while (ready < buckets_.size() && pending_[ready] == 0) ++ready;
-  if (ready == ready_) return;
+void GradientReducer<Dtype>::BackwardReached(int layer) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ready_ = ready;
+    while (ready_ < buckets_.size() && buckets_[ready_].ready_at >= layer) ++ready_;
   }
   changed_.notify_all();
 }
@@ -120,7 +112,6 @@ void GradientReducer<Dtype>::ReduceRest() {
 template <typename Dtype>
 void GradientReducer<Dtype>::Finish() {
   Wait();
-  started_ = false;
   for (size_t bucket = done_; bucket < buckets_.size(); ++bucket) Reduce(bucket);
   done_ = ready_ = buckets_.size();
   ReduceRest();

@@ -14,20 +14,23 @@
 namespace caffe {
 
 /// Replaces a net's gradients by their means over all ranks, bucket by bucket. With `overlap` a
-/// thread of its own does so while the backward pass goes on: a bucket's turn comes when all of its
-/// layers have added their gradients, `passes` times each, and the buckets before it are done, so
-/// that the order is the same on all ranks.
+/// thread of its own does so while the backward pass goes on, in the order of the buckets, which is
+/// the same on all ranks.
 template <typename Dtype>
 class GradientReducer {
  public:
-  GradientReducer(Net<Dtype>* net, int buckets, int passes, bool overlap,
-                  Communicator* communicator);
+  GradientReducer(Net<Dtype>* net, int buckets, bool overlap, Communicator* communicator);
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  /// Before the first pass of an iteration, when gradients are zero.
+  /// Where in the backward pass BackwardReached is to be called: nowhere without `overlap`.
+  std::vector<int> stops() const;
+
+  /// Before the first pass of an iteration.
   void Start();
+  /// In the last one: the layers from `layer` on have added to their gradients.
+  void BackwardReached(int layer);
   /// Ends when nobody but the caller uses the communicator any more. Rethrows what went wrong in
   /// the thread.
   void Wait();
@@ -37,19 +40,14 @@ class GradientReducer {
   int buckets() const { return static_cast<int>(buckets_.size()); }
 
  private:
-  void LayerDone(int layer);
   void Reduce(size_t bucket);
   void ReduceRest();
   void Work();
 
   Net<Dtype>* const net_;
-  const int passes_;
   const bool overlap_;
   Communicator* const communicator_;
   std::vector<GradientBucket> buckets_;
-  std::vector<std::vector<size_t>> buckets_of_layer_;
-  std::vector<int> pending_;  // per bucket: how often its layers will still add to it
-  bool started_ = false;
   Dtype* gradients_ = nullptr;
 
   std::mutex mutex_;

@@ -176,12 +176,6 @@ void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
     throw;
   }
   if (debug_info_) BackwardDebugInfo(layer_id);
-  if (!gradients_added_) return;
-  gradients_added_(layer_id);
-  if (!(*left)[layer_id]) return;
-  for (const int id : absorbed_[layer_id]) {
-    if (layer_need_backward_[id]) gradients_added_(id);
-  }
 }
 
 template <typename Dtype>

@@ -3,8 +3,8 @@
 #include <random>
 #include <set>
 
-#include "caffe/context.hpp"
 #include "caffe/operation.hpp"
+#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/record_share.hpp"
 #include "gradient_reducer.hpp"
 
@@ -15,12 +15,10 @@ void JoinRanks(Communicator* communicator, BatchPer batch_per, SolverParameter* 
     param->set_random_seed(std::random_device()() >> 1);
   }
   CHECK(param->ParseFromString(communicator->BroadcastText(param->SerializeAsString())));
-  Context::Settings settings = Context::Current().settings();
-  settings.solver_count = communicator->size();
-  settings.solver_rank = communicator->rank();
-  settings.joined = true;
-  settings.batch_per_host = batch_per == BatchPer::ALL_RANKS;
-  Context::Current().set_settings(settings);
+  Caffe::set_solver_count(communicator->size());
+  Caffe::set_solver_rank(communicator->rank());
+  RankSettings::Current().joined = true;
+  RankSettings::Current().batch_per_host = batch_per == BatchPer::ALL_RANKS;
 }
 
 void AllOf(Communicator* communicator, const std::function<void()>& work,
@@ -53,7 +51,8 @@ Ranks<Dtype>::Ranks(shared_ptr<Solver<Dtype>> solver, Communicator* communicator
   const SolverParameter& param = solver_->param();
   const bool overlap = communicator_->any_thread() && !param.debug_info();
   reducer_.reset(new GradientReducer<Dtype>(solver_->net().get(), solver_->reduce_buckets(),
-                                            param.iter_size(), overlap, communicator_));
+                                            overlap, communicator_));
+  solver_->set_backward_stops(reducer_->stops());
   LOG_IF(INFO, Caffe::root_solver())
       << "Training with " << communicator_->size() << " ranks (" << communicator_->Description()
       << "): gradients are averaged in " << reducer_->buckets() << " messages, "
@@ -156,13 +155,32 @@ void Ranks<Dtype>::on_start() {
 }
 
 template <typename Dtype>
+void Ranks<Dtype>::on_backward(int layer) {
+  reducer_->BackwardReached(layer);
+}
+
+template <typename Dtype>
 void Ranks<Dtype>::on_gradients_ready() {
   reducer_->Finish();
 }
 
+namespace {
+
+// All n of them are equal if the square of their sum is n times the sum of their squares.
+void CheckSizes(Communicator* communicator, size_t size) {
+  double sums[2] = {double(size), double(size) * size};
+  communicator->AllReduceSum(sums, 2);
+  Require(sums[0] * sums[0] == communicator->size() * sums[1],
+          "the net's outputs differ in size among the ranks, so that there are no means to show: ",
+          "this one has ", size - 1, " numbers");
+}
+
+}  // namespace
+
 template <typename Dtype>
 void Ranks<Dtype>::on_scores(std::vector<double>* sums) {
   reducer_->Wait();
+  if (sums->size() > 2) CheckSizes(communicator_, sums->size());
   communicator_->AllReduceSum(sums->data(), sums->size());
 }
 

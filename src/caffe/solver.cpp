@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <numeric>
 
-#include "caffe/context.hpp"
 #include "caffe/kernels/update.hpp"
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/progress.hpp"
+#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/record_share.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "divide_batches.hpp"
@@ -56,7 +56,7 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
   if (Caffe::root_solver()) CheckSnapshotWritePermissions();
   // Layers that deal out their records have to agree on their order: they are set up with the seed
   // of rank 0, and what is drawn later is each rank's own.
-  const bool joined = Context::Current().settings().joined;
+  const bool joined = RankSettings::Current().joined;
   const int64_t own_seed = param_.random_seed() + Caffe::solver_rank();
   const bool seeded = param_.random_seed() >= 0;
   if (seeded) Caffe::set_random_seed(joined ? param_.random_seed() : own_seed);
@@ -116,7 +116,7 @@ void Solver<Dtype>::InitTrainNet() {
   state.MergeFrom(param_.train_state());
   net_param.mutable_state()->CopyFrom(state);
   try {
-    if (Context::Current().settings().batch_per_host) {
+    if (RankSettings::Current().batch_per_host) {
       DivideBatches(Caffe::solver_count(), &net_param);
     }
     net_.reset(new Net<Dtype>(net_param));
@@ -178,7 +178,7 @@ string ReasonNotToShareTest(const SolverParameter& solver, NetParameter net) {
 
 /// Whether each rank tests its share of a test net's batches; logs it.
 bool SharesTest(const SolverParameter& solver, const NetParameter& net, int test_net_id) {
-  if (!Context::Current().settings().joined) return false;
+  if (!RankSettings::Current().joined) return false;
   const string reason = ReasonNotToShareTest(solver, net);
   const int iters = solver.test_iter(test_net_id);
   LOG_IF(INFO, Caffe::root_solver() && reason.empty())
@@ -192,15 +192,8 @@ bool SharesTest(const SolverParameter& solver, const NetParameter& net, int test
 /// While it lives, layers of the TEST phase deal out their records, if `share` says so.
 class SharedTests {
  public:
-  explicit SharedTests(bool share) : before_(Context::Current().settings()) {
-    Context::Settings settings = before_;
-    settings.share_tests = share;
-    Context::Current().set_settings(settings);
-  }
-  ~SharedTests() { Context::Current().set_settings(before_); }
-
- private:
-  const Context::Settings before_;
+  explicit SharedTests(bool share) { RankSettings::Current().share_tests = share; }
+  ~SharedTests() { RankSettings::Current().share_tests = false; }
 };
 
 }  // namespace
@@ -272,15 +265,28 @@ void Solver<Dtype>::UnscaleGradients() {
   for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / loss_scale());
 }
 
+// In parts, where callbacks want to know how far it is.
+template <typename Dtype>
+void Solver<Dtype>::Backward(bool is_last) {
+  if (!is_last || backward_stops_.empty()) return net_->Backward();
+  int start = static_cast<int>(net_->layers().size()) - 1;
+  for (const int stop : backward_stops_) {
+    net_->BackwardFromTo(start, stop);
+    for (Callback* callback : callbacks_) callback->on_backward(stop);
+    start = stop - 1;
+  }
+  net_->BackwardFromTo(start, 0);
+}
+
 // One batch: its loss as it is, its gradients times loss_scale().
 template <typename Dtype>
-Dtype Solver<Dtype>::ComputeGradients() {
-  if (loss_scale() == Dtype(1)) return net_->ForwardBackward();
+Dtype Solver<Dtype>::ComputeGradients(bool is_last) {
   Dtype loss = 0;
   net_->Forward(&loss);
-  ScaleLosses(loss_scale());
-  net_->Backward();
-  ScaleLosses(1);
+  const bool scaled = loss_scale() != Dtype(1);
+  if (scaled) ScaleLosses(loss_scale());
+  Backward(is_last);
+  if (scaled) ScaleLosses(1);
   return loss;
 }
 
@@ -400,14 +406,14 @@ void Solver<Dtype>::Step(int iters) {
     if (param_.test_interval() && iter_ % param_.test_interval() == 0 &&
         (iter_ > 0 || param_.test_initialization())) {
       progress.Clear();
-      if (Caffe::root_solver() || Context::Current().settings().joined) TestAll();
+      if (Caffe::root_solver() || RankSettings::Current().joined) TestAll();
       if (requested_early_exit_) break;
     }
     for (Callback* callback : callbacks_) callback->on_start();
     const bool display = param_.display() && iter_ % param_.display() == 0;
     net_->set_debug_info(display && param_.debug_info());
     Dtype loss = 0;
-    for (int i = 0; i < param_.iter_size(); ++i) loss += ComputeGradients();
+    for (int i = 1; i <= param_.iter_size(); ++i) loss += ComputeGradients(i == param_.iter_size());
     loss = MeanOverRanks(loss / param_.iter_size());
     WarnOfBadLoss(loss);
     UpdateSmoothedLoss(loss, start_iter, param_.average_loss());

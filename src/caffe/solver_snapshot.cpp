@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "caffe/communicator.hpp"
-#include "caffe/context.hpp"
 #include "caffe/solver.hpp"
 #include "caffe/util/math_functions.hpp"
+#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/rng.hpp"
 
 namespace caffe {
@@ -191,7 +191,7 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
     }
   }
   // A run of one leaves the others' out of its own snapshots.
-  if (Context::Current().settings().joined) rank_states_ = StatesOfRanks(state);
+  if (RankSettings::Current().joined) rank_states_ = StatesOfRanks(state);
   // Last: layers that start threads again draw their seeds.
   if (state.has_rng_state()) SetRandomStateOf(state.rng_state(), caffe_rng());
 }

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "caffe/context.hpp"
+#include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
+#include "caffe/util/rank_settings.hpp"
 
 namespace caffe {
 
@@ -13,16 +14,15 @@ namespace caffe {
 /// (Caffe::solver_count). The batches that all of them read in one iteration are, together, the
 /// batch that one solver would read that took as many records at once. In the TRAIN phase solver r
 /// has every solver_count-th of its records, from number r on, as in Caffe. In the TEST phase each
-/// has all records, but while Context::Settings::share_tests says otherwise: then solver r has
+/// has all records, but while RankSettings::share_tests says otherwise: then solver r has
 /// records in a row, its batch_size of them, so that its batch is one that a single solver tests.
 class RecordShare {
  public:
   /// By the calling thread's settings.
   explicit RecordShare(Phase phase) : by_batch_(phase == TEST) {
-    const Context::Settings& settings = Context::Current().settings();
-    if (phase == TEST && !settings.share_tests) return;
-    solvers_ = settings.solver_count;
-    rank_ = settings.solver_rank;
+    if (phase == TEST && !RankSettings::Current().share_tests) return;
+    solvers_ = Caffe::solver_count();
+    rank_ = Caffe::solver_rank();
   }
 
   /// Whether this solver has the record `index` places behind where all solvers begin their

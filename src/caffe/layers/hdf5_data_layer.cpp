@@ -45,7 +45,6 @@ void HDF5DataLayer<Dtype>::ReadSource() {
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
-  const HDF5DataParameter& param = this->layer_param_.hdf5_data_param();
   Require(!this->layer_param_.has_transform_param(),
           "transform_param: HDF5Data does not transform data: leave it out");
   const int batch_size = this->batch_size();

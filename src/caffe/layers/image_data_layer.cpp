@@ -76,7 +76,8 @@ void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   LOG_IF(INFO, (param.cache() || param.precache()) && Caffe::root_solver())
       << "image_data_param: cache and precache are ignored: the system keeps files in memory";
   LOG_IF(WARNING, param.dataset_share_per_node() != 1)
-      << "image_data_param: dataset_share_per_node is ignored: every solver reads all pictures";
+      << "image_data_param: dataset_share_per_node is ignored: every solver deals with its share "
+         "of the list";
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
   vector<int> shape =
