@@ -5,13 +5,17 @@ root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 export GLOG_minloglevel=0 OMP_NUM_THREADS=1 OMPI_MCA_rmaps_base_oversubscribe=1
 # No network: what one machine's processes share is enough.
+# Ranks that wait leave the cores to others.
+export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 
 if ! command -v mpirun > /dev/null; then
   echo "there is no mpirun (Debian: openmpi-bin): training with several ranks is not tested"
   exit 77
 fi
-launch() { mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$@"; }
+launch() {
+  timeout -k 5 120 mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$@"
+}
 
 cat > layers.prototxt <<'TEXT'
 layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
@@ -141,7 +145,7 @@ shown err.txt | sed -n '/^iteration 4/,$p' | grep -v '^iteration 8' | diff whole
 complains() {
   local wanted=$1
   shift
-  answers 1 timeout -k 5 100 mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "$@"
+  answers 1 launch 2 "$@"
   [ "$(grep -c '^caffe: ' err.txt)" = 1 ] || fail "not one line of caffe's"
   grep '^caffe: ' err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
 }
@@ -174,7 +178,6 @@ exec "$caffe" train -solver long_solver.prototxt
 TEXT
 chmod +x one_dies.sh
 status=0
-timeout -k 5 100 mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 ./one_dies.sh \
-  > out.txt 2> err.txt || status=$?
+launch 2 ./one_dies.sh > out.txt 2> err.txt || status=$?
 [ "$status" != 0 ] && [ "$status" != 124 ] || fail "status $status after a rank was killed"
 has err.txt 'Iteration'

@@ -5,8 +5,6 @@
 #include <opencv2/imgproc.hpp>
 #endif
 
-#include "caffe/util/record_share.hpp"
-
 namespace caffe {
 namespace {
 

@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "caffe/util/record_share.hpp"
-
 namespace caffe {
 namespace {
 

@@ -8,7 +8,6 @@
 
 #include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
-#include "caffe/util/record_share.hpp"
 #include "caffe/util/rng.hpp"
 #include "source_state.hpp"
 
@@ -77,11 +76,10 @@ template <typename Dtype, typename Label>
 vector<typename ImageListLayer<Dtype, Label>::Item> ImageListLayer<Dtype, Label>::TakeItems(
     int count) {
   vector<Item> items;
-  const RecordShare share(this->phase_);
-  for (uint64_t i = 0; i < share.Total(count); ++i) {
+  for (uint64_t i = 0; i < share_.Total(count); ++i) {
     // Drawn for every picture: each gets what it would get from one solver.
     const PictureDraws draws = this->data_transformer_->Draw();
-    if (share.Has(i, count)) items.push_back({lines_[lines_id_], draws});
+    if (share_.Has(i, count)) items.push_back({lines_[lines_id_], draws});
     NextLine();
   }
   return items;

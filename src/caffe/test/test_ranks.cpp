@@ -389,12 +389,13 @@ TEST_F(RanksTest, TellTheErrorOfTheLowestThatFailsOnce) {
   EXPECT_EQ(errors, Errors(3, "another rank has failed"));
 }
 
-/// The numbers behind "= " in logged lines that begin with `prefix`.
+/// The numbers of logged lines that begin with `prefix`: behind "= ", or ": " where there is none.
 Values LoggedValues(const CapturedLog& log, const std::string& prefix) {
   Values values;
   for (const std::string& line : log.lines()) {
     if (line.compare(0, prefix.size(), prefix) != 0) continue;
-    values.push_back(std::stod(line.substr(line.find("= ") + 2)));
+    const size_t number = line.find("= ");
+    values.push_back(std::stod(line.substr((number == line.npos ? line.find(": ") : number) + 2)));
   }
   return values;
 }
@@ -565,7 +566,7 @@ TEST_F(RanksSnapshot, HasTheMeanOfTheRanksStatistics) {
   ASSERT_EQ(after.size(), own[0].size());
   EXPECT_NE(own[0], own[1]);
   for (size_t i = 0; i < after.size(); ++i) {
-    EXPECT_FLOAT_EQ(after[i], (own[0][i] + own[1][i]) / 2);
+    EXPECT_FLOAT_EQ(after[i], (own[0][i] + own[1][i]) / 2) << own[0][i] << " and " << own[1][i];
   }
 }
 

@@ -86,7 +86,6 @@ void ExpectSharesOfOne(const std::function<std::string(int batch_size)>& layer, 
     SCOPED_TRACE(i);
     std::vector<Item> expected = ItemsOf(&whole), found;
     for (int rank = 0; rank < kRanks; ++rank) {
-      const AsRank as(rank, kRanks, phase == TEST);  // ImageData asks when it reads
       const std::vector<Item> part = ItemsOf(parts[rank].get());
       found.insert(found.end(), part.begin(), part.end());
     }
