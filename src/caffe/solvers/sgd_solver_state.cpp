@@ -1,6 +1,7 @@
 // The history of gradients in snapshots.
 #include <cstring>
 
+#include "caffe/communicator.hpp"
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/io.hpp"
@@ -66,6 +67,15 @@ void SGDSolver<Dtype>::RestoreUpdateState(const TrainingState& state) {
     std::memcpy(cosines_.mutable_cpu_data(), cosines->data(), cosines->size());
   }
   this->RestoreTrainingState(state);
+}
+
+template <typename Dtype>
+void SGDSolver<Dtype>::BroadcastState(Communicator* communicator) {
+  Solver<Dtype>::BroadcastState(communicator);
+  for (const shared_ptr<Blob<Dtype>>& blob : history_) {
+    communicator->Broadcast(blob->mutable_cpu_data(), blob->count() * sizeof(Dtype));
+  }
+  communicator->Broadcast(cosines_.data(), cosines_.size() * sizeof(double));
 }
 
 template <typename Dtype>
@@ -186,6 +196,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string&) {
 #endif  // USE_HDF5
 
 #define CAFFE_SGD_STATE(Dtype)                                                      \
+  template void SGDSolver<Dtype>::BroadcastState(Communicator*);                    \
   template void SGDSolver<Dtype>::SnapshotSolverState(const string&);               \
   template void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string&);  \
   template void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string&);         \
