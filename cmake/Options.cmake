@@ -21,7 +21,7 @@ set_property(CACHE BLAS PROPERTY STRINGS AUTO OpenBLAS MKL ATLAS Generic)
 
 # Optional parts: AUTO uses what is found, ON insists on it, OFF leaves it out. Any of CMake's words
 # for true and false does.
-foreach(part USE_CUDA USE_ONEDNN USE_OPENCV USE_HDF5 USE_LEVELDB USE_LMDB BUILD_python)
+foreach(part USE_CUDA USE_ONEDNN USE_OPENCV USE_HDF5 USE_LEVELDB USE_LMDB USE_MPI BUILD_python)
   set(${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE ${part} PROPERTY STRINGS AUTO ON OFF)
   if(${part} MATCHES "^(ON|YES|TRUE|Y|1|on|yes|true|y)$")

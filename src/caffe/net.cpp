@@ -228,15 +228,11 @@ void Net<Dtype>::Update() {
 // A gradient that was never touched is zero already and need not get memory.
 template <typename Dtype>
 void Net<Dtype>::ClearParamDiffs() {
+  if (Caffe::mode() == Caffe::GPU) return ClearDiffsOnDevice();
   for (Blob<Dtype>* param : learnable_params_) {
     Tensor& diff = param->diff_tensor();
     if (!diff.has_slot(kElementType<Dtype>) && diff.allocated_bytes() == 0) continue;
-    if (Caffe::mode() == Caffe::GPU) {
-      Device::Get().FillZero(diff.overwrite_gpu_data(kElementType<Dtype>),
-                             param->count() * sizeof(Dtype), Context::Current().stream());
-    } else {
-      std::memset(diff.overwrite_cpu_data(kElementType<Dtype>), 0, param->count() * sizeof(Dtype));
-    }
+    std::memset(diff.overwrite_cpu_data(kElementType<Dtype>), 0, param->count() * sizeof(Dtype));
   }
 }
 
