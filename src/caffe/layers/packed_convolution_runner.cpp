@@ -50,7 +50,8 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   }
   const bool was_plain = convolution_ && convolution_->plain_input();
   const bool was_winograd = by_winograd_;
-  convolution_ = kernels::PackedConvolution::Make(shape, plain);
+  convolution_ = kernels::PackedConvolution::Make(
+      shape, plain, rounds ? ElementType::FLOAT16 : ElementType::FLOAT);
   shape_ = shape;
   num_ = num;
   by_winograd_ = false;
