@@ -304,8 +304,6 @@ bool Forward(const Call& call, void* scratch) {
 // transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both
 // ways gain the same from wider vectors and more threads.
 bool WinogradPays(const WinogradShape& shape) {
-  // Three products in tiles take less than the quarter of a product in float that is left here.
-  if (CpuInstructionSet() >= InstructionSet::AMX) return false;
   const Setting s(shape);
   constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
