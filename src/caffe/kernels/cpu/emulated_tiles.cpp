@@ -12,26 +12,26 @@ namespace {
 constexpr int kTiles = 8;
 constexpr uint32_t kLeastNormal = 0x00800000, kMagnitude = 0x7fffffff;
 
-uint32_t BitsOf(float value) {
+inline uint32_t BitsOf(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
   return bits;
 }
-float FloatOf(uint32_t bits) {
+inline float FloatOf(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof(value));
   return value;
 }
 
 /// Zero of the same sign for a subnormal number.
-float Flushed(float value) {
+inline float Flushed(float value) {
   const uint32_t bits = BitsOf(value);
   return (bits & kMagnitude) < kLeastNormal ? FloatOf(bits & ~kMagnitude) : value;
 }
 
 /// x y + sum. What would be below the least normal number with as many digits as a normal one has
 /// is flushed, though it may round to that number as a subnormal one.
-float FusedMultiplyAdd(float x, float y, float sum) {
+inline float FusedMultiplyAdd(float x, float y, float sum) {
   const float result = std::fmaf(x, y, sum);
   if ((BitsOf(result) & kMagnitude) == kLeastNormal) {
     const double exact = double(x) * y + sum, least = std::ldexp(1., -126);
@@ -52,9 +52,30 @@ void Set(uint8_t* row, int index, T value) {
   std::memcpy(row + index * sizeof(T), &value, sizeof(T));
 }
 
-float BrainAt(const uint8_t* row, int index) {
+inline float BrainAt(const uint8_t* row, int index) {
   return Flushed(FloatOf(uint32_t(At<uint16_t>(row, index)) << 16));
 }
+
+// A fused operation is a call of the C library unless the processor is known to have it.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define CAFFE_WITH_FMA __attribute__((target_clones("fma", "default")))
+#else
+#define CAFFE_WITH_FMA
+#endif
+
+/// sums[n][i] += x[2 k + i] w[k][2 n + i] for all k < depth, n < columns and i < 2.
+CAFFE_WITH_FMA void AddBrainProducts(const uint8_t* x, const uint8_t (*w)[kTileBytes], int depth,
+                                     int columns, float (*sums)[2]) {
+  for (int k = 0; k < depth; ++k) {
+    for (int i = 0; i < 2; ++i) {
+      const float factor = BrainAt(x, 2 * k + i);
+      for (int n = 0; n < columns; ++n) {
+        sums[n][i] = FusedMultiplyAdd(factor, BrainAt(w[k], 2 * n + i), sums[n][i]);
+      }
+    }
+  }
+}
+#undef CAFFE_WITH_FMA
 
 }  // namespace
 
@@ -135,14 +156,7 @@ void EmulatedTiles::DotBrain(int sum, int x, int w) {
   const int columns = config_.bytes[sum] / 4;
   for (int m = 0; m < config_.rows[sum]; ++m) {
     float sums[kTileOutputs][2] = {};
-    for (int k = 0; k < config_.rows[w]; ++k) {
-      for (int i = 0; i < 2; ++i) {
-        const float factor = BrainAt(tiles_[x].row[m], 2 * k + i);
-        for (int n = 0; n < columns; ++n) {
-          sums[n][i] = FusedMultiplyAdd(factor, BrainAt(tiles_[w].row[k], 2 * n + i), sums[n][i]);
-        }
-      }
-    }
+    AddBrainProducts(tiles_[x].row[m], tiles_[w].row, config_.rows[w], columns, sums);
     for (int n = 0; n < columns; ++n) {
       const float products = Flushed(sums[n][0] + sums[n][1]);
       const float before = Flushed(At<float>(tiles_[sum].row[m], n));
