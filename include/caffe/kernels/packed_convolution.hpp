@@ -24,12 +24,22 @@ namespace kernels {
 /// Sums run over the channels and the kernel's positions, in float; the padding takes part as
 /// zeros. Of n terms with the magnitudes |x w|, and bias and residual, the error is at most
 ///     (n + 2) 2^-23 (sum of magnitudes) + r |y|,  r = 2^-11 for float16, 2^-8 for bfloat16.
+///
+/// With AMX dense convolutions multiply bfloat16 numbers, which x and weights are split into: a
+/// float16 is exactly the sum of two, a float of three. For these the error is at most
+///     (b + (n + 6) 2^-23) (sum of magnitudes) + r |y|,
+/// where b is for the products of small parts that are left out: 2^-16 if x and weights are float16
+/// and math is FLOAT16, 2^-22 if one of them is float, else 0. This holds for sums of magnitudes
+/// below 2^127, and unless both are float16 up to n 2^-123: what is subnormal becomes zero.
+/// Infinities, NaNs and floats that are no sum of three bfloat16 are multiplied as they are.
 class PackedConvolution {
  public:
   /// For one or two spatial axes, and groups of whole blocks or of one channel with one output
-  /// each; null for other shapes. `plain_input` is for a single group.
+  /// each; null for other shapes. `plain_input` is for a single group. `math` is FLOAT16 where
+  /// products of float16 may be rounded, by less than float16 itself.
   static std::shared_ptr<const PackedConvolution> Make(const ConvolutionShape& shape,
-                                                       bool plain_input);
+                                                       bool plain_input,
+                                                       ElementType math = ElementType::FLOAT);
   virtual ~PackedConvolution() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16

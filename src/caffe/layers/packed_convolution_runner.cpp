@@ -4,6 +4,7 @@
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 namespace caffe {
@@ -50,12 +51,16 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   }
   const bool was_plain = convolution_ && convolution_->plain_input();
   const bool was_winograd = by_winograd_;
-  convolution_ = kernels::PackedConvolution::Make(shape, plain);
+  convolution_ = kernels::PackedConvolution::Make(
+      shape, plain, rounds ? ElementType::FLOAT16 : ElementType::FLOAT);
   shape_ = shape;
   num_ = num;
   by_winograd_ = false;
   if (!convolution_) return false;
-  if (rounds && !plain && num > 0 && kernels::HasWinograd(shape)) {
+  // The tiles of AMX do three products in less time than vectors the quarter that Winograd's
+  // algorithm leaves of one, going by what either can do at most.
+  const bool in_tiles = kernels::CpuInstructionSet() >= kernels::InstructionSet::AMX;
+  if (rounds && !in_tiles && !plain && num > 0 && kernels::HasWinograd(shape)) {
     winograd_ = kernels::WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);
   }

@@ -8,6 +8,7 @@
 #include "caffe/inference/backends/cpu/lowering.hpp"
 #include "caffe/inference/backends/cpu/split_epilogues.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/onednn/onednn.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
@@ -76,20 +77,28 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class LoweredNets : public ::testing::TestWithParam<Case> {};
 
-TEST_P(LoweredNets, ComputeTheSame) {
-  for (const unsigned seed : Seeds(30)) {
+void ExpectTheSame(const Case& c, int nets) {
+  for (const unsigned seed : Seeds(nets)) {
     RandomNet random(seed);
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
     const std::unique_ptr<Net<float>> net = random.Make();
     net->Forward();
     const Graph original = GraphOf(*net);
     const CalibrationTable table = TableOf(*net);
-    const Graph graph = Lowered(original, GetParam().maths, seed, &table);
+    const Graph graph = Lowered(original, c.maths, seed, &table);
     SCOPED_TRACE(ToText(graph));
-    ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), GetParam().bound,
-               GetParam().least);
+    ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), c.bound, c.least);
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+TEST_P(LoweredNets, ComputeTheSame) { ExpectTheSame(GetParam(), 30); }
+
+TEST_P(LoweredNets, ComputeTheSameInTilesOfAmx) {
+  const kernels::InstructionSet before = kernels::CpuInstructionSet();
+  kernels::SetCpuInstructionSet(kernels::InstructionSet::EMULATED_AMX);
+  ExpectTheSame(GetParam(), 15);
+  kernels::SetCpuInstructionSet(before);
 }
 
 TEST_P(LoweredNets, ComputeTheSameInASmallerBatch) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "amx_layout.hpp"
 #include "convolution_bands.hpp"
 #include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
@@ -327,6 +328,8 @@ void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const 
   RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
 }
 
+#include "amx_int8_convolution.inc"
+
 }  // namespace
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
@@ -344,6 +347,9 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
   const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
                                                  shape.outputs / shape.group % block == 0);
   if (!whole_blocks) return nullptr;
+  if (const AmxTiles* amx = ChosenAmxTiles()) {
+    return std::make_shared<AmxInt8>(shape, plain_input, *amx);
+  }
   return std::make_shared<DenseInt8>(shape, plain_input);
 }
 

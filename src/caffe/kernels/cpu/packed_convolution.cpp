@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "amx_layout.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "convolution_bands.hpp"
 #include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
 #include "packed_tiles.hpp"
+#include "tile_pairs.hpp"
 #include "tile_runs.hpp"
 
 namespace caffe {
@@ -449,10 +451,13 @@ void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f
   }
 }
 
+#include "amx_packed_convolution.inc"
+
 }  // namespace
 
 std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const ConvolutionShape& shape,
-                                                                 bool plain_input) {
+                                                                 bool plain_input,
+                                                                 ElementType math) {
   if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
       shape.output_spatial() == 0) {
     return nullptr;
@@ -465,6 +470,9 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const Convoluti
   const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
                                                  shape.outputs / shape.group % block == 0);
   if (!whole_blocks) return nullptr;
+  if (const AmxTiles* amx = ChosenAmxTiles()) {
+    return std::make_shared<AmxPacked>(shape, plain_input, math, *amx);
+  }
   return std::make_shared<DensePacked>(shape, plain_input);
 }
 

@@ -29,7 +29,7 @@ size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) /
 
 const WinogradKernels& ChosenWinograd(int block) {
 #if defined(__x86_64__)
-  switch (CpuInstructionSet()) {
+  switch (VectorInstructionSet()) {
     case InstructionSet::AVX512:
       // Vectors of 16 channels need them side by side.
       return block % 16 == 0 ? kAvx512Winograd : kAvx2Winograd;

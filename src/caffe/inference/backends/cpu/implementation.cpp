@@ -14,7 +14,7 @@ std::string ToString(const Format& format) {
 }
 
 int ChannelBlock() {
-  return kernels::CpuInstructionSet() == kernels::InstructionSet::AVX512 ? 16 : 8;
+  return kernels::VectorInstructionSet() == kernels::InstructionSet::AVX512 ? 16 : 8;
 }
 
 bool Context::Stores(ElementType type) const {

@@ -111,7 +111,7 @@ class PackedStep : public InnerProductStep {
 
  private:
   void Prepare() override {
-    kernel_.emplace(extents_.inputs, extents_.outputs);
+    kernel_.emplace(extents_.inputs, extents_.outputs, node_.math);
     RequireParameter(node_, 0, node_.math, kernel_->packed_size());
   }
   std::optional<kernels::InnerProduct> kernel_;

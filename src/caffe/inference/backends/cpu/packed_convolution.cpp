@@ -34,7 +34,7 @@ class PackedStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked);
+    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked, node_.math);
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     Require(!residual_.data || residual_.type == y_.type, "its residual is ", Name(residual_.type),
             ", not ", Name(y_.type));
