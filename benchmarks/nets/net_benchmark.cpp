@@ -17,6 +17,7 @@
 #include "caffe/caffe.hpp"
 #include "caffe/context.hpp"
 #include "caffe/data_transformer.hpp"
+#include "caffe/kernels/convert.hpp"
 #include "caffe/util/io.hpp"
 
 DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
@@ -178,7 +179,16 @@ class ForwardBenchmark : public Benchmark {
     net_.reset();
     return layers;
   }
-  void ForgetPictures() { pictures_.data_tensor().Release("WriteInput() was the last use"); }
+  /// Gives the net its input in its own type, for good.
+  void HandOverPictures() {
+    if (FLAGS_type == "FLOAT16") {
+      caffe::kernels::Convert(pictures_.count(), pictures_.cpu_data(),
+                              input_->overwrite_cpu_data_as<caffe::float16>());
+    } else {
+      WriteInput();
+    }
+    pictures_.data_tensor().Release("the net has them");
+  }
   /// Writes the pictures and what the net gives for them.
   void WriteReference(const std::string& prefix) {
     Step();
@@ -348,8 +358,7 @@ size_t StatusKib(const std::string& name) {
 void PrintMemory() {
   const size_t resident = StatusKib("VmRSS"), before = caffe::Allocator::bytes_in_use();
   ForwardBenchmark benchmark;
-  benchmark.WriteInput();
-  benchmark.ForgetPictures();
+  benchmark.HandOverPictures();
   benchmark.net().Forward();
   caffe::Allocator::ResetPeak();
   for (int i = 0; i < 3; ++i) benchmark.net().Forward();

@@ -25,6 +25,10 @@ class MemoryPool : public Allocator {
 
   /// Bytes held, in use or not.
   size_t capacity() const;
+  /// For a time when nothing is in use and the same requests are about to come again: memory that
+  /// came in several chunks is exchanged for one of as much as was in use at once, in which more
+  /// fits; where that did not do the last time, of as much as was held.
+  void Gather();
 
  private:
   // Chunks from the heap are cut into ranges; free neighbours in a chunk are one range.
@@ -39,6 +43,7 @@ class MemoryPool : public Allocator {
   };
   using Ranges = std::map<char*, Range>;
 
+  size_t Held() const;
   Ranges::iterator SmallestThatFits(size_t size);
   Ranges::iterator AddChunk(size_t size);
   void DropIdleChunks() noexcept;
@@ -47,6 +52,9 @@ class MemoryPool : public Allocator {
   mutable std::mutex mutex_;
   Ranges ranges_;
   std::map<char*, Chunk> chunks_;
+  size_t in_use_ = 0, most_in_use_ = 0;
+  size_t gathered_for_ = 0;  // most_in_use_ when Gather() last began anew
+  int gathered_ = 0;         // times since then
 };
 
 }  // namespace caffe

@@ -26,6 +26,8 @@ void* MemoryPool::Allocate(size_t size) {
     found.size = rounded;
   }
   found.in_use = true;
+  in_use_ += found.size;
+  most_in_use_ = std::max(most_in_use_, in_use_);
   return best->first;
 }
 
@@ -33,6 +35,7 @@ void MemoryPool::Free(void* pointer, size_t) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto range = ranges_.find(static_cast<char*>(pointer));
   range->second.in_use = false;
+  in_use_ -= range->second.size;
   const auto next = std::next(range);
   if (next != ranges_.end()) JoinIfFree(range, next);
   if (range != ranges_.begin()) JoinIfFree(std::prev(range), range);
@@ -40,9 +43,26 @@ void MemoryPool::Free(void* pointer, size_t) noexcept {
 
 size_t MemoryPool::capacity() const {
   std::lock_guard<std::mutex> lock(mutex_);
+  return Held();
+}
+
+size_t MemoryPool::Held() const {
   size_t total = 0;
   for (const auto& chunk : chunks_) total += chunk.second.size;
   return total;
+}
+
+void MemoryPool::Gather() {
+  constexpr int kMostTimes = 3;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (in_use_ > 0 || chunks_.size() < 2) return;
+  if (most_in_use_ > gathered_for_) gathered_ = 0;
+  if (gathered_ == kMostTimes) return;
+  gathered_for_ = most_in_use_;
+  const size_t size = gathered_ == 0 ? most_in_use_ : Held();
+  ++gathered_;
+  DropIdleChunks();
+  AddChunk(size);
 }
 
 MemoryPool::Ranges::iterator MemoryPool::SmallestThatFits(size_t size) {
