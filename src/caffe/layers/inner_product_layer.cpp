@@ -97,7 +97,7 @@ bool InnerProductLayer<Dtype>::ForwardPacked(const Blob<Dtype>& bottom, Blob<Dty
   if (!packed_) packed_ = std::make_shared<PackedInnerProductRunner<Dtype>>();
   if (!packed_->Prepare(K_, N_)) return false;
   packed_->Forward(this->blobs_, M_,
-                   this->fused_ ? absorbed_->Describe(N_).activation : PointwiseActivation(),
+                   this->fused_ ? absorbed_->DescribeOnce(N_).activation : PointwiseActivation(),
                    bottom, top);
   return true;
 }

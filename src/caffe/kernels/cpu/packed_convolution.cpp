@@ -21,10 +21,10 @@ static size_t Knob(const char* name, size_t value) {
 // What a thread works on at a time. In the second cache: the input of a band of pixels, of one unit
 // and of all that are widened together, and unfinished sums. In the first: the weights of a group
 // of outputs, or as many of them as are summed up before the next tile.
-static const int kPixels = Knob("K_PIXELS", 128);
+static const int kPixels = Knob("K_PIXELS", 200);
 static const int kMostPixelsOfBand = Knob("K_MOST", 256);
 static const size_t kUnitFloats = Knob("K_UNIT", 16 << 10);
-static const size_t kInputFloats = Knob("K_INPUT", 64 << 10);
+static const size_t kInputFloats = Knob("K_INPUT", 100 << 10);
 static const size_t kWeightFloats = Knob("K_WEIGHT", 5 << 10);
 static const size_t kPartialFloats = Knob("K_PARTIAL", 16 << 10);
 constexpr size_t kDepthwiseFloats = 16 << 10;
@@ -282,6 +282,9 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
     *found = band;
   }
 
+  // Rows of the padding are left out where each unit's weights are a part of their own.
+  std::vector<RowGroup> groups = {{0, pixels, 0, bands_.rows().kernel}};
+  if (plan.weight_units == 1) bands_.FindRowGroups(band, &groups);
   PackedTiles::Work work = {};
   work.windows = windows;
   work.targets = targets;
@@ -309,14 +312,18 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       for (size_t u = 0; u < units; u += plan.weight_units) {
         const size_t some = std::min(plan.weight_units, units - u);
         const size_t row = (first + u) * taps * lanes_;
-        work.steps = steps + u * taps;
-        work.steps_count = static_cast<int>(some) * taps;
-        work.weights = Widened(call.weights.storage, some * taps * lanes_ * v * block,
-                               call.weights.at((start * column() + row * v) * block), wide);
+        const float* packed = Widened(call.weights.storage, some * taps * lanes_ * v * block,
+                                      call.weights.at((start * column() + row * v) * block), wide);
         work.first = first + u == 0;
         work.last = first + u + some == units_;
-        RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels,
-                 work);
+        for (const RowGroup& rows : groups) {
+          const size_t tap = size_t(rows.first_row) * bands_.columns().kernel;
+          work.steps = steps + u * taps + tap;
+          work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
+          work.weights = packed + tap * lanes_ * v * block;
+          RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1],
+                   rows.pixels, work, rows.first_pixel);
+        }
       }
       if (units < units_) work.partial += size_t(pixels) * v * block;
     }
