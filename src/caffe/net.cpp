@@ -5,6 +5,8 @@
 
 #include "caffe/context.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/memory_pool.hpp"
+#include "caffe/scratch_source.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "net_checks.hpp"
 
@@ -71,6 +73,8 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   if (start > 0 || end < layers - 1) KeepBlobs();
   const kernels::FlushDenormals flush;
   const bool sharing = sharing_ != Sharing::NEVER;
+  if (sharing) pool_->Gather();
+  const ScratchSource scratch(sharing ? pool_.get() : nullptr);
   StampInputs();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);

@@ -135,7 +135,8 @@ bool PackedConvolutionRunner<Dtype>::ForwardWinograd(const float16* x, float16* 
 }
 
 template <typename Dtype>
-void PackedConvolutionRunner<Dtype>::ForwardDirect(const float16* x, const float16* weights,
+template <typename X>
+void PackedConvolutionRunner<Dtype>::ForwardDirect(const X* x, const float16* weights,
                                                    float16* y) const {
   Workspace::Buffer<float> scratch(Context::Current().workspace(),
                                    convolution_->scratch_size(num_));
@@ -151,9 +152,14 @@ void PackedConvolutionRunner<Dtype>::Forward(const Blob<Dtype>& bottom, Blob<Dty
           : Layout::ChannelsBlocked(block, num_, shape_.channels, shape_.input_spatial());
   const Layout target =
       Layout::ChannelsBlocked(block, num_, shape_.outputs, shape_.output_spatial());
+  const float16* weights = static_cast<const float16*>(weights_->cpu_data());
+  if (convolution_->plain_input() && bottom.data_tensor().newest_type() == ElementType::FLOAT) {
+    // A net's input, say: it needs no copy in halves.
+    const float* x = ReadAs<float>(bottom.data_tensor(), source);
+    return ForwardDirect(x, weights, OverwriteAs<float16>(top->data_tensor(), target));
+  }
   const float16* x = ReadAs<float16>(bottom.data_tensor(), source);
   float16* y = OverwriteAs<float16>(top->data_tensor(), target);
-  const float16* weights = static_cast<const float16*>(weights_->cpu_data());
   if (!by_winograd_) return ForwardDirect(x, weights, y);
   if (ForwardWinograd(x, y)) return;
   // Infinities and NaNs belong to single outputs.
