@@ -65,7 +65,9 @@ class InnerProduct {
   void Forward(int num, const X* x, const W* packed, const PackedConvolution::Epilogue<Y>& epilogue,
                void* scratch, Y* y) const {
     Run(num, {x, kElementType<X>}, {packed, kElementType<W>},
-        {epilogue.bias, epilogue.residual, epilogue.activation, y, kElementType<Y>}, scratch);
+        {epilogue.bias, epilogue.residual, epilogue.activation, epilogue.function, y,
+         kElementType<Y>},
+        scratch);
   }
 
  private:
@@ -77,6 +79,7 @@ class InnerProduct {
     const float* bias;
     const void* residual;
     PointwiseActivation activation;
+    FusedFunction function = {};
     void* y;
     ElementType type;  // of y and the residual
   };
@@ -106,7 +109,7 @@ class Int8InnerProduct {
                const Int8Convolution::Epilogue<Y, R>& epilogue, void* scratch, Y* y) const {
     Run(num, x, kElementType<X>, packed,
         {epilogue.scale, epilogue.bias, epilogue.residual, kElementType<R>, epilogue.residual_scale,
-         epilogue.activation, epilogue.factor, kElementType<Y>, y},
+         epilogue.activation, epilogue.function, epilogue.factor, kElementType<Y>, y},
         scratch);
   }
 
@@ -117,6 +120,7 @@ class Int8InnerProduct {
     ElementType residual_type;
     float residual_scale;
     PointwiseActivation activation;
+    FusedFunction function = {};
     float factor;
     ElementType type;
     void* y;

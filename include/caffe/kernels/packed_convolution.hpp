@@ -7,6 +7,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
@@ -56,12 +57,14 @@ class PackedConvolution {
   template <typename W>
   void UnpackWeights(const W* packed, W* weights) const;
 
-  /// What is done to a sum before it is written: y = activation(sum + bias[o] + residual).
+  /// What is done to a sum before it is written: y =
+  /// function(activation(sum + bias[o] + residual)).
   template <typename Y>
   struct Epilogue {
     const float* bias = nullptr;  ///< one an output, or null
     const Y* residual = nullptr;  ///< shaped as y, may be y; or null
     PointwiseActivation activation;
+    FusedFunction function = {};
   };
 
   /// y = epilogue(conv(x)). X, W and Y: float, float16 or bfloat16 each. Work is spread over
@@ -70,7 +73,8 @@ class PackedConvolution {
   void Forward(int num, const X* x, const W* weights, const Epilogue<Y>& epilogue, float* scratch,
                Y* y, const ImageStrides& strides = {}) const {
     Run(num, {x, kElementType<X>}, {weights, kElementType<W>},
-        {epilogue.bias, epilogue.residual, epilogue.activation, y, kElementType<Y>, strides},
+        {epilogue.bias, epilogue.residual, epilogue.activation, epilogue.function, y,
+         kElementType<Y>, strides},
         scratch);
   }
   /// The same without a residual.
@@ -89,6 +93,7 @@ class PackedConvolution {
     const float* bias;
     const void* residual;
     PointwiseActivation activation;
+    FusedFunction function = {};
     void* y;
     ElementType type;  // of y and the residual
     ImageStrides strides;

@@ -37,6 +37,7 @@ struct FloatArithmetic {
   const float* bias;  // padded
   const void* residual;
   PointwiseActivation activation;
+  FusedFunction function;
   void* y;
   Storage storage;
   ElementType math;
@@ -66,6 +67,8 @@ struct FloatArithmetic {
   void SetTarget(size_t start, const void* from, void* to, Work* work) const {
     work->bias = bias + start;
     work->activation = &activation;
+    work->function = &function;
+    if (function.slopes) work->slopes = function.slopes + start;
     work->residual = from;
     work->y = to;
     work->storage = storage;
@@ -109,6 +112,7 @@ struct Int8Arithmetic {
     *target = writing;
     target->scale += start;
     target->bias += start;
+    if (target->function.slopes) target->function.slopes += start;
     target->residual = from;
     target->y = to;
     work->writing = target;
@@ -417,6 +421,7 @@ void InnerProduct::Run(int num, Array x, Array weights, const Writing& writing,
                              bias.data(),
                              writing.residual,
                              writing.activation,
+                             writing.function,
                              writing.y,
                              StorageOf(writing.type),
                              math_};
@@ -455,12 +460,13 @@ void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_
                            const Writing& w, void* scratch) const {
   const std::vector<float> scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());
   const std::vector<float> bias = Padded(w.bias, panels_.outputs(), panels_.padded_outputs());
-  const Int8Arithmetic a = {tiles_,
-                            x,
-                            type == ElementType::INT8,
-                            packed,
-                            {scale.data(), bias.data(), w.residual, KindOf(w.residual_type),
-                             w.residual_scale, w.activation, w.factor, KindOf(w.type), w.y}};
+  const Int8Arithmetic a = {
+      tiles_,
+      x,
+      type == ElementType::INT8,
+      packed,
+      {scale.data(), bias.data(), w.residual, KindOf(w.residual_type), w.residual_scale,
+       w.activation, w.function, w.factor, KindOf(w.type), w.y}};
   Product<Int8Arithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
 }
 

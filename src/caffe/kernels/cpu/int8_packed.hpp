@@ -41,6 +41,7 @@ class PackedInt8 : public Int8Convolution {
                                   static_cast<Int8Tiles::Kind>(w.residual_kind),
                                   w.residual_scale,
                                   w.activation,
+                                  w.function,
                                   w.factor,
                                   static_cast<Int8Tiles::Kind>(w.kind),
                                   w.y};
@@ -90,6 +91,7 @@ class PackedInt8 : public Int8Convolution {
     };
     writing.scale += block * tiles_.block;
     writing.bias += block * tiles_.block;
+    if (writing.function.slopes) writing.function.slopes += block * tiles_.block;
     writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOfKind(writing.kind);
     if (writing.residual) {
       writing.residual = static_cast<const char*>(writing.residual) +

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
 
@@ -28,6 +29,7 @@ struct Int8Tiles {
     Kind residual_kind;
     float residual_scale;
     PointwiseActivation activation;
+    FusedFunction function;  ///< slopes: (V, block)
     float factor;
     Kind kind;
     void* y;  ///< of the first block of outputs

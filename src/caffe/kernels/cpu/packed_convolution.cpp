@@ -93,6 +93,9 @@ class Packed : public PackedConvolution {
       return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
     };
     work->activation = &writing.activation;
+    work->function = &writing.function;
+    const float* slopes = writing.function.slopes;
+    work->slopes = slopes ? slopes + block * tiles_.block : nullptr;
     work->y = static_cast<char*>(writing.y) + bytes(strides.y);
     work->residual = writing.residual;
     if (writing.residual) {

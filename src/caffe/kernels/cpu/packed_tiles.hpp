@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
 #include "stored.hpp"
@@ -30,6 +31,8 @@ struct PackedTiles {
     float* partial;          ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
     const PointwiseActivation* activation;
+    const FusedFunction* function;
+    const float* slopes;             ///< (V, block), of PRELU
     const void* residual;            ///< of the first block of outputs, as y; or null
     void* y;                         ///< of the first block of outputs
     Storage storage;                 ///< of both

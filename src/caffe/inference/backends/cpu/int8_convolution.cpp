@@ -55,6 +55,7 @@ class Int8Step : public ConvolutionStep {
     epilogue.residual = residual_.as<const R>();
     epilogue.residual_scale = residual_.scale;
     epilogue.activation = epilogue_.activation;
+    epilogue.function = epilogue_.function();
     epilogue.factor = 1 / y_.scale;
     kernel_->Forward(x_.shape[0], x_.as<const X>(),
                      static_cast<const int8_t*>(node_.parameters[0].data.get()), epilogue, scratch,
