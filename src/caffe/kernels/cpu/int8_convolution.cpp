@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "amx_layout.hpp"
+#include "amx_tiles.hpp"
 #include "convolution_bands.hpp"
 #include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
@@ -328,8 +328,6 @@ void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const 
   RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
 }
 
-#include "amx_int8_convolution.inc"
-
 }  // namespace
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
@@ -348,7 +346,7 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
                                                  shape.outputs / shape.group % block == 0);
   if (!whole_blocks) return nullptr;
   if (const AmxTiles* amx = ChosenAmxTiles()) {
-    return std::make_shared<AmxInt8>(shape, plain_input, *amx);
+    return MakeAmxInt8(shape, plain_input, *amx);
   }
   return std::make_shared<DenseInt8>(shape, plain_input);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "caffe/kernels/int8_convolution.hpp"
@@ -142,6 +143,12 @@ class PackedInt8 : public Int8Convolution {
               : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
   }
 };
+
+struct AmxTiles;
+
+/// In AMX's tiles, for shapes that Int8Convolution::Make computes densely.
+std::shared_ptr<const Int8Convolution> MakeAmxInt8(const ConvolutionShape& shape, bool plain_input,
+                                                   const AmxTiles& amx);
 
 }  // namespace kernels
 }  // namespace caffe

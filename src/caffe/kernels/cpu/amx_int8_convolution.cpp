@@ -1,4 +1,14 @@
-// Part of int8_convolution.cpp: what is computed in AMX's tiles.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "amx_layout.hpp"
+#include "int8_packed.hpp"
+
+// Convolution of 8-bit integers in AMX's tiles.
+namespace caffe {
+namespace kernels {
+namespace {
 
 /// Bytes go into rows as they are; weights are packed as tiles read them: (group, panel, row / 4,
 /// output, 4).
@@ -161,3 +171,13 @@ void AmxInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
     }
   }
 }
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> MakeAmxInt8(const ConvolutionShape& shape, bool plain_input,
+                                                   const AmxTiles& amx) {
+  return std::make_shared<AmxInt8>(shape, plain_input, amx);
+}
+
+}  // namespace kernels
+}  // namespace caffe
