@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <functional>
 #include <iomanip>
@@ -258,6 +259,7 @@ int TrainAlone() {
 // ends the others too.
 int TrainTogether(caffe::Communicator* communicator) {
   const bool root = communicator->rank() == 0;
+  std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
   if (!root) FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
   const auto all = [&](const std::function<void()>& work) {
     caffe::AllOf(communicator, work, caffe::TellError);
