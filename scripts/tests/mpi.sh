@@ -174,7 +174,8 @@ sed -i 's/max_iter: 8/max_iter: 100000000/; s/display: 1/display: 100/; s/test_i
 cat > one_dies.sh <<TEXT
 #!/usr/bin/env bash
 if [ "\$OMPI_COMM_WORLD_RANK" = 1 ]; then
-  (until [ -e long_solver_iter_100.solverstate ]; do sleep 0.2; done; kill -9 \$\$) &
+  (for _ in {1..500}; do [ ! -e long_solver_iter_100.solverstate ] || break; sleep 0.2; done
+    kill -9 \$\$) &
 fi
 exec "$caffe" train -solver long_solver.prototxt
 TEXT
@@ -182,4 +183,5 @@ chmod +x one_dies.sh
 status=0
 launch 2 ./one_dies.sh > out.txt 2> err.txt || status=$?
 [ "$status" != 0 ] && [ "$status" != 124 ] || fail "status $status after a rank was killed"
+[ -f long_solver_iter_100.solverstate ] || fail "rank 1 was killed before it trained"
 lacks err.txt 'SIGTERM'
