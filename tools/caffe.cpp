@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -368,6 +369,7 @@ int TrainOnGpus(size_t gpus) {
 
 int Train() {
   if (const std::unique_ptr<caffe::Communicator> communicator = caffe::MpiCommunicator()) {
+    std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
     if (communicator->rank() > 0) {
       FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
     }

@@ -169,15 +169,19 @@ complains "gone.png" "$caffe" train -solver gone_solver.prototxt
 cp good.txt list.txt
 
 # A rank that is killed ends the others.
-solver long_solver.prototxt both.prototxt 'snapshot_after_train: false'
+solver long_solver.prototxt both.prototxt 'snapshot: 100'
 sed -i 's/max_iter: 8/max_iter: 100000000/; s/display: 1/display: 100/; s/test_interval: 4/test_interval: 0/; s/test_iter: 6//' long_solver.prototxt
 cat > one_dies.sh <<TEXT
 #!/usr/bin/env bash
-[ "\$OMPI_COMM_WORLD_RANK" = 1 ] && (sleep 3; kill -9 \$\$) &
+if [ "\$OMPI_COMM_WORLD_RANK" = 1 ]; then
+  (for _ in {1..500}; do [ ! -e long_solver_iter_100.solverstate ] || break; sleep 0.2; done
+    kill -9 \$\$) &
+fi
 exec "$caffe" train -solver long_solver.prototxt
 TEXT
 chmod +x one_dies.sh
 status=0
 launch 2 ./one_dies.sh > out.txt 2> err.txt || status=$?
 [ "$status" != 0 ] && [ "$status" != 124 ] || fail "status $status after a rank was killed"
-has err.txt 'Iteration'
+[ -f long_solver_iter_100.solverstate ] || fail "rank 1 was killed before it trained"
+lacks err.txt 'SIGTERM'
