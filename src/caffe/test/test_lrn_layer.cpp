@@ -70,7 +70,7 @@ TEST(LrnKernels, InBlocksOfHalvesAgreeWithTheDefinition) {
                              [](float16 a, float16 b) { return float(a) == float(b); }))
           << "zeros fill up the last block";
       for (size_t i = 0; i < x.size(); ++i) {
-        const float want = expected[i];
+        const float want = static_cast<float>(expected[i]);
         ASSERT_NEAR(float(plain[i]), want, std::abs(want) / 1024 + 1e-7f)
             << s.channels << " channels, blocks of " << block << ", element " << i;
       }
