@@ -265,7 +265,7 @@ struct Contestant {
     const size_t before = caffe::Allocator::bytes_in_use();
     FLAGS_type = type;
     net = std::make_unique<ForwardBenchmark>();
-    net->Step();
+    for (int i = 0; i < 4; ++i) net->Step();
     caffe::Allocator::ResetPeak();
     net->Step();
     bytes = caffe::Allocator::peak_bytes() - before;
@@ -359,9 +359,10 @@ void PrintMemory() {
   const size_t resident = StatusKib("VmRSS"), before = caffe::Allocator::bytes_in_use();
   ForwardBenchmark benchmark;
   benchmark.HandOverPictures();
-  benchmark.net().Forward();
+  // The first passes pack weights and find out what memory is needed.
+  for (int i = 0; i < 4; ++i) benchmark.net().Forward();
   caffe::Allocator::ResetPeak();
-  for (int i = 0; i < 3; ++i) benchmark.net().Forward();
+  benchmark.net().Forward();
   const size_t now = StatusKib("VmRSS"), most = StatusKib("VmHWM");
   const size_t all = caffe::Allocator::peak_bytes() - before;
   const Layers layers = benchmark.ReleaseNet();

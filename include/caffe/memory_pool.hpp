@@ -63,6 +63,8 @@ class MemoryPool : public Allocator {
   void JoinIfFree(Ranges::iterator first, Ranges::iterator second) noexcept;
   /// Sets the offsets; returns how much memory that takes.
   static size_t Place(std::vector<Request>* requests);
+  template <typename Less>
+  static size_t PlaceInOrder(std::vector<Request>* requests, Less&& less);
 
   mutable std::mutex mutex_;
   Ranges ranges_;

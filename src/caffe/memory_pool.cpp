@@ -71,12 +71,24 @@ void MemoryPool::Gather() {
   recording_ = in_use_ == 0;
 }
 
-// The largest first, each as low as those allow that are in use at the same time.
+// The largest or the earliest first, whichever takes less.
 size_t MemoryPool::Place(std::vector<Request>* requests) {
+  std::vector<Request> earliest = *requests;
+  const size_t by_size =
+      PlaceInOrder(requests, [](const Request& a, const Request& b) { return a.size > b.size; });
+  const size_t by_time =
+      PlaceInOrder(&earliest, [](const Request& a, const Request& b) { return a.begin < b.begin; });
+  if (by_time < by_size) *requests = earliest;
+  return std::min(by_size, by_time);
+}
+
+// Each as low as those allow that are in use at the same time.
+template <typename Less>
+size_t MemoryPool::PlaceInOrder(std::vector<Request>* requests, Less&& less) {
   std::vector<Request*> order, placed;
   for (Request& request : *requests) order.push_back(&request);
   std::stable_sort(order.begin(), order.end(),
-                   [](const Request* a, const Request* b) { return a->size > b->size; });
+                   [&](const Request* a, const Request* b) { return less(*a, *b); });
   size_t total = 0;
   for (Request* request : order) {
     size_t offset = 0;

@@ -16,19 +16,15 @@ namespace caffe {
 namespace kernels {
 namespace {
 
-static size_t Knob(const char* name, size_t value) {
-  const char* text = getenv(name);
-  return text ? atoi(text) : value;
-}
-// What a thread works on at a time. In the second cache: the input of a band of pixels, of one unit
-// and of all that are widened together, and unfinished sums. In the first: the weights of a group
-// of outputs, or as many of them as are summed up before the next tile.
-static const int kPixels = Knob("K_PIXELS", 200);
-static const int kMostPixelsOfBand = Knob("K_MOST", 256);
-static const size_t kUnitFloats = Knob("K_UNIT", 16 << 10);
-static const size_t kInputFloats = Knob("K_INPUT", 100 << 10);
-static const size_t kWeightFloats = Knob("K_WEIGHT", 5 << 10);
-static const size_t kPartialFloats = Knob("K_PARTIAL", 16 << 10);
+// What a thread works on at a time. In the second cache: the input of a band of pixels (with few
+// channels more of them), of one unit and of all that are widened together, and unfinished sums. In
+// the first: the weights of a group of outputs, or as many as are summed up before the next tile.
+constexpr int kPixels = 128;
+constexpr int kMostPixelsOfBand = 256;
+constexpr size_t kUnitFloats = 16 << 10;
+constexpr size_t kInputFloats = 64 << 10;
+constexpr size_t kWeightFloats = 5 << 10;
+constexpr size_t kPartialFloats = 16 << 10;
 constexpr size_t kDepthwiseFloats = 16 << 10;
 constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
 
@@ -57,6 +53,17 @@ Storage StorageOf(ElementType type) {
   return type == ElementType::FLOAT     ? STORED_FLOAT
          : type == ElementType::FLOAT16 ? STORED_HALF
                                         : STORED_BRAIN;
+}
+
+/// True where a tile can widen its weights for nothing: AMD's cores convert halves beside their
+/// multiply-adds, Intel's with the same units. Else weights are widened once for a band.
+bool WidensInTiles() {
+#if defined(__x86_64__)
+  static const bool widens = __builtin_cpu_is("amd");
+  return widens;
+#else
+  return false;
+#endif
 }
 
 /// n numbers as floats: as they are, or in `wide`.
@@ -287,6 +294,11 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
     *found = band;
   }
 
+  const bool in_tiles =
+      !plain_ && WidensInTiles() && tiles_.stored_blocked[call.weights.storage][0][0] != nullptr;
+  const auto functions = plain_     ? tiles_.plain
+                         : in_tiles ? tiles_.stored_blocked[call.weights.storage]
+                                    : tiles_.blocked;
   // Rows of the padding are left out where each unit's weights are a part of their own.
   std::vector<RowGroup> groups = {{0, pixels, 0, bands_.rows().kernel}};
   if (plan.weight_units == 1) bands_.FindRowGroups(band, &groups);
@@ -317,8 +329,12 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       for (size_t u = 0; u < units; u += plan.weight_units) {
         const size_t some = std::min(plan.weight_units, units - u);
         const size_t row = (first + u) * taps * lanes_;
-        const float* packed = Widened(call.weights.storage, some * taps * lanes_ * v * block,
-                                      call.weights.at((start * column() + row * v) * block), wide);
+        const size_t size = SizeOf(call.weights.storage);
+        const auto stored =
+            static_cast<const char*>(call.weights.at((start * column() + row * v) * block));
+        const float* packed = in_tiles ? nullptr
+                                       : Widened(call.weights.storage,
+                                                 some * taps * lanes_ * v * block, stored, wide);
         work.first = first + u == 0;
         work.last = first + u + some == units_;
         for (const RowGroup& rows : groups) {
@@ -326,8 +342,8 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
           work.steps = steps + u * taps + tap;
           work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
           work.weights = packed + tap * lanes_ * v * block;
-          RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1],
-                   rows.pixels, work, rows.first_pixel);
+          work.stored = stored + tap * lanes_ * v * block * size;
+          RunTiles(functions[v - 1], tiles_.pixels[v - 1], rows.pixels, work, rows.first_pixel);
         }
       }
       if (units < units_) work.partial += size_t(pixels) * v * block;
