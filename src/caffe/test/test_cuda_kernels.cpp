@@ -52,7 +52,6 @@ class Array {
     std::copy(values.begin(), values.end(), static_cast<T*>(memory_.overwrite_cpu_data()));
     memory_.gpu_data();
   }
-  Array(size_t count, T value) : Array(std::vector<T>(count, value)) {}
   T* get() { return static_cast<T*>(memory_.mutable_gpu_data()); }
   const T* read() { return static_cast<const T*>(memory_.gpu_data()); }
   std::vector<T> values() {
@@ -65,6 +64,11 @@ class Array {
   const size_t count_;
   SyncedMemory memory_;
 };
+
+template <typename T>
+std::vector<T> Filled(size_t count, T value) {
+  return std::vector<T>(count, value);
+}
 
 /// Numbers that every type holds exactly, with sums that float holds exactly.
 template <typename T>
@@ -156,7 +160,7 @@ TEST_P(CudaKernels, GemmOfStridedBatchesIsExactForWholeNumbers) {
 }
 
 TEST_P(CudaKernels, AnEmptyGemmWritesNothing) {
-  Array<float> a(6, 1.f), c(6, 5.f);
+  Array<float> a(Filled<float>(6, 1.f)), c(Filled<float>(6, 5.f));
   cuda::Gemm<float, float>(stream(), false, false, 0, 3, 2, 1.f, a.read(), a.read(), 0.f, c.get());
   EXPECT_EQ(c.values(), std::vector<float>(6, 5.f));
 }
@@ -166,7 +170,7 @@ TEST_P(CudaKernels, AnEmptyGemmWritesNothing) {
 template <typename X, typename Y>
 std::vector<Y> Converted(Stream& stream, const std::vector<X>& values) {
   Array<X> from(values);
-  Array<Y> to(values.size(), static_cast<Y>(7.f));
+  Array<Y> to(Filled<Y>(values.size(), static_cast<Y>(7.f)));
   cuda::Convert(stream, static_cast<int>(values.size()), from.read(), to.get());
   return to.values();
 }
@@ -236,8 +240,8 @@ TEST_P(CudaKernels, EveryHalfBecomesItsFloat) {
 
 TEST_P(CudaKernels, ConversionsWriteAsManyElementsAsAsked) {
   for (const int count : {0, 1, 31, 255, 256, 257, 1025}) {
-    Array<float> from(count + 1, 3.f);
-    Array<double> to(count + 1, -1.);
+    Array<float> from(Filled<float>(count + 1, 3.f));
+    Array<double> to(Filled<double>(count + 1, -1.));
     cuda::Convert(stream(), count, from.read(), to.get());
     const std::vector<double> got = to.values();
     EXPECT_EQ(std::count(got.begin(), got.end(), 3.), count);
@@ -263,7 +267,7 @@ TEST_P(CudaKernels, SumsOfAnyLengthAreExactForWholeNumbers) {
       dot += value * static_cast<double>(z[i]);
     }
     Array<float16> x_array(x), z_array(z);
-    Array<double> result(3, -1.);
+    Array<double> result(Filled<double>(3, -1.));
     cuda::Asum(stream(), count, x_array.read(), result.get());
     cuda::Sumsq(stream(), count, x_array.read(), result.get() + 1);
     cuda::Dot(stream(), count, x_array.read(), z_array.read(), result.get() + 2);
@@ -300,13 +304,13 @@ TEST_P(CudaKernels, ChannelSumsAreExactForWholeNumbers) {
     }
     Array<float> x_array(x);
     Array<float16> z_array(z);
-    Array<double> sums(a.channels, -1.), dots(a.channels, -1.);
+    Array<double> sums(Filled<double>(a.channels, -1.)), dots(Filled<double>(a.channels, -1.));
     cuda::ChannelSums(stream(), a.outer, a.channels, a.inner, x_array.read(), z_array.read(),
                       sums.get(), dots.get());
     EXPECT_EQ(sums.values(), sum);
     EXPECT_EQ(dots.values(), dot);
     // One of the two alone.
-    Array<double> alone(a.channels, -1.);
+    Array<double> alone(Filled<double>(a.channels, -1.));
     cuda::ChannelSums<float, float16>(stream(), a.outer, a.channels, a.inner, x_array.read(),
                                       nullptr, alone.get(), nullptr);
     EXPECT_EQ(alone.values(), sum);
@@ -329,7 +333,7 @@ TEST_P(CudaKernels, MomentsOfValuesFarFromZeroKeepTheirVariance) {
       const double difference = x[i] - mean[a.ChannelOf(i)];
       variance[a.ChannelOf(i)] += difference * difference / count;
     }
-    Array<float> x_array(x), moments(2 * a.channels, -1.f);
+    Array<float> x_array(x), moments(Filled<float>(2 * a.channels, -1.f));
     cuda::ChannelMoments(stream(), a.outer, a.channels, a.inner, x_array.read(), moments.get(),
                          moments.get() + a.channels);
     const std::vector<float> got = moments.values();
@@ -344,14 +348,14 @@ TEST_P(CudaKernels, MomentsOfValuesFarFromZeroKeepTheirVariance) {
 
 TEST_P(CudaKernels, LookUpsOfWhatIsNoRowGiveNanAndHaveNoGradient) {
   Array<float> indices({2, 0, 3, 2, -1, 0.5f}), bias({10, 20});
-  Array<float> table({1, 2, 3, 4, 5, 6}), y(12, 0.f);
+  Array<float> table({1, 2, 3, 4, 5, 6}), y(Filled<float>(12, 0.f));
   cuda::LookUp(stream(), 6, 3, 2, indices.read(), table.read(), bias.read(), y.get());
   const std::vector<float> got = y.values();
   EXPECT_EQ(std::vector<float>(got.begin(), got.begin() + 4), (std::vector<float>{15, 26, 11, 22}));
   EXPECT_EQ(std::vector<float>(got.begin() + 6, got.begin() + 8), (std::vector<float>{15, 26}));
   for (const int i : {4, 5, 8, 9, 10, 11}) EXPECT_TRUE(std::isnan(got[i])) << i;
 
-  Array<float> dy({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), gradient(6, 100.f);
+  Array<float> dy({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), gradient(Filled<float>(6, 100.f));
   cuda::LookUpGradient(stream(), 6, 3, 2, indices.read(), dy.read(), gradient.get());
   EXPECT_EQ(gradient.values(), (std::vector<float>{103, 104, 100, 100, 108, 110}));
 }
@@ -422,7 +426,7 @@ void CheckConvolution(Stream& stream, const ConvolutionShape& s, int num, std::m
   std::vector<double> wanted(y.size());
   kernels::ReferenceConvolutionForward<double, double>(
       s, num, Doubles(x).data(), Doubles(weights).data(), Doubles(bias).data(), wanted.data());
-  Array<T> forward(y.size(), std::numeric_limits<T>::quiet_NaN());
+  Array<T> forward(Filled<T>(y.size(), std::numeric_limits<T>::quiet_NaN()));
   cuda::ConvolutionForward(stream, s, num, options, x_array.read(), weights_array.read(),
                            bias_array.read(), forward.get());
   ExpectEqual(wanted, forward.values());
@@ -430,7 +434,7 @@ void CheckConvolution(Stream& stream, const ConvolutionShape& s, int num, std::m
   wanted.resize(x.size());
   kernels::ReferenceConvolutionBackwardData<double, double>(
       s, num, Doubles(y).data(), Doubles(weights).data(), Doubles(bias).data(), wanted.data());
-  Array<T> data(x.size(), std::numeric_limits<T>::quiet_NaN());
+  Array<T> data(Filled<T>(x.size(), std::numeric_limits<T>::quiet_NaN()));
   cuda::ConvolutionBackwardData(stream, s, num, options, y_array.read(), weights_array.read(),
                                 bias_array.read(), data.get());
   ExpectEqual(wanted, data.values());
@@ -438,7 +442,7 @@ void CheckConvolution(Stream& stream, const ConvolutionShape& s, int num, std::m
   wanted.assign(weights.size(), 5);
   kernels::ReferenceConvolutionBackwardWeights<double, double>(s, num, Doubles(x).data(),
                                                                Doubles(y).data(), wanted.data());
-  Array<F> gradient(weights.size(), F(5));
+  Array<F> gradient(Filled<F>(weights.size(), F(5)));
   cuda::ConvolutionBackwardWeights(stream, s, num, options, x_array.read(), y_array.read(),
                                    gradient.get());
   ExpectEqual(wanted, gradient.values());
@@ -471,8 +475,9 @@ TEST_P(CudaKernels, ConvolutionsOfManyImagesGoByPieces) {
   const int num = 5;
   cuda::ConvolutionOptions options;
   options.use_cudnn = false;
-  Array<float> x(num * s.input_size(), 1.f), y(num * s.output_size(), 0.f);
-  Array<float> weights({1, 2, 3}), gradient(3, 0.f);
+  Array<float> x(Filled<float>(num * s.input_size(), 1.f)),
+      y(Filled<float>(num * s.output_size(), 0.f));
+  Array<float> weights({1, 2, 3}), gradient(Filled<float>(3, 0.f));
   cuda::ConvolutionForward<float>(stream(), s, num, options, x.read(), weights.read(), nullptr,
                                   y.get());
   const std::vector<float> got = y.values();
