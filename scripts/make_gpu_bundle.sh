@@ -12,6 +12,8 @@ usage: scripts/make_gpu_bundle.sh [ARCH] [--build-dir DIR] [--out DIR] [--no-bui
   --out DIR        where the folder caffe-gpu-ARCH and its .tar.xz go (default: the build folder)
   --no-build       bundle what the build folder has
 
+CMAKE_OPTIONS in the environment is given to cmake, too.
+
 example:
   scripts/make_gpu_bundle.sh 90
   scp build-gpu-90/caffe-gpu-90.tar.xz gpu-machine: && ssh gpu-machine \
@@ -46,8 +48,10 @@ out=${out:-$build}
 limit_mb=60
 
 if [ "$make" = yes ]; then
+  # Without what the GPU's tests do not need and what is large.
   cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DUSE_CUDA=ON \
-    -DCMAKE_CUDA_ARCHITECTURES="$arch" -DBUILD_python=OFF
+    -DCMAKE_CUDA_ARCHITECTURES="$arch" -DBUILD_python=OFF -DUSE_OPENCV=OFF -DUSE_HDF5=OFF \
+    -DUSE_LEVELDB=OFF -DUSE_ONEDNN=OFF -DUSE_MPI=OFF ${CMAKE_OPTIONS:-}
   cmake --build "$build" -j "$(nproc)" \
     --target caffe_tests tool_caffe net_benchmark engine_benchmark inference_benchmark
 fi

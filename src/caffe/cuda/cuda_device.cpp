@@ -54,13 +54,35 @@ class CudaDevice : public Device {
   std::string name() const override { return properties_.name; }
 
   std::string Description() const override {
+    int driver = 0, runtime = 0, clock = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, id_);  // kHz
+    const auto version = [](int number) {
+      return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+    };
+    const auto extents = [](const int* values) {
+      std::ostringstream list;
+      list << values[0] << ", " << values[1] << ", " << values[2];
+      return list.str();
+    };
     std::ostringstream text;
     text << "Name:                          " << properties_.name
          << "\nCompute capability:            " << properties_.major << '.' << properties_.minor
+         << "\nCUDA driver, runtime:          " << version(driver) << ", " << version(runtime)
          << "\nTotal global memory:           " << properties_.totalGlobalMem
          << "\nNumber of multiprocessors:     " << properties_.multiProcessorCount
+         << "\nClock rate:                    " << clock << " kHz"
+         << "\nMemory bus width:              " << properties_.memoryBusWidth << " bits"
+         << "\nL2 cache:                      " << properties_.l2CacheSize
+         << "\nTotal constant memory:         " << properties_.totalConstMem
+         << "\nTotal shared memory per block: " << properties_.sharedMemPerBlock
+         << "\nTotal registers per block:     " << properties_.regsPerBlock
+         << "\nWarp size:                     " << properties_.warpSize
          << "\nMaximum threads per block:     " << properties_.maxThreadsPerBlock
-         << "\nShared memory per block:       " << properties_.sharedMemPerBlock;
+         << "\nMaximum dimension of block:    " << extents(properties_.maxThreadsDim)
+         << "\nMaximum dimension of grid:     " << extents(properties_.maxGridSize)
+         << "\nCopies beside kernels:         " << properties_.asyncEngineCount;
     return text.str();
   }
 

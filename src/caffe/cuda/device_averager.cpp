@@ -1,16 +1,11 @@
-// The one file that knows NCCL.
 #include "device_averager.hpp"
-
-#ifdef USE_NCCL
-#include <nccl.h>
-#endif
 
 #include <vector>
 
 #include "caffe/context.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
-#include "dynamic_library.hpp"
+#include "nccl_ranks.hpp"
 
 namespace caffe {
 namespace {
@@ -47,33 +42,23 @@ class AveragerThroughHost : public DeviceAverager {
 
 #ifdef USE_NCCL
 
-void CheckNccl(ncclResult_t status, const char* what) {
-  if (status == ncclSuccess) return;
-  Fail(what, ": NCCL says: ", CAFFE_CALL(Nccl, ncclGetErrorString, status));
+ncclUniqueId CommonId(Communicator* communicator) {
+  ncclUniqueId id;
+  if (communicator->rank() == 0) id = cuda::NewNcclId();
+  communicator->Broadcast(&id, sizeof(id));
+  return id;
 }
 
 class NcclAverager : public DeviceAverager {
  public:
-  explicit NcclAverager(Communicator* communicator) {
-    ncclUniqueId id;
-    if (communicator->rank() == 0) {
-      CheckNccl(CAFFE_CALL(Nccl, ncclGetUniqueId, &id), "starting NCCL");
-    }
-    communicator->Broadcast(&id, sizeof(id));
-    CheckNccl(
-        CAFFE_CALL(Nccl, ncclCommInitRank, &ranks_, communicator->size(), id, communicator->rank()),
-        "bringing the GPUs together");
-  }
-  // Not all ranks need end together: one of them may have failed.
-  ~NcclAverager() override { CAFFE_CALL(Nccl, ncclCommAbort, ranks_); }
-  NcclAverager(const NcclAverager&) = delete;
-  NcclAverager& operator=(const NcclAverager&) = delete;
+  explicit NcclAverager(Communicator* communicator)
+      : ranks_(CommonId(communicator), communicator->rank(), communicator->size()) {}
 
   void Average(float* values, size_t count, Stream& stream) override {
-    Average(values, count, ncclFloat, stream);
+    ranks_.AllReduce(values, count, ncclFloat, ncclAvg, stream);
   }
   void Average(double* values, size_t count, Stream& stream) override {
-    Average(values, count, ncclDouble, stream);
+    ranks_.AllReduce(values, count, ncclDouble, ncclAvg, stream);
   }
   std::string Description() const override {
     int version = 0;
@@ -83,13 +68,7 @@ class NcclAverager : public DeviceAverager {
   }
 
  private:
-  void Average(void* values, size_t count, ncclDataType_t type, Stream& stream) {
-    CheckNccl(CAFFE_CALL(Nccl, ncclAllReduce, values, values, count, type, ncclAvg, ranks_,
-                         static_cast<cudaStream_t>(stream.handle())),
-              "averaging gradients");
-  }
-
-  ncclComm_t ranks_ = nullptr;
+  cuda::NcclRanks ranks_;
 };
 
 /// Why NCCL cannot be used here; empty if it can.

@@ -75,7 +75,7 @@ void SGDSolver<Dtype>::BroadcastState(Communicator* communicator) {
   for (const shared_ptr<Blob<Dtype>>& blob : history_) {
     communicator->Broadcast(blob->mutable_cpu_data(), blob->count() * sizeof(Dtype));
   }
-  communicator->Broadcast(cosines_.data(), cosines_.size() * sizeof(double));
+  communicator->Broadcast(cosines_.mutable_cpu_data(), cosines_.count() * sizeof(double));
 }
 
 template <typename Dtype>
