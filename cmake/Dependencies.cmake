@@ -167,6 +167,23 @@ elseif(USE_ONEDNN STREQUAL "ON" OR DNNL_DIR)
 else()
   list(APPEND caffe_parts "ONEDNN|off, not found")
 endif()
+
+# Like oneDNN it is seen by one source file only.
+set(HAVE_MPI FALSE)
+if(NOT USE_MPI STREQUAL "OFF")
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+if(USE_MPI STREQUAL "OFF")
+  list(APPEND caffe_parts "MPI|off")
+elseif(MPI_C_FOUND)
+  set(HAVE_MPI TRUE)
+  list(APPEND caffe_parts "MPI|on, ${MPI_C_LIBRARIES}")
+elseif(USE_MPI STREQUAL "ON")
+  message(FATAL_ERROR "USE_MPI=ON, but MPI was not found: ${caffe_remedy}; MPI_HOME names another")
+else()
+  list(APPEND caffe_parts "MPI|off, not found")
+endif()
+
 include(cmake/Cuda.cmake)
 
 find_package(ZLIB QUIET)  # convert_mnist_data reads gzipped idx files

@@ -42,7 +42,14 @@ if(HAVE_CUDA)
 else()
   list(FILTER sources EXCLUDE REGEX "_gpu\\.cpp$")
 endif()
-add_library(caffe ${sources} ${onednn_sources} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
+set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/mpi/absent.cpp)
+if(HAVE_MPI)
+  set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/mpi/mpi_communicator.cpp)
+  set_source_files_properties(${mpi_source} PROPERTIES
+    INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
+    COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
+endif()
+add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
@@ -64,6 +71,9 @@ if(HAVE_ONEDNN)
       INCLUDE_DIRECTORIES "${ONEDNN_INCLUDE_DIR}")
   endif()
   target_link_libraries(caffe PRIVATE ${ONEDNN_LIBRARY})
+endif()
+if(HAVE_MPI)
+  target_link_libraries(caffe PRIVATE ${MPI_C_LIBRARIES})
 endif()
 
 # Layers and solvers register themselves when the program starts: of a static library every object

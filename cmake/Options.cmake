@@ -21,7 +21,7 @@ set_property(CACHE BLAS PROPERTY STRINGS AUTO OpenBLAS MKL ATLAS Generic)
 
 # Optional parts: AUTO uses what is found, ON insists on it, OFF leaves it out. Any of CMake's words
 # for true and false does.
-foreach(part USE_CUDA USE_ONEDNN USE_OPENCV USE_HDF5 USE_LEVELDB USE_LMDB BUILD_python)
+foreach(part USE_CUDA USE_ONEDNN USE_OPENCV USE_HDF5 USE_LEVELDB USE_LMDB USE_MPI BUILD_python)
   set(${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE ${part} PROPERTY STRINGS AUTO ON OFF)
   if(${part} MATCHES "^(ON|YES|TRUE|Y|1|on|yes|true|y)$")
@@ -43,9 +43,10 @@ endif()
 
 if(SANITIZE)
   string(REPLACE ";" "," sanitizers "${SANITIZE}")
-  add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer)
+  set(sanitizer_flags -fsanitize=${sanitizers} -fno-omit-frame-pointer)
   if(sanitizers MATCHES "undefined")
-    add_compile_options(-fno-sanitize-recover=undefined)
+    list(APPEND sanitizer_flags -fno-sanitize-recover=undefined)
   endif()
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${sanitizer_flags}>")
   add_link_options(-fsanitize=${sanitizers})
 endif()

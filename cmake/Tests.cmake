@@ -1,5 +1,8 @@
 find_package(GTest REQUIRED)
 file(GLOB test_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/test/*.cpp)
+if(NOT HAVE_CUDA)
+  list(FILTER test_sources EXCLUDE REGEX "/test_cuda_[a-z_]*\\.cpp$")
+endif()
 if(HAVE_OPENCV)
   list(APPEND test_sources ${PROJECT_SOURCE_DIR}/examples/mtcnn/mtcnn.cpp)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/test_mtcnn.cpp PROPERTIES

@@ -14,7 +14,7 @@ packages=(
   libprotobuf-dev protobuf-compiler libboost-dev libgoogle-glog-dev libgflags-dev
   libopenblas-openmp-dev liblmdb-dev libleveldb-dev libsnappy-dev libhdf5-dev
   libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev
-  libgtest-dev zlib1g-dev libdnnl-dev
+  libgtest-dev zlib1g-dev libdnnl-dev libopenmpi-dev openmpi-bin
   python3 python3-dev python3-numpy python3-protobuf python3-pytest pybind11-dev
 )
 if [ "${1-}" = --tests ]; then

@@ -20,6 +20,8 @@ DEFINE_string(dump_passes, "",
               "build: a folder for the graph before the first and after each pass, as text and as "
               "a picture.");
 
+DEFINE_bool(normalize, false, "build: -mean and -scale become part of the plan.");
+
 DECLARE_string(plan);
 
 namespace caffe {
@@ -46,6 +48,12 @@ The net is taken in its TEST phase. Data layers become inputs, losses what they 
 
 )" + kInputUsage +
     kOwnDataUsage + R"(
+mean and scale in the plan:
+  -normalize            the plan takes pixels from 0 to 255 as they are: -mean and -scale, else
+                        those of the net's transform_param, become part of it, most often of the
+                        first layer's weights. Calibration on pictures and calibration tables are
+                        those of the net without it; then run the plan without -mean and -scale
+
 what the optimizer does:
   -list_passes          list it, in order, and exit
   -dump_passes DIR      write the graph before the first and after each pass: NN_pass.txt,
@@ -116,7 +124,8 @@ inline int BuildPlan(const NetParameter& param, const std::string& model,
   RequireWritable(FLAGS_plan);
   RequireWritable(FLAGS_report);
   Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
-  EngineMaker maker(param, model, weights, &std::cout, /*for_all=*/!FLAGS_report.empty());
+  EngineMaker maker(param, model, weights, &std::cout, /*for_all=*/!FLAGS_report.empty(),
+                    FLAGS_normalize);
   std::unique_ptr<PassDump> dump;
   if (!FLAGS_dump_passes.empty()) {
     dump = std::make_unique<PassDump>(FLAGS_dump_passes);

@@ -82,7 +82,7 @@ class Judge {
     const std::unique_ptr<Net<float>> net = FloatNet(param, {});
     if (engine_flags::DataIsGiven() || net->num_inputs() == 0) {
       const int most = FLAGS_batches > 0 ? FLAGS_batches : calibrate::kDefaultBatches;
-      return maker.Judge(Inputs(*net, param, most).get(), FLAGS_batches, /*with_labels=*/true);
+      return maker.Judge(maker.EngineInputs(*net, most).get(), FLAGS_batches, /*with_labels=*/true);
     }
     inference::ExecutionContext context(reference);
     inference::FillWithNoise(1, &context);

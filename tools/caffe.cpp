@@ -3,19 +3,26 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "build_plan.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/ranks.hpp"
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/signal_handler.h"
@@ -45,6 +52,8 @@ DEFINE_string(sighup_effect, "snapshot",
 DEFINE_string(ap_version, "11point",
               "How test_detection averages precision: 11point, MaxIntegral or Integral.");
 DEFINE_bool(show_per_class_result, true, "test_detection shows each class's average precision.");
+DEFINE_string(batch_per, "device",
+              "What batch_size is with several ranks: device, of each; host, of all together.");
 DEFINE_bool(ignore_unknown_fields, false,
             "Warn of fields that this Caffe does not know instead of refusing the file.");
 
@@ -66,12 +75,13 @@ usage: caffe <command> <flags>
 
 commands:
   train           train or finetune a net           -solver FILE [-snapshot FILE | -weights FILE]
+                  on several machines or CPUs       mpirun -n RANKS caffe train ... [-batch_per host]
   test            score a net on its data           -model FILE -weights FILE [-iterations N]
                   or a plan                   -plan FILE (-model FILE | -data DB | -images LIST)
   test_detection  a detector's mean average precision  -model FILE (-weights FILE | -plan FILE)
   time            time a net, layer by layer        -model FILE [-iterations N] [-phase TEST]
                   or a plan                         -plan FILE [-batch N] [-iterations N]
-  device_query    show what computes here           [-gpu 0]
+  device_query    show what computes here           [-gpu 0|all]
   layers          list the layer types there are, as a table for docs/layers.md
   check_fp16      which numbers FP16 does not hold, and a cure; `caffe check_fp16 --help`
   calibrate       the ranges that INT8 needs to know; `caffe calibrate --help`
@@ -93,6 +103,8 @@ flags:
                         run the net in these types whatever its prototxt says: train, test, time
   -gpu 0|0,1|all        the GPUs to use; the CPU when not given
   -sigint_effect, -sighup_effect  snapshot|stop|none: what these signals do while training
+  -batch_per device|host  train on several GPUs, or started by mpirun: batch_size is that of each
+                        rank (default), or of all ranks together
   -ap_version 11point|MaxIntegral|Integral, -show_per_class_result  of test_detection
   -ignore_unknown_fields          warn of unknown fields in prototxt files
 
@@ -179,15 +191,49 @@ caffe::SolverAction::Enum ActionOf(const string& flag, const string& value) {
   Fail(flag, " ", value, ": valid are snapshot, stop and none");
 }
 
-void ChooseDevice() {
-  if (FLAGS_gpu.empty()) {
-    LOG(INFO) << "Use CPU.";
-    Caffe::set_mode(Caffe::CPU);
-    return;
+// The numbers that -gpu names; none if it is not given.
+vector<int> GpusOfFlag() {
+  vector<int> gpus;
+  if (FLAGS_gpu == "all") {
+    Require(caffe::Device::available(), caffe::Device::WhyNone());
+    for (int id = 0; id < caffe::Device::Count(); ++id) gpus.push_back(id);
+    return gpus;
   }
-  LOG(INFO) << "Use GPU with device ID " << FLAGS_gpu;
-  Caffe::SetDevice(FLAGS_gpu == "all" ? 0 : std::stoi(SplitAtCommas(FLAGS_gpu).at(0)));
+  for (const string& id : SplitAtCommas(FLAGS_gpu)) {
+    Require(id.find_first_not_of("0123456789") == string::npos && id.size() < 6, "-gpu ", FLAGS_gpu,
+            ": valid are a number such as 0, several such as 0,1, and all");
+    Require(std::count(gpus.begin(), gpus.end(), std::stoi(id)) == 0, "-gpu ", FLAGS_gpu,
+            " names GPU ", id, " twice");
+    gpus.push_back(std::stoi(id));
+  }
+  return gpus;
+}
+
+void UseGpu(int id) {
+  Caffe::SetDevice(id);
   Caffe::set_mode(Caffe::GPU);
+  LOG(INFO) << "Use GPU with device ID " << id << ": " << caffe::Device::Get().name();
+}
+
+// The first GPU of -gpu, or the CPU.
+void ChooseDevice() {
+  const vector<int> gpus = GpusOfFlag();
+  if (!gpus.empty()) return UseGpu(gpus[0]);
+  LOG(INFO) << "Use CPU.";
+  Caffe::set_mode(Caffe::CPU);
+}
+
+// Of the ranks that one machine has, each takes one of the GPUs of -gpu.
+void ChooseDeviceOfRank(int rank) {
+  const vector<int> gpus = GpusOfFlag();
+  if (gpus.empty()) return ChooseDevice();
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
+    if (const char* local = std::getenv(variable)) {
+      rank = std::atoi(local);
+      break;
+    }
+  }
+  UseGpu(gpus[rank % gpus.size()]);
 }
 
 // The command line's level and stages are joined to those of the solver's train_state.
@@ -197,7 +243,8 @@ void MergeNetState(caffe::SolverParameter* param) {
   for (const string& stage : Stages()) state->add_stage(stage);
 }
 
-int Train() {
+// The solver that the flags describe.
+caffe::SolverParameter TrainedSolver() {
   Require(!FLAGS_solver.empty(), "train needs a solver definition: -solver FILE");
   Require(FLAGS_snapshot.empty() || FLAGS_weights.empty(),
           "give -snapshot to resume training or -weights to finetune, not both");
@@ -209,23 +256,127 @@ int Train() {
       caffe::Device::available()) {
     FLAGS_gpu = std::to_string(param.device_id());
   }
-  ChooseDevice();
-
-  caffe::SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
-                               ActionOf("-sighup_effect", FLAGS_sighup_effect));
   if (FLAGS_snapshot.empty()) {
     for (const string& weights : SplitAtCommas(FLAGS_weights)) param.add_weights(weights);
   }
-  caffe::shared_ptr<caffe::Solver<float>> solver(caffe::SolverRegistry<float>::CreateSolver(param));
-  solver->SetActionFunction(signals.GetActionFunction());
-  if (!FLAGS_snapshot.empty()) {
-    LOG(INFO) << "Resuming from " << FLAGS_snapshot;
-    solver->Restore(FLAGS_snapshot.c_str());
-  }
+  return param;
+}
+
+caffe::BatchPer BatchPerOfFlag() {
+  if (FLAGS_batch_per == "device") return caffe::BatchPer::RANK;
+  if (FLAGS_batch_per == "host") return caffe::BatchPer::ALL_RANKS;
+  Fail("-batch_per ", FLAGS_batch_per, ": valid are device and host");
+}
+
+using SolverPointer = caffe::shared_ptr<caffe::Solver<float>>;
+
+void RestoreSnapshot(caffe::Solver<float>* solver) {
+  LOG(INFO) << "Resuming from " << FLAGS_snapshot;
+  solver->Restore(FLAGS_snapshot.c_str());
+}
+
+void Optimize(caffe::Solver<float>* solver) {
   LOG(INFO) << "Starting Optimization";
   solver->Solve();
   LOG(INFO) << "Optimization Done.";
+}
+
+int TrainAlone() {
+  const caffe::SolverParameter param = TrainedSolver();
+  BatchPerOfFlag();
+  ChooseDevice();
+  caffe::SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
+                               ActionOf("-sighup_effect", FLAGS_sighup_effect));
+  const SolverPointer solver(caffe::SolverRegistry<float>::CreateSolver(param));
+  solver->SetActionFunction(signals.GetActionFunction());
+  if (!FLAGS_snapshot.empty()) RestoreSnapshot(solver.get());
+  Optimize(solver.get());
   return 0;
+}
+
+// What all ranks can fail at together ends with one line; what one of them meets while it trains
+// ends the others too.
+int TrainTogether(caffe::Communicator* communicator, bool takes_signals) {
+  const bool root = communicator->rank() == 0;
+  const auto all = [&](const std::function<void()>& work) {
+    caffe::AllOf(communicator, work, caffe::TellError);
+  };
+  std::unique_ptr<caffe::SignalHandler> signals;
+  SolverPointer solver;
+  std::unique_ptr<caffe::Ranks<float>> ranks;
+  try {
+    caffe::SolverParameter param;
+    all([&] {
+      if (root) param = TrainedSolver();
+      BatchPerOfFlag();
+      ChooseDeviceOfRank(communicator->rank());
+      const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
+      const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
+      if (takes_signals) signals.reset(new caffe::SignalHandler(on_interrupt, on_hangup));
+    });
+    caffe::JoinRanks(communicator, BatchPerOfFlag(), &param);
+    all([&] { solver.reset(caffe::SolverRegistry<float>::CreateSolver(param)); });
+    ranks.reset(new caffe::Ranks<float>(solver, communicator));
+    const caffe::ActionCallback none = [] { return caffe::SolverAction::NONE; };
+    solver->SetActionFunction(ranks->Agreed(signals ? signals->GetActionFunction() : none));
+    if (!FLAGS_snapshot.empty()) {
+      all([&] {
+        if (root) RestoreSnapshot(solver.get());
+      });
+      ranks->BroadcastState();
+    }
+    Optimize(solver.get());
+    return 0;
+  } catch (const caffe::RanksFailed&) {
+    return 1;
+  } catch (const std::exception& error) {
+    caffe::TellError(error.what());
+    communicator->Abort();
+    return 1;
+  }
+}
+
+// A thread for each GPU. What one meets while it trains may leave the others waiting on their GPUs
+// for ever: they get a few seconds.
+int TrainOnGpus(size_t gpus) {
+  const vector<std::unique_ptr<caffe::Communicator>> ranks = caffe::ThreadCommunicators(gpus);
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t ended = 0;
+  bool failed = false;
+  vector<std::thread> threads;
+  for (const auto& communicator : ranks) {
+    threads.emplace_back([&, communicator = communicator.get()] {
+      const int status = TrainTogether(communicator, communicator->rank() == 0);
+      const std::lock_guard<std::mutex> lock(mutex);
+      failed = failed || status != 0;
+      ++ended;
+      changed.notify_all();
+    });
+  }
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return failed || ended == gpus; });
+    const auto all = [&] { return ended == gpus; };
+    if (!changed.wait_for(lock, std::chrono::seconds(5), all)) {
+      google::FlushLogFiles(google::INFO);
+      std::_Exit(1);
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  return failed ? 1 : 0;
+}
+
+int Train() {
+  if (const std::unique_ptr<caffe::Communicator> communicator = caffe::MpiCommunicator()) {
+    std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
+    if (communicator->rank() > 0) {
+      FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
+    }
+    return TrainTogether(communicator.get(), /*takes_signals=*/true);
+  }
+  const size_t gpus = GpusOfFlag().size();
+  return gpus > 1 ? TrainOnGpus(gpus) : TrainAlone();
 }
 
 // Sums of every value of every output over the iterations.
@@ -533,9 +684,8 @@ int DeviceQuery() {
   LOG(INFO) << "CPU instruction set:           "
             << caffe::kernels::Name(caffe::kernels::CpuInstructionSet());
   LOG(INFO) << "CPU threads:                   " << omp_get_max_threads();
-  if (FLAGS_gpu.empty()) return 0;
-  for (const string& id : SplitAtCommas(FLAGS_gpu == "all" ? "0" : FLAGS_gpu)) {
-    Caffe::SetDevice(std::stoi(id));
+  for (const int id : GpusOfFlag()) {
+    Caffe::SetDevice(id);
     Caffe::DeviceQuery();
   }
   return 0;

@@ -3,6 +3,7 @@
 
 #include <gflags/gflags.h>
 
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -12,12 +13,17 @@
 
 namespace caffe {
 
+/// One line on stderr that begins with the program's name, behind what was logged.
+inline void TellError(const std::string& message) {
+  google::FlushLogFiles(google::INFO);
+  std::cerr << program_invocation_short_name << ": " << message << std::endl;
+}
+
 /// What every tool does around its work: `--help` (also -help, -h) prints `usage` alone and
 /// returns 0, flags are parsed, and whatever goes wrong is one line on stderr and status 1.
 /// `work` gets what is left of the command line, the program's name first.
 template <typename Work>
 int RunTool(int argc, char** argv, const std::string& usage, Work&& work) {
-  const std::string name = std::string(argv[0]).substr(std::string(argv[0]).rfind('/') + 1);
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--help" || argument == "-help" || argument == "-h") {
@@ -31,8 +37,7 @@ int RunTool(int argc, char** argv, const std::string& usage, Work&& work) {
     GlobalInit(&argc, &argv);
     return work(argc, argv);
   } catch (const std::exception& error) {
-    google::FlushLogFiles(google::INFO);
-    std::cerr << name << ": " << error.what() << std::endl;
+    TellError(error.what());
     return 1;
   }
 }

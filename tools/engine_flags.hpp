@@ -14,6 +14,7 @@
 #include "calibrate.hpp"
 #include "engine_building.hpp"
 #include "input_flags.hpp"
+#include "normalization.hpp"
 
 // The flags by which build, infer and compare are told what engine to make of a net.
 
@@ -101,16 +102,19 @@ class EngineMaker {
  public:
   /// `param` is the net of `model` with the state that the command line gives. Notes, and what
   /// calibration finds, go to `out`. With `for_all` engines of every precision can be built, of
-  /// INT8 where there is a table or data to calibrate on; what calibration saw is kept.
+  /// INT8 where there is a table or data to calibrate on; what calibration saw is kept. With
+  /// `takes_pixels` mean and scale of pictures become part of the engines; calibration runs the net
+  /// as it is, on pictures with mean and scale.
   EngineMaker(const NetParameter& param, std::string model, std::vector<std::string> weights,
-              std::ostream* out, bool for_all = false)
+              std::ostream* out, bool for_all = false, bool takes_pixels = false)
       : for_all_(for_all),
+        takes_pixels_(takes_pixels),
         param_(param),
         model_(std::move(model)),
         weights_(std::move(weights)),
         out_(out),
         builder_(FLAGS_timing_cache, out),
-        net_(Definition(param, weights_)) {
+        net_(Definition(param, weights_, takes_pixels)) {
     SetConfig();
     SetCalibration();
   }
@@ -118,6 +122,14 @@ class EngineMaker {
   /// May be changed before a Build.
   inference::BuilderConfig config;
   const inference::NetworkDefinition& net() const { return net_; }
+  /// What the flags say that engines shall run on.
+  std::unique_ptr<InputBatches> EngineInputs(const Net<float>& net, int most_batches) const {
+    Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()),
+            "-normalize: engines are measured on pictures; give -images or -data");
+    const PicturePreparation preparation = Preparation(param_);
+    return Inputs(net, takes_pixels_ ? WithoutMeanAndScale(preparation) : preparation,
+                  most_batches);
+  }
   /// What calibration saw; a null pointer if there was none, or it was not kept.
   const ActivationStatistics* statistics() const { return seen_ ? &seen_->statistics : nullptr; }
 
@@ -148,9 +160,12 @@ class EngineMaker {
  private:
   /// Refuses impossible flags before the work.
   static inference::NetworkDefinition Definition(const NetParameter& param,
-                                                 const std::vector<std::string>& weights) {
+                                                 const std::vector<std::string>& weights,
+                                                 bool takes_pixels) {
     CheckFlags();
-    return inference::NetworkDefinition::FromCaffe(param, weights);
+    auto net = inference::NetworkDefinition::FromCaffe(param, weights);
+    if (takes_pixels) NormalizePictures(Preparation(param), &net);
+    return net;
   }
 
   static void CheckFlags() {
@@ -227,7 +242,7 @@ class EngineMaker {
   void SetAccuracyLoss(const Net<float>& net, bool data) {
     Require(data, "-max_accuracy_loss needs data to measure the loss on: ", kInputFlags);
     const int most = FLAGS_batches > 0 ? FLAGS_batches : calibrate::kDefaultBatches;
-    const std::unique_ptr<InputBatches> batches = Inputs(net, param_, most);
+    const std::unique_ptr<InputBatches> batches = EngineInputs(net, most);
     const auto loss = std::make_shared<inference::AccuracyLoss>(
         Judge(batches.get(), FLAGS_batches, /*with_labels=*/true));
     if (loss->HasLabels()) {
@@ -257,7 +272,7 @@ class EngineMaker {
     return labels;
   }
 
-  const bool for_all_;
+  const bool for_all_, takes_pixels_;
   const NetParameter param_;
   const std::string model_;
   const std::vector<std::string> weights_;

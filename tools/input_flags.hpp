@@ -132,8 +132,9 @@ constexpr char kInputFlags[] = "-images, -data, -npy";
 
 /// What the flags say that the net shall run on; of a database and of the net's own data at most
 /// `most_batches` batches. `otherwise` is added to the message for a user who gave nothing.
-inline std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,
-                                            int most_batches, const std::string& otherwise = "") {
+inline std::unique_ptr<InputBatches> Inputs(const Net<float>& net,
+                                            const PicturePreparation& preparation, int most_batches,
+                                            const std::string& otherwise = "") {
   const int given = !FLAGS_images.empty() + !FLAGS_data.empty() + !FLAGS_npy.empty();
   Require(given <= 1, "give one of ", kInputFlags);
   if (net.num_inputs() == 0) {
@@ -145,10 +146,15 @@ inline std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetPara
           "what shall the net run on? Give -images LIST, -data DB or -npy FILE with inputs as the "
           "net will see them",
           otherwise);
-  const PicturePreparation preparation = Preparation(param);
   if (!FLAGS_images.empty()) return InputBatches::FromList(FLAGS_images, preparation);
   if (!FLAGS_npy.empty()) return InputBatches::FromNpy(NpyFiles(), preparation.constants);
   return InputBatches::FromDatabase(FLAGS_data, FLAGS_backend, most_batches, preparation);
+}
+
+/// The same, with pictures prepared as the flags and the net say.
+inline std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,
+                                            int most_batches, const std::string& otherwise = "") {
+  return Inputs(net, Preparation(param), most_batches, otherwise);
 }
 
 /// Throws Error if the file cannot be written: before the work, not after it.

@@ -15,7 +15,9 @@
 #include "../../tools/command_line.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/context.hpp"
 #include "caffe/data_transformer.hpp"
+#include "caffe/kernels/convert.hpp"
 #include "caffe/util/io.hpp"
 
 DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
@@ -29,6 +31,9 @@ DEFINE_string(picture, "", "A file whose picture fills the batch, instead of num
 DEFINE_string(transform, "",
               "Fields of a transform_param for -picture: scale: 0.5 mean_value: 104");
 DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
+DEFINE_bool(layers, false, "With -compare: layer by layer too.");
+DEFINE_double(seconds, 4, "How long -compare takes, about.");
+DEFINE_bool(memory, false, "Print what the net takes in memory, and end.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
 
 namespace {
@@ -41,7 +46,8 @@ using caffe::Require;
 const char kUsage[] = R"(net_benchmark: times forward passes or training steps of one net.
 
 usage: net_benchmark -deploy FILE [-train FILE] [-batch N] [-type FLOAT|FLOAT16]
-       net_benchmark -deploy FILE [-batch N] -compare
+       net_benchmark -deploy FILE [-batch N] -compare [-layers]
+       net_benchmark -deploy FILE [-batch N] [-type FLOAT|FLOAT16] [-weights FILE] -memory
        net_benchmark -deploy FILE [-batch N] [-weights FILE] [-picture FILE [-transform TEXT]]
                      [-save CAFFEMODEL] -reference PREFIX
        net_benchmark -deploy FILE [-batch N] -save CAFFEMODEL [-reference PREFIX]
@@ -50,8 +56,12 @@ Reads numbers of iterations from standard input, one a line, and answers each wi
 milliseconds on one line. With -train a step is forward, backward and update by SGD with momentum, the
 data layers of the net replaced by random pictures of deploy's shape and random labels; without it a
 step is deploy's forward pass, its input written each time. -save writes a caffemodel for others to
-read, -compare takes turns with forward passes in FLOAT and FLOAT16 and prints the least processor time
-of each (all threads together) and the memory that tensors and scratch take, and -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
+read, -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
+-compare takes turns with forward passes in FLOAT and FLOAT16 and prints the least processor time of
+each (all threads together) and the memory that tensors and scratch take; with -layers also a row for
+each layer together with those that work in place behind it. -memory prints four numbers in KiB:
+weights, packed ones included, and activations with scratch, both by the allocator's count, and by how
+much resident memory has grown after some passes, and had grown at most; memory.py makes a table.
 
 example:
   echo 20 | net_benchmark -deploy models/lenet/deploy.prototxt -batch 64
@@ -140,6 +150,8 @@ class Benchmark {
   virtual void Step() = 0;
 };
 
+using Layers = std::vector<caffe::shared_ptr<caffe::Layer<float>>>;
+
 class ForwardBenchmark : public Benchmark {
  public:
   ForwardBenchmark() {
@@ -155,9 +167,27 @@ class ForwardBenchmark : public Benchmark {
     pictures_.Reshape(input_->shape());
     FillPictures(&pictures_);
   }
+  void WriteInput() { input_->CopyFrom(pictures_); }
   void Step() override {
-    input_->CopyFrom(pictures_);
+    WriteInput();
     net_->Forward().at(0)->cpu_data();
+  }
+  Net<float>& net() { return *net_; }
+  /// Frees all but the layers and what they keep.
+  Layers ReleaseNet() {
+    const Layers layers = net_->layers();
+    net_.reset();
+    return layers;
+  }
+  /// Gives the net its input in its own type, for good.
+  void HandOverPictures() {
+    if (FLAGS_type == "FLOAT16") {
+      caffe::kernels::Convert(pictures_.count(), pictures_.cpu_data(),
+                              input_->overwrite_cpu_data_as<caffe::float16>());
+    } else {
+      WriteInput();
+    }
+    pictures_.data_tensor().Release("the net has them");
   }
   /// Writes the pictures and what the net gives for them.
   void WriteReference(const std::string& prefix) {
@@ -227,32 +257,82 @@ class TrainBenchmark : public Benchmark {
   caffe::shared_ptr<caffe::Solver<float>> solver_;
 };
 
+double Milliseconds() { return 1000. * std::clock() / CLOCKS_PER_SEC; }
+
 /// A net of one type, its fastest pass so far, and what its tensors and scratch take at most.
 struct Contestant {
   explicit Contestant(const std::string& type) {
     const size_t before = caffe::Allocator::bytes_in_use();
     FLAGS_type = type;
     net = std::make_unique<ForwardBenchmark>();
-    net->Step();
+    for (int i = 0; i < 4; ++i) net->Step();
     caffe::Allocator::ResetPeak();
     net->Step();
     bytes = caffe::Allocator::peak_bytes() - before;
   }
   void Step() {
-    const std::clock_t start = std::clock();
+    const double start = Milliseconds();
     net->Step();
-    least_ms = std::min(least_ms, 1000. * (std::clock() - start) / CLOCKS_PER_SEC);
+    least_ms = std::min(least_ms, Milliseconds() - start);
   }
   std::unique_ptr<ForwardBenchmark> net;
   size_t bytes;
   double least_ms = HUGE_VAL;
 };
 
+/// A layer and those right behind it that work in place on its top, which it may do the work of.
+struct Part {
+  int first, last;
+  double least_ms[2] = {HUGE_VAL, HUGE_VAL};  // FLOAT, FLOAT16
+};
+
+std::vector<Part> PartsOf(const Net<float>& net) {
+  std::vector<Part> parts;
+  for (int i = 0; i < static_cast<int>(net.layers().size()); ++i) {
+    const bool in_place = i > 0 && net.bottom_ids(i) == net.top_ids(i) &&
+                          net.top_ids(i) == net.top_ids(parts.back().first);
+    if (in_place) {
+      parts.back().last = i;
+    } else {
+      parts.push_back({i, i});
+    }
+  }
+  return parts;
+}
+
+// Nets in turns, so that each part finds the caches as in a pass.
+void CompareLayers(Contestant* wide, Contestant* half, double seconds) {
+  std::vector<Part> parts = PartsOf(wide->net->net());
+  const double start = Milliseconds();
+  for (int i = 0; i < 4 || Milliseconds() - start < 1000 * seconds; ++i) {
+    for (const int type : {0, 1}) {
+      Contestant& contestant = type ? *half : *wide;
+      contestant.net->WriteInput();
+      for (Part& part : parts) {
+        const double before = Milliseconds();
+        contestant.net->net().ForwardFromTo(part.first, part.last);
+        part.least_ms[type] = std::min(part.least_ms[type], Milliseconds() - before);
+      }
+    }
+  }
+  const Net<float>& net = wide->net->net();
+  double total[2] = {};
+  std::cout
+      << "| layer | type | FLOAT ms | FLOAT16 ms | time |\n| --- | --- | ---: | ---: | ---: |\n";
+  for (const Part& part : parts) {
+    std::cout << "| " << net.layer_names()[part.first] << " | " << net.layers()[part.first]->type()
+              << " | " << part.least_ms[0] << " | " << part.least_ms[1] << " | "
+              << part.least_ms[1] / part.least_ms[0] << " |\n";
+    for (const int type : {0, 1}) total[type] += part.least_ms[type];
+  }
+  std::cout << "| all |  | " << total[0] << " | " << total[1] << " | " << total[1] / total[0]
+            << " |\n";
+}
+
 void Compare() {
-  constexpr double kSeconds = 4;
   Contestant wide("FLOAT"), half("FLOAT16");
-  const std::clock_t start = std::clock();
-  for (int i = 0; i < 4 || std::clock() - start < kSeconds * CLOCKS_PER_SEC; ++i) {
+  const double start = Milliseconds();
+  for (int i = 0; i < 4 || Milliseconds() - start < 1000 * FLAGS_seconds; ++i) {
     wide.Step();
     half.Step();
   }
@@ -260,6 +340,36 @@ void Compare() {
             << half.least_ms / wide.least_ms << " times as long; " << wide.bytes / 1024 << " KiB, "
             << half.bytes / 1024 << " KiB, " << double(half.bytes) / wide.bytes << " times as much"
             << std::endl;
+  if (FLAGS_layers) CompareLayers(&wide, &half, FLAGS_seconds);
+}
+
+/// A row of /proc/self/status in KiB; 0 where there is none.
+size_t StatusKib(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != name + ":") continue;
+    size_t kib = 0;
+    status >> kib;
+    return kib;
+  }
+  return 0;
+}
+
+void PrintMemory() {
+  const size_t resident = StatusKib("VmRSS"), before = caffe::Allocator::bytes_in_use();
+  ForwardBenchmark benchmark;
+  benchmark.HandOverPictures();
+  // The first passes pack weights and find out what memory is needed.
+  for (int i = 0; i < 4; ++i) benchmark.net().Forward();
+  caffe::Allocator::ResetPeak();
+  benchmark.net().Forward();
+  const size_t now = StatusKib("VmRSS"), most = StatusKib("VmHWM");
+  const size_t all = caffe::Allocator::peak_bytes() - before;
+  const Layers layers = benchmark.ReleaseNet();
+  const size_t weights =
+      caffe::Allocator::bytes_in_use() - before - caffe::Context::Current().workspace().capacity();
+  std::cout << weights / 1024 << " " << (all - weights) / 1024 << " " << now - resident << " "
+            << most - resident << std::endl;
 }
 
 int Run(int argc, char**) {
@@ -274,7 +384,8 @@ int Run(int argc, char**) {
   }
   if (!FLAGS_reference.empty()) ForwardBenchmark().WriteReference(FLAGS_reference);
   if (FLAGS_compare) Compare();
-  if (!FLAGS_save.empty() || !FLAGS_reference.empty() || FLAGS_compare) return 0;
+  if (FLAGS_memory) PrintMemory();
+  if (!FLAGS_save.empty() || !FLAGS_reference.empty() || FLAGS_compare || FLAGS_memory) return 0;
   std::unique_ptr<Benchmark> benchmark;
   if (FLAGS_train.empty()) {
     benchmark = std::make_unique<ForwardBenchmark>();

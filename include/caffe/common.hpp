@@ -88,6 +88,15 @@ namespace cv {
 class Mat;
 }
 
+// What kernels of one's own are written with; .cu files have it from here, as in Caffe.
+#ifdef __CUDACC__
+#include "caffe/util/device_alternate.hpp"
+#endif
+
+// cublasHandle_t and curandGenerator_t point to these.
+struct cublasContext;
+struct curandGenerator_st;
+
 namespace caffe {
 
 // Boost's, as in Caffe, so that programs which name either one keep compiling.
@@ -139,6 +148,14 @@ class Caffe {
     class Generator;
     shared_ptr<Generator> generator_;
   };
+
+#ifndef CPU_ONLY
+  /// A cublasHandle_t and a curandGenerator_t of the calling thread on its device and stream, for
+  /// people's own layers (this library's headers do without CUDA's). The generator is seeded anew
+  /// after set_random_seed. Throw Error where there is no GPU or the library cannot be loaded.
+  static cublasContext* cublas_handle();
+  static curandGenerator_st* curand_generator();
+#endif
 
   /// The calling thread's generator, seeded from the operating system unless set_random_seed was
   /// called.

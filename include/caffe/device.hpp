@@ -20,6 +20,9 @@ class Stream {
   /// Puts host code on the stream that reads and writes device memory. For devices whose memory
   /// the host can reach, which are those without a handle(); others throw Error.
   virtual void RunOnHost(std::function<void()> task);
+  /// What is put on this stream from now on happens after all that was put on `other`, a stream of
+  /// the same device, until now. The host does not wait.
+  virtual void WaitFor(Stream& other) = 0;
 };
 
 /// What the core needs of an accelerator with memory of its own. Libraries built without CUDA have
@@ -41,6 +44,9 @@ class Device {
   virtual void CopyToHost(void* host, const void* device, size_t size, Stream& stream) = 0;
   virtual void CopyOnDevice(void* to, const void* from, size_t size, Stream& stream) = 0;
   virtual void FillZero(void* device, size_t size, Stream& stream) = 0;
+  /// Copies from and to memory of the host or of a device, whichever it is, after what is on the
+  /// stream; returns when it is done.
+  virtual void CopyAnywhere(void* to, const void* from, size_t size, Stream& stream);
 
   /// Makes this the device of the calling thread's calls into the native API, where there is one.
   virtual void MakeCurrent() {}

@@ -18,8 +18,13 @@ enum class Engine {
 /// that is none.
 Engine ReadEngine(const LayerParameter& layer);
 
+/// False if the layer asks for engine CAFFE: on a GPU, the library's own kernels in cuDNN's place.
+bool MayUseCudnn(const LayerParameter& layer);
+
 /// Gives the net's `engine` (Intel Caffe's) to each of its layers whose own field states none; the
-/// layer's own parameters still have the last word. Throws Error for a name that is none.
+/// layer's own parameters still have the last word. Likewise its default_cudnn_math_override, and
+/// to convolutions its default_conv_algos_override (NVCaffe's). Throws Error for a name that is
+/// none.
 void GiveNetEngine(NetParameter* net);
 
 /// What Layer::forward_engine says of a pass that oneDNN, or else the definition, computed.

@@ -225,6 +225,11 @@ class Net {
   /// when the net has none or they lie elsewhere (shared with another net).
   Arena parameter_arena() const;
   Arena gradient_arena() const;
+  /// The same in the memory of the calling thread's device, where the first call moves them. `data`
+  /// is a device pointer; call mutable_gpu_data() (mutable_gpu_diff()) of each of these blobs
+  /// before writing through it, gpu_data() (gpu_diff()) before reading.
+  Arena device_parameter_arena() const { return PlaceOnDevice(/*diffs=*/false); }
+  Arena device_gradient_arena() const { return PlaceOnDevice(/*diffs=*/true); }
 
  protected:
   // Setting up (net_init.cpp). Names of blobs that may still be read, and where the newest blob of
@@ -274,6 +279,8 @@ class Net {
   void StopSharing() const;
   void RestoreReleased();
   Arena ArenaOf(const std::weak_ptr<void>& memory, bool diffs) const;
+  Arena PlaceOnDevice(bool diffs) const;
+  void ClearDiffsOnDevice();
 
   // Running (net.cpp, net_debug.cpp).
   void FindFusions();
@@ -341,6 +348,7 @@ class Net {
   size_t arena_count_ = 0;
   std::weak_ptr<void> data_arena_;  // held by the tensors in it
   std::weak_ptr<void> diff_arena_;
+  mutable std::weak_ptr<void> device_data_arena_, device_diff_arena_;
 
   DISABLE_COPY_AND_ASSIGN(Net);
 };

@@ -1,9 +1,11 @@
 #ifndef CAFFE_PARALLEL_HPP_
 #define CAFFE_PARALLEL_HPP_
 
-// What Caffe's header of this name brings along. Its classes (Params, GPUParams, NCCL) belong to
-// training on several GPUs and exist in builds with USE_NCCL only, there as here.
+// What Caffe's header of this name brings along, and in builds with USE_NCCL, there as here, its
+// class NCCL. `caffe train -gpu 0,1` trains with ranks.hpp, on which that class stands.
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "caffe/blob.hpp"
@@ -14,5 +16,48 @@
 #include "caffe/solver.hpp"
 #include "caffe/syncedmem.hpp"
 #include "caffe/util/blocking_queue.hpp"
+
+#ifdef USE_NCCL
+
+namespace caffe {
+
+class Communicator;
+template <typename Dtype>
+class Ranks;
+
+/// Trains a net on several GPUs: the gradients of all solvers become their means.
+template <typename Dtype>
+class NCCL : public Solver<Dtype>::Callback, public Net<Dtype>::Callback {
+ public:
+  /// For Run: the solver of the first GPU.
+  explicit NCCL(shared_ptr<Solver<Dtype>> solver);
+  /// The solver of one of several processes, made after set_solver_count, set_solver_rank and
+  /// SetDevice; `uid` is what new_uid gave one of them. Returns when all have come; from here on
+  /// the solver trains with the others.
+  NCCL(shared_ptr<Solver<Dtype>> solver, const string& uid);
+  ~NCCL() override;
+
+  static string new_uid();
+  /// Makes all processes' parameters and solver states the first one's.
+  void Broadcast();
+  /// Trains to max_iter with a thread for each of `gpus`, the first of which is the calling one;
+  /// from the .solverstate `restore` if that is not null. Rethrows what one of them threw.
+  void Run(const vector<int>& gpus, const char* restore);
+
+ protected:
+  // Programs add this object to the solver and the net, as in Caffe; its Ranks has done so.
+  void on_start() override {}
+  void on_gradients_ready() override {}
+  void run(int /*layer*/) override {}
+
+ private:
+  const shared_ptr<Solver<Dtype>> solver_;
+  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Ranks<Dtype>> ranks_;
+};
+
+}  // namespace caffe
+
+#endif  // USE_NCCL
 
 #endif  // CAFFE_PARALLEL_HPP_

@@ -1,6 +1,7 @@
 #ifndef CAFFE_SGD_SOLVERS_HPP_
 #define CAFFE_SGD_SOLVERS_HPP_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,17 @@
 
 namespace caffe {
 
+template <typename Dtype>
+class DeviceUpdate;
+
 /// Stochastic gradient descent with momentum: h = momentum h + rate g, w -= h; and what all other
 /// update rules share: learning rates, regularisation, clipping, snapshots of the history.
 ///
 /// Beside BVLC's parameters it knows NVCaffe's: min_lr, rampup_*, policies of momentum and weight
 /// decay, and LARC (layer-wise adaptive rates, You, Gitman and Ginsburg 2017), for every rule.
+///
+/// In GPU mode the library's own rules change all parameters in one kernel; subclasses of others,
+/// whose functions may be overridden, are asked as on the CPU, parameter by parameter.
 template <typename Dtype>
 class SGDSolver : public Solver<Dtype> {
  public:
@@ -21,6 +28,7 @@ class SGDSolver : public Solver<Dtype> {
   const char* type() const override { return "SGD"; }
   const vector<shared_ptr<Blob<Dtype>>>& history() { return history_; }
   void ApplyUpdate() override;
+  void BroadcastState(Communicator* communicator) override;
   /// The rate of the present iteration, before lr_mult.
   Dtype GetLearningRate();
 
@@ -49,12 +57,17 @@ class SGDSolver : public Solver<Dtype> {
 
  private:
   void CheckUpdateParam() const;
+  /// What clipping multiplies gradients of this norm by; logs it unless it is 1.
+  Dtype ClipFactor(Dtype norm) const;
+  /// Does the work of ApplyUpdate where the device can; false if it is the host's.
+  bool UpdateOnDevice(Dtype rate);
   Dtype LarcRate(int param_id, Dtype rate);
   void SaveUpdateState(TrainingState* state);
   void CheckUpdateState(const TrainingState& state) const;
   void RestoreUpdateState(const TrainingState& state);
 
-  vector<double> cosines_;  // larc_turbo: smoothed cosine between gradient and history
+  Blob<double> cosines_;  // larc_turbo: smoothed cosine between gradient and history
+  std::shared_ptr<DeviceUpdate<Dtype>> device_update_;  // what UpdateOnDevice keeps
 };
 
 /// Nesterov's accelerated gradient: h = momentum h + rate g, w -= (1 + momentum) h - momentum

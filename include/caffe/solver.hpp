@@ -3,6 +3,7 @@
 
 #include <boost/function.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/layer.hpp"
@@ -12,6 +13,8 @@
 #include "caffe/util/benchmark.hpp"
 
 namespace caffe {
+
+class Communicator;
 
 /// What a client (a signal handler, say) may ask a solver to do between two iterations.
 namespace SolverAction {
@@ -49,12 +52,22 @@ class Solver {
   void Step(int iters);
   /// Takes up where a .solverstate was written.
   void Restore(const char* resume_file);
+  /// Writes the two files; of solvers that train together the root does.
   void Snapshot();
+  /// Makes this solver's state, but for the parameters, that of rank 0, as after Restore. Every
+  /// rank calls it. What each rank has of its own (random generators, positions of data layers) it
+  /// takes up again if rank 0 has it from GatherStates of as many ranks.
+  virtual void BroadcastState(Communicator* communicator);
+  /// Brings what each rank has of its own to rank 0, for the next snapshot. Every rank calls it.
+  void GatherStates(Communicator* communicator);
 
   const SolverParameter& param() const { return param_; }
   shared_ptr<Net<Dtype>> net() { return net_; }
   const vector<shared_ptr<Net<Dtype>>>& test_nets() { return test_nets_; }
   int iter() const { return iter_; }
+  /// NetParameter.reduce_buckets of the net being trained: in about how many messages its gradients
+  /// go to other ranks; 0: one a parameter.
+  int reduce_buckets() const { return reduce_buckets_; }
 
   /// Called around the computation of gradients.
   class Callback {
@@ -62,11 +75,23 @@ class Solver {
     virtual ~Callback() {}
     virtual void on_start() = 0;
     virtual void on_gradients_ready() = 0;
+    /// In the backward pass of an iteration's last batch, when the layers from `layer` on, one of
+    /// set_backward_stops(), have added to the gradients of their parameters.
+    virtual void on_backward(int /*layer*/) {}
+    /// For solvers that train together: adds up over all of them what is about to be shown.
+    virtual void on_scores(vector<double>* /*sums*/) {}
+    /// Before the parameters are tested, and before a snapshot of them.
+    virtual void on_test() {}
+    virtual void on_snapshot() {}
     template <typename T>
     friend class Solver;
   };
   const vector<Callback*>& callbacks() const { return callbacks_; }
   void add_callback(Callback* value) { callbacks_.push_back(value); }
+
+  /// Layers at which callbacks hear of the backward pass, in descending order. A layer that works
+  /// in place is none.
+  void set_backward_stops(vector<int> layers) { backward_stops_ = std::move(layers); }
 
   /// Throws Error if snapshots cannot be written where snapshot_prefix says.
   void CheckSnapshotWritePermissions();
@@ -98,6 +123,13 @@ class Solver {
   Dtype loss_scale() const { return static_cast<Dtype>(loss_scale_.value()); }
   /// Undoes loss_scale() in the parameters' gradients. For ApplyUpdate, before all else.
   void UnscaleGradients();
+  /// Of the gradients as the backward pass has left them on the device, if this iteration knows it
+  /// already; each number is given once.
+  bool TakeGradientSquares(double* sum) {
+    *sum = gradient_squares_;
+    gradient_squares_ = -1;
+    return *sum >= 0;
+  }
 
   SolverParameter param_;
   int iter_ = 0;
@@ -112,18 +144,27 @@ class Solver {
   bool requested_early_exit_ = false;
   Timer iteration_timer_;
   float iterations_last_ = 0;
+  /// Each rank's TrainingState, serialized, of a snapshot of several; empty in a run of one.
+  vector<string> rank_states_;
 
  private:
-  Dtype ComputeGradients();
+  Dtype ComputeGradients(bool is_last);
+  void Backward(bool is_last);
   void ScaleLosses(Dtype scale);
-  bool GradientsAreFinite() const;
+  bool GradientsAreFinite();
   void RecordStep(bool finite_gradients);
   void Display();
   bool ObeyRequests();
   void WarnOfBadLoss(Dtype loss);
+  void MakeMeans(int count, vector<double>* sums);
+  Dtype MeanOverRanks(Dtype value);
   void CheckSnapshotFolder();
 
   bool warned_of_bad_loss_ = false;
+  double gradient_squares_ = -1;
+  int reduce_buckets_ = 0;
+  vector<int> backward_stops_;
+  vector<bool> shared_tests_;  // per test net: each rank tests its share of the batches
 
   DISABLE_COPY_AND_ASSIGN(Solver);
 };

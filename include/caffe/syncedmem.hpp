@@ -56,6 +56,13 @@ class SyncedMemory {
   void set_cpu_data(void* data) { set_cpu_data(data, nullptr); }
   void set_cpu_data(void* data, std::shared_ptr<void> keep_alive);
   void set_gpu_data(void* data);
+  /// Moves the device copy, or the place where it will be made, to memory of the caller's on the
+  /// calling thread's device (`size()` bytes), for pointers not yet taken; `keep_alive` is held as
+  /// long as the memory is used. What is newest stays so.
+  void PlaceOnDevice(void* data, std::shared_ptr<void> keep_alive);
+  /// Where the copies lie, up to date or not; nullptr if not yet made.
+  const void* cpu_place() const { return cpu_data_; }
+  const void* gpu_place() const { return gpu_data_; }
 
   /// Starts copying the host copy to the device on `stream`; the caller synchronizes it before
   /// the device copy is read on another stream or the host copy is written.
@@ -77,6 +84,7 @@ class SyncedMemory {
   void AllocateGpu();
   void MarkWritten(SyncedHead head);
   void FreeCpu() noexcept;
+  void FreeGpu() noexcept;
 
   const size_t size_;
   const std::shared_ptr<Allocator> allocator_;
@@ -88,6 +96,7 @@ class SyncedMemory {
   std::shared_ptr<void> cpu_keep_alive_;
   void* gpu_data_ = nullptr;
   bool owns_gpu_data_ = false;
+  std::shared_ptr<void> gpu_keep_alive_;
   std::shared_ptr<Device> device_;
 };
 

@@ -9,6 +9,12 @@ rm -rf "$work"
 mkdir "$work"
 trap 'rm -rf "$work"' EXIT
 options=(-DCMAKE_PREFIX_PATH="$work/caffe" -DCMAKE_BUILD_TYPE=Debug)
+# A layer with a .cu file, where the library was built with CUDA.
+nvcc=$(sed -n "s/^CAFFE_NVCC:[^=]*=//p" "$build/CMakeCache.txt")
+if [ -n "$nvcc" ]; then
+  options+=("-DCMAKE_CUDA_COMPILER=$nvcc"
+    "-DCMAKE_CUDA_ARCHITECTURES=$(sed -n 's/^CMAKE_CUDA_ARCHITECTURES:[^=]*=//p' "$build/CMakeCache.txt")")
+fi
 if command -v ccache > /dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 
 cmake --install "$build" --prefix "$work/caffe" > /dev/null
@@ -42,6 +48,7 @@ for type in FLOAT FLOAT16; do
   run raw_memory classifier.prototxt
   run write_model classifier.prototxt net.caffemodel mean.binaryproto picture.png
   run shared_weights classifier.prototxt net.caffemodel
+  if [ -e "$work/build/gpu_layer" ]; then run gpu_layer gpu_layer.prototxt; fi
   if [ -e picture.png ]; then
     printf 'cat\ndog\nbird\n' > labels.txt
     run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt picture.png \

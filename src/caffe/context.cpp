@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "caffe/allocator.hpp"
+#include "caffe/scratch_source.hpp"
 #include "device_registry.hpp"
 
 namespace caffe {
@@ -12,13 +13,22 @@ namespace {
 std::mutex latest_mutex;
 Context::Settings latest_settings;
 
+thread_local Allocator* scratch_source = nullptr;
+
 }  // namespace
+
+ScratchSource::ScratchSource(Allocator* allocator) : before_(scratch_source) {
+  scratch_source = allocator;
+}
+
+ScratchSource::~ScratchSource() { scratch_source = before_; }
 
 struct Workspace::Block {
   void* data;
   size_t size;
   Allocator* owner;
   bool in_use;
+  bool returns;  // to its owner as soon as it is released
 };
 
 Workspace::Workspace() = default;
@@ -30,6 +40,12 @@ Workspace::~Workspace() {
 // The smallest free block that is large enough; else the largest free block is replaced by one of
 // the size asked for, so that a growing net does not leave a trail of outgrown blocks.
 void* Workspace::Acquire(size_t bytes) {
+  if (scratch_source) {
+    Allocator* owner = scratch_source;
+    void* data = AllocateHost(bytes, &owner);
+    blocks_.push_back({data, bytes, owner, true, true});
+    return data;
+  }
   Block* fitting = nullptr;
   Block* outgrown = nullptr;
   for (Block& block : blocks_) {
@@ -47,7 +63,7 @@ void* Workspace::Acquire(size_t bytes) {
     }
     Allocator* owner = nullptr;
     void* data = AllocateHost(bytes, &owner);
-    blocks_.push_back({data, bytes, owner, false});
+    blocks_.push_back({data, bytes, owner, false, false});
     fitting = &blocks_.back();
   }
   fitting->in_use = true;
@@ -55,9 +71,13 @@ void* Workspace::Acquire(size_t bytes) {
 }
 
 void Workspace::Release(void* data) noexcept {
-  for (Block& block : blocks_) {
-    if (block.data == data) block.in_use = false;
-  }
+  const auto block = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [data](const Block& b) { return b.data == data; });
+  if (block == blocks_.end()) return;
+  block->in_use = false;
+  if (!block->returns) return;
+  FreeHost(block->data, block->size, block->owner);
+  blocks_.erase(block);
 }
 
 size_t Workspace::capacity() const {

@@ -1,6 +1,7 @@
 #include "caffe/device.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -47,6 +48,12 @@ unsigned DeviceGeneration() { return generation.load(); }
 
 void Stream::RunOnHost(std::function<void()>) {
   Fail("this device's memory cannot be reached from the host");
+}
+
+void Device::CopyAnywhere(void* to, const void* from, size_t size, Stream& stream) {
+  Require(!stream.handle(), name(), " does not say where its memory lies");
+  stream.Synchronize();
+  std::memmove(to, from, size);
 }
 
 Device& Device::Get() { return *CurrentDevice(); }

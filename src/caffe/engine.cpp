@@ -50,7 +50,27 @@ Engine ReadEngine(const LayerParameter& layer) {
                                      : Engine::DEFAULT;
 }
 
+bool MayUseCudnn(const LayerParameter& layer) { return NamedEngine(layer) != Named::CAFFE; }
+
+namespace {
+
+void GiveNetCudnnSettings(NetParameter* net) {
+  for (LayerParameter& layer : *net->mutable_layer()) {
+    if (net->has_default_cudnn_math_override() && !layer.has_cudnn_math_override()) {
+      layer.set_cudnn_math_override(net->default_cudnn_math_override());
+    }
+    if (net->has_default_conv_algos_override() && layer.has_convolution_param() &&
+        !layer.convolution_param().has_conv_algos_override()) {
+      layer.mutable_convolution_param()->set_conv_algos_override(
+          net->default_conv_algos_override());
+    }
+  }
+}
+
+}  // namespace
+
 void GiveNetEngine(NetParameter* net) {
+  GiveNetCudnnSettings(net);
   if (net->engine().empty()) return;
   EngineNamed(net->engine(), Join("net '", net->name(), "'"));
   for (LayerParameter& layer : *net->mutable_layer()) {
@@ -60,7 +80,7 @@ void GiveNetEngine(NetParameter* net) {
 
 void ExplainEngine(const LayerParameter& layer) {
   const Named::Engine named = NamedEngine(layer);
-  if (named == Named::CUDNN) {
+  if (named == Named::CUDNN && Caffe::mode() == Caffe::CPU) {
     LOG(INFO) << "Layer " << layer.name() << ": engine CUDNN is for GPUs; DEFAULT computes.";
   } else if (named == Named::ONEDNN && !onednn::Enabled()) {
     LOG(INFO) << "Layer " << layer.name() << ": engine ONEDNN is "

@@ -18,7 +18,8 @@ void InternalThread::StartInternalThread() {
   CHECK(!is_started()) << "Threads should persist and not be restarted.";
   stop_ = false;
   const Context::Settings settings = Context::Current().settings();
-  const unsigned int seed = caffe_rng_rand();
+  // Solvers that train together are set up with one seed (Solver::Init), and draw each their own.
+  const unsigned int seed = caffe_rng_rand() + settings.solver_rank;
   thread_ = std::thread([this, settings, seed] {
     stop_flag = &stop_;
     Context::Current().Inherit(settings);

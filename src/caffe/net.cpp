@@ -5,6 +5,8 @@
 
 #include "caffe/context.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/memory_pool.hpp"
+#include "caffe/scratch_source.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "net_checks.hpp"
 
@@ -71,6 +73,8 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   if (start > 0 || end < layers - 1) KeepBlobs();
   const kernels::FlushDenormals flush;
   const bool sharing = sharing_ != Sharing::NEVER;
+  if (sharing) pool_->Gather();
+  const ScratchSource scratch(sharing ? pool_.get() : nullptr);
   StampInputs();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
@@ -228,15 +232,11 @@ void Net<Dtype>::Update() {
 // A gradient that was never touched is zero already and need not get memory.
 template <typename Dtype>
 void Net<Dtype>::ClearParamDiffs() {
+  if (Caffe::mode() == Caffe::GPU) return ClearDiffsOnDevice();
   for (Blob<Dtype>* param : learnable_params_) {
     Tensor& diff = param->diff_tensor();
     if (!diff.has_slot(kElementType<Dtype>) && diff.allocated_bytes() == 0) continue;
-    if (Caffe::mode() == Caffe::GPU) {
-      Device::Get().FillZero(diff.overwrite_gpu_data(kElementType<Dtype>),
-                             param->count() * sizeof(Dtype), Context::Current().stream());
-    } else {
-      std::memset(diff.overwrite_cpu_data(kElementType<Dtype>), 0, param->count() * sizeof(Dtype));
-    }
+    std::memset(diff.overwrite_cpu_data(kElementType<Dtype>), 0, param->count() * sizeof(Dtype));
   }
 }
 

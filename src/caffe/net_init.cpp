@@ -134,7 +134,7 @@ void Net<Dtype>::AddLayer(const LayerParameter& layer_param, const LayerTypes& t
 
   layer.SetUp(bottom_vecs_.back(), top_vecs_.back());
   LogLayer(layers_.size() - 1);
-  AppendParams(layer_param);
+  AppendParams(layer.layer_param());  // SetUp may have frozen statistics
   // Fillers wrote Dtype, and nobody holds those pointers any more. At once: a FLOAT16 net is never
   // in memory in float as a whole.
   for (const auto& param : layer.blobs()) param->data_tensor().ForgetPointers();

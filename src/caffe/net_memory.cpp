@@ -4,10 +4,12 @@
 #include <set>
 
 #include "caffe/allocator.hpp"
+#include "caffe/context.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
 #include "caffe/operation.hpp"
+#include "device_registry.hpp"
 
 namespace caffe {
 namespace {
@@ -19,6 +21,16 @@ std::shared_ptr<void> AllocateShared(size_t bytes) {
   std::memset(memory, 0, bytes);
   return std::shared_ptr<void>(memory,
                                [bytes, owner](void* block) { FreeHost(block, bytes, owner); });
+}
+
+/// Zeroed memory of the calling thread's device, freed with its last user.
+std::shared_ptr<void> AllocateOnDevice(size_t bytes) {
+  const std::shared_ptr<Device> device = CurrentDevice();
+  void* memory = device->Allocate(bytes);
+  const std::shared_ptr<void> shared(memory,
+                                     [device, bytes](void* block) { device->Free(block, bytes); });
+  device->FillZero(memory, bytes, Context::Current().stream());
+  return shared;
 }
 
 template <typename Dtype>
@@ -91,6 +103,50 @@ typename Net<Dtype>::Arena Net<Dtype>::parameter_arena() const {
 template <typename Dtype>
 typename Net<Dtype>::Arena Net<Dtype>::gradient_arena() const {
   return ArenaOf(diff_arena_, /*diffs=*/true);
+}
+
+// Only what still lies in the host's arena: the rest belongs to another net or to the caller.
+template <typename Dtype>
+typename Net<Dtype>::Arena Net<Dtype>::PlaceOnDevice(bool diffs) const {
+  const std::shared_ptr<void> on_host = (diffs ? diff_arena_ : data_arena_).lock();
+  if (!on_host) return Arena();
+  const auto memory_of = [&](size_t i) -> SyncedMemory& {
+    return TensorOf(*learnable_params_[arena_params_[i]], diffs)
+        .Overwrite(kElementType<Dtype>, Layout());
+  };
+  for (size_t i = 0; i < arena_params_.size(); ++i) {
+    const Dtype* place = static_cast<const Dtype*>(on_host.get()) + arena_offsets_[i];
+    if (memory_of(i).cpu_place() != place) return Arena();
+  }
+  std::weak_ptr<void>& known = diffs ? device_diff_arena_ : device_data_arena_;
+  std::shared_ptr<void> arena = known.lock();
+  if (!arena) known = arena = AllocateOnDevice(arena_count_ * sizeof(Dtype));
+  Arena placed;
+  placed.data = static_cast<Dtype*>(arena.get());
+  placed.count = arena_count_;
+  placed.params = arena_params_;
+  placed.offsets = arena_offsets_;
+  for (size_t i = 0; i < arena_params_.size(); ++i) {
+    memory_of(i).PlaceOnDevice(placed.data + arena_offsets_[i], arena);
+  }
+  return placed;
+}
+
+// One fill for all that lie in the arena.
+template <typename Dtype>
+void Net<Dtype>::ClearDiffsOnDevice() {
+  Device& device = Device::Get();
+  Stream& stream = Context::Current().stream();
+  const Arena arena = device_gradient_arena();
+  if (arena.data) device.FillZero(arena.data, arena.count * sizeof(Dtype), stream);
+  const std::set<int> in_arena(arena.params.begin(), arena.params.end());
+  for (size_t i = 0; i < learnable_params_.size(); ++i) {
+    Tensor& diff = learnable_params_[i]->diff_tensor();
+    if (!diff.has_slot(kElementType<Dtype>) && diff.allocated_bytes() == 0) continue;
+    void* gradient = diff.overwrite_gpu_data(kElementType<Dtype>);
+    if (in_arena.count(i)) continue;
+    device.FillZero(gradient, learnable_params_[i]->count() * sizeof(Dtype), stream);
+  }
 }
 
 template <typename Dtype>

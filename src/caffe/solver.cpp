@@ -10,7 +10,11 @@
 #include "caffe/util/detection_scores.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/progress.hpp"
+#include "caffe/util/rank_settings.hpp"
+#include "caffe/util/record_share.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "divide_batches.hpp"
+#include "gradients_on_device.hpp"
 
 namespace caffe {
 
@@ -51,11 +55,15 @@ void Solver<Dtype>::Init(const SolverParameter& param) {
   param_ = param;
   CheckParam(param_);
   if (Caffe::root_solver()) CheckSnapshotWritePermissions();
-  if (param_.random_seed() >= 0) {
-    Caffe::set_random_seed(param_.random_seed() + Caffe::solver_rank());
-  }
+  // Layers that deal out their records have to agree on their order: they are set up with the seed
+  // of rank 0, and what is drawn later is each rank's own.
+  const bool joined = RankSettings::Current().joined;
+  const int64_t own_seed = param_.random_seed() + Caffe::solver_rank();
+  const bool seeded = param_.random_seed() >= 0;
+  if (seeded) Caffe::set_random_seed(joined ? param_.random_seed() : own_seed);
   InitTrainNet();
   InitTestNets();
+  if (seeded && joined && !Caffe::root_solver()) Caffe::set_random_seed(own_seed);
   iter_ = 0;
   current_step_ = 0;
   LOG_IF(INFO, Caffe::root_solver()) << "Solver scaffolding done.";
@@ -109,12 +117,16 @@ void Solver<Dtype>::InitTrainNet() {
   state.MergeFrom(param_.train_state());
   net_param.mutable_state()->CopyFrom(state);
   try {
+    if (RankSettings::Current().batch_per_host) {
+      DivideBatches(Caffe::solver_count(), &net_param);
+    }
     net_.reset(new Net<Dtype>(net_param));
   } catch (Error& error) {
     if (!file.empty()) error.AddContext(file);
     throw;
   }
   LoadWeights(net_.get(), param_);
+  reduce_buckets_ = net_param.reduce_buckets();
   const bool dynamic = net_param.global_grad_scale_adaptive();
   const bool stated = net_param.has_global_grad_scale() || !dynamic;
   loss_scale_ =
@@ -149,6 +161,44 @@ vector<TestNet> FindTestNets(const SolverParameter& param, int count) {
 
 }  // namespace
 
+namespace {
+
+/// Why ranks cannot each test a part of a net's batches, "" if they can: its data has to come from
+/// layers that deal it out, and its scores have to be means.
+string ReasonNotToShareTest(const SolverParameter& solver, NetParameter net) {
+  if (solver.eval_type() == "detection") return "average precisions need all of its detections";
+  UpgradeNetAsNeeded("the net", &net);
+  NetParameter included;
+  Net<float>::FilterNet(net, &included);
+  for (const LayerParameter& layer : included.layer()) {
+    if (layer.bottom_size() > 0 || RecordShare::IsUsedBy(layer.type())) continue;
+    return Join("layer '", layer.name(), "' (", layer.type(), ") does not deal out its data");
+  }
+  return "";
+}
+
+/// Whether each rank tests its share of a test net's batches; logs it.
+bool SharesTest(const SolverParameter& solver, const NetParameter& net, int test_net_id) {
+  if (!RankSettings::Current().joined) return false;
+  const string reason = ReasonNotToShareTest(solver, net);
+  const int iters = solver.test_iter(test_net_id);
+  LOG_IF(INFO, Caffe::root_solver() && reason.empty())
+      << "Test net (#" << test_net_id << "): " << iters << " batches, of which each of the "
+      << Caffe::solver_count() << " ranks tests its share";
+  LOG_IF(INFO, Caffe::root_solver() && !reason.empty())
+      << "Test net (#" << test_net_id << "): every rank tests " << iters << " batches: " << reason;
+  return reason.empty();
+}
+
+/// While it lives, layers of the TEST phase deal out their records, if `share` says so.
+class SharedTests {
+ public:
+  explicit SharedTests(bool share) { RankSettings::Current().share_tests = share; }
+  ~SharedTests() { RankSettings::Current().share_tests = false; }
+};
+
+}  // namespace
+
 template <typename Dtype>
 void Solver<Dtype>::InitTestNets() {
   const int explicit_nets = param_.test_net_param_size() + param_.test_net_size();
@@ -177,6 +227,8 @@ void Solver<Dtype>::InitTestNets() {
     net_param.mutable_state()->CopyFrom(state);
     LOG(INFO) << "Creating test net (#" << i << ") specified by " << nets[i].source;
     try {
+      shared_tests_.push_back(SharesTest(param_, net_param, i));
+      const SharedTests sharing(shared_tests_[i]);
       test_nets_.emplace_back(new Net<Dtype>(net_param));
     } catch (Error& error) {
       if (!nets[i].file.empty()) error.AddContext(nets[i].file);
@@ -214,20 +266,38 @@ void Solver<Dtype>::UnscaleGradients() {
   for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / loss_scale());
 }
 
+// In parts, where callbacks want to know how far it is.
+template <typename Dtype>
+void Solver<Dtype>::Backward(bool is_last) {
+  if (!is_last || backward_stops_.empty()) return net_->Backward();
+  int start = static_cast<int>(net_->layers().size()) - 1;
+  for (const int stop : backward_stops_) {
+    net_->BackwardFromTo(start, stop);
+    for (Callback* callback : callbacks_) callback->on_backward(stop);
+    start = stop - 1;
+  }
+  net_->BackwardFromTo(start, 0);
+}
+
 // One batch: its loss as it is, its gradients times loss_scale().
 template <typename Dtype>
-Dtype Solver<Dtype>::ComputeGradients() {
-  if (loss_scale() == Dtype(1)) return net_->ForwardBackward();
+Dtype Solver<Dtype>::ComputeGradients(bool is_last) {
   Dtype loss = 0;
   net_->Forward(&loss);
-  ScaleLosses(loss_scale());
-  net_->Backward();
-  ScaleLosses(1);
+  const bool scaled = loss_scale() != Dtype(1);
+  if (scaled) ScaleLosses(loss_scale());
+  Backward(is_last);
+  if (scaled) ScaleLosses(1);
   return loss;
 }
 
 template <typename Dtype>
-bool Solver<Dtype>::GradientsAreFinite() const {
+bool Solver<Dtype>::GradientsAreFinite() {
+  GradientSums sums;
+  if (SumGradientsOnDevice(*net_, &sums)) {
+    gradient_squares_ = sums.infinite == 0 ? sums.squares : -1;
+    return sums.infinite == 0;
+  }
   const vector<Blob<Dtype>*>& params = net_->learnable_params();
   return std::all_of(params.begin(), params.end(), [](const Blob<Dtype>* param) {
     return kernels::AllFinite(param->count(), param->cpu_diff());
@@ -247,26 +317,58 @@ template <typename Dtype>
 void Solver<Dtype>::WarnOfBadLoss(Dtype loss) {
   if (warned_of_bad_loss_ || std::isfinite(loss)) return;
   warned_of_bad_loss_ = true;
-  LOG(WARNING) << "The loss of iteration " << iter_ << " is "
-               << (std::isnan(loss) ? "not a number" : "infinite")
-               << ": training has diverged. Try a smaller base_lr or clip_gradients; debug_info: "
-               << "true shows which layer's values grow.";
+  LOG_IF(WARNING, Caffe::root_solver())
+      << "The loss of iteration " << iter_ << " is "
+      << (std::isnan(loss) ? "not a number" : "infinite")
+      << ": training has diverged. Try a smaller base_lr or clip_gradients; debug_info: "
+      << "true shows which layer's values grow.";
+}
+
+// `sums` and, behind them, how many there are in each become means over all ranks.
+template <typename Dtype>
+void Solver<Dtype>::MakeMeans(int count, vector<double>* sums) {
+  sums->push_back(count);
+  for (Callback* callback : callbacks_) callback->on_scores(sums);
+  const double total = sums->back();
+  sums->pop_back();
+  for (double& sum : *sums) sum /= total;
+}
+
+template <typename Dtype>
+Dtype Solver<Dtype>::MeanOverRanks(Dtype value) {
+  vector<double> sum = {value};
+  MakeMeans(1, &sum);
+  return static_cast<Dtype>(sum[0]);
 }
 
 namespace {
 
-/// Logs the outputs of the latest forward pass, or `values` in their place, one line a number:
+template <typename Dtype>
+size_t CountOutputs(const Net<Dtype>& net) {
+  size_t count = 0;
+  for (const Blob<Dtype>* output : net.output_blobs()) count += output->count();
+  return count;
+}
+
+/// Adds the outputs of the latest forward pass, CountOutputs(net) of them, to `sums`.
+template <typename Dtype>
+void AddOutputs(const Net<Dtype>& net, double* sums) {
+  for (const Blob<Dtype>* output : net.output_blobs()) {
+    const Dtype* values = output->cpu_data();
+    for (int k = 0; k < output->count(); ++k) *sums++ += values[k];
+  }
+}
+
+/// Logs `values` of a net's outputs, one line a number:
 /// "    Train net output #0: loss = 0.5 (* 1 = 0.5 loss)".
 template <typename Dtype>
-void LogOutputs(const Net<Dtype>& net, const char* which, const vector<Dtype>* values = nullptr) {
-  int index = 0;
+void LogOutputs(const Net<Dtype>& net, const char* which, const vector<double>& values) {
+  size_t index = 0;
   for (int j = 0; j < net.num_outputs(); ++j) {
-    const Blob<Dtype>& output = *net.output_blobs()[j];
     const int blob = net.output_blob_indices()[j];
     const Dtype weight = net.blob_loss_weights()[blob];
-    const Dtype* latest = values ? nullptr : output.cpu_data();
-    for (int k = 0; k < output.count(); ++k, ++index) {
-      const Dtype value = values ? (*values)[index] : latest[k];
+    for (int k = 0; k < net.output_blobs()[j]->count() && index < values.size(); ++k, ++index) {
+      const Dtype value = static_cast<Dtype>(values[index]);
       std::ostringstream loss;
       if (weight) loss << " (* " << weight << " = " << weight * value << " loss)";
       LOG_IF(INFO, Caffe::root_solver()) << "    " << which << " net output #" << index << ": "
@@ -279,7 +381,11 @@ void LogOutputs(const Net<Dtype>& net, const char* which, const vector<Dtype>* v
 
 template <typename Dtype>
 void Solver<Dtype>::DisplayOutputBlobs(const int net_id) {
-  net_id < 0 ? LogOutputs(*net_, "Train") : LogOutputs(*test_nets_.at(net_id), "Test");
+  const Net<Dtype>& net = net_id < 0 ? *net_ : *test_nets_.at(net_id);
+  vector<double> values(CountOutputs(net));
+  AddOutputs(net, values.data());
+  MakeMeans(1, &values);
+  LogOutputs(net, net_id < 0 ? "Train" : "Test", values);
 }
 
 template <typename Dtype>
@@ -306,15 +412,15 @@ void Solver<Dtype>::Step(int iters) {
     if (param_.test_interval() && iter_ % param_.test_interval() == 0 &&
         (iter_ > 0 || param_.test_initialization())) {
       progress.Clear();
-      if (Caffe::root_solver()) TestAll();
+      if (Caffe::root_solver() || RankSettings::Current().joined) TestAll();
       if (requested_early_exit_) break;
     }
     for (Callback* callback : callbacks_) callback->on_start();
     const bool display = param_.display() && iter_ % param_.display() == 0;
     net_->set_debug_info(display && param_.debug_info());
     Dtype loss = 0;
-    for (int i = 0; i < param_.iter_size(); ++i) loss += ComputeGradients();
-    loss /= param_.iter_size();
+    for (int i = 1; i <= param_.iter_size(); ++i) loss += ComputeGradients(i == param_.iter_size());
+    loss = MeanOverRanks(loss / param_.iter_size());
     WarnOfBadLoss(loss);
     UpdateSmoothedLoss(loss, start_iter, param_.average_loss());
     if (display) {
@@ -329,7 +435,7 @@ void Solver<Dtype>::Step(int iters) {
     ++iter_;
 
     const SolverAction::Enum request = GetRequestedAction();
-    const bool due = param_.snapshot() && iter_ % param_.snapshot() == 0 && Caffe::root_solver();
+    const bool due = param_.snapshot() && iter_ % param_.snapshot() == 0;
     if (due || request == SolverAction::SNAPSHOT) {
       progress.Clear();
       Snapshot();
@@ -346,7 +452,8 @@ template <typename Dtype>
 void Solver<Dtype>::Solve(const char* resume_file) {
   LOG(INFO) << "Solving " << net_->name();
   LOG(INFO) << "Learning Rate Policy: " << param_.lr_policy();
-  if (param_.snapshot_after_train()) CheckSnapshotFolder();  // now, not when all is done
+  // Now, not when all is done.
+  if (param_.snapshot_after_train() && Caffe::root_solver()) CheckSnapshotFolder();
   requested_early_exit_ = false;
   if (resume_file) {
     LOG(INFO) << "Restoring previous solver status from " << resume_file;
@@ -365,7 +472,7 @@ void Solver<Dtype>::Solve(const char* resume_file) {
   if (param_.display() && iter_ % param_.display() == 0) {
     Dtype loss = 0;
     net_->Forward(&loss);
-    UpdateSmoothedLoss(loss, start_iter, param_.average_loss());
+    UpdateSmoothedLoss(MeanOverRanks(loss), start_iter, param_.average_loss());
     LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_loss_;
   }
   if (param_.test_interval() && iter_ % param_.test_interval() == 0) TestAll();
@@ -374,6 +481,7 @@ void Solver<Dtype>::Solve(const char* resume_file) {
 
 template <typename Dtype>
 void Solver<Dtype>::TestAll() {
+  for (Callback* callback : callbacks_) callback->on_test();
   for (size_t i = 0; i < test_nets_.size() && !requested_early_exit_; ++i) Test(i);
 }
 
@@ -391,22 +499,6 @@ bool Solver<Dtype>::ObeyRequests() {
   return !requested_early_exit_;
 }
 
-namespace {
-
-template <typename Dtype>
-void AddOutputs(const Net<Dtype>& net, vector<double>* sums) {
-  size_t index = 0;
-  for (const Blob<Dtype>* output : net.output_blobs()) {
-    const Dtype* values = output->cpu_data();
-    for (int k = 0; k < output->count(); ++k, ++index) {
-      if (index == sums->size()) sums->push_back(0);
-      (*sums)[index] += values[k];
-    }
-  }
-}
-
-}  // namespace
-
 template <typename Dtype>
 void Solver<Dtype>::Test(const int test_net_id) {
   LOG_IF(INFO, Caffe::root_solver())
@@ -418,11 +510,14 @@ void Solver<Dtype>::Test(const int test_net_id) {
   Require(detection || eval_type == "classification", "unknown eval_type '", eval_type,
           "': valid are classification and detection");
   vector<DetectionScores> detections(net.output_blobs().size());
-  vector<double> sums;
-  double loss = 0;
+  const bool shared = shared_tests_[test_net_id];
+  const int step = shared ? Caffe::solver_count() : 1;
+  const int rank = shared ? Caffe::solver_rank() : 0;
+  vector<double> sums(1);  // of the loss, then of the outputs
+  int tested = 0;
   const int iters = param_.test_iter(test_net_id);
   Progress progress("test batch", iters);
-  for (int i = 0; i < iters; ++i) {
+  for (int i = 0; i < iters; i += step) {
     if (!ObeyRequests()) {
       progress.Clear();
       LOG(INFO) << "Test interrupted.";
@@ -430,19 +525,22 @@ void Solver<Dtype>::Test(const int test_net_id) {
     }
     Dtype iter_loss = 0;
     net.Forward(&iter_loss);
-    loss += iter_loss;
+    if (!detection) sums.resize(std::max(sums.size(), 1 + CountOutputs(net)));
+    // Beyond the last batch ranks read all the same, so that they go on together in the next test.
+    if (i + rank >= iters) continue;
+    ++tested;
+    sums[0] += iter_loss;
     if (detection) {
       for (size_t j = 0; j < detections.size(); ++j) detections[j].Add(*net.output_blobs()[j]);
     } else {
-      AddOutputs(net, &sums);
+      AddOutputs(net, sums.data() + 1);
     }
-    progress.Update(i + 1);
+    progress.Update(i + step);
   }
   progress.Clear();
   if (iters == 0) return;
-  if (param_.test_compute_loss()) {
-    LOG_IF(INFO, Caffe::root_solver()) << "Test loss: " << loss / iters;
-  }
+  MakeMeans(tested, &sums);
+  if (param_.test_compute_loss()) LOG_IF(INFO, Caffe::root_solver()) << "Test loss: " << sums[0];
   if (detection) {
     for (size_t j = 0; j < detections.size(); ++j) {
       LogDetectionScores(detections[j], param_.ap_version(), param_.show_per_class_result(), j,
@@ -450,9 +548,7 @@ void Solver<Dtype>::Test(const int test_net_id) {
     }
     return;
   }
-  vector<Dtype> means;
-  for (const double sum : sums) means.push_back(static_cast<Dtype>(sum / iters));
-  LogOutputs(net, "Test", &means);
+  LogOutputs(net, "Test", vector<double>(sums.begin() + 1, sums.end()));
 }
 
 // The mean of the latest average_loss losses, the oldest of which comes first. The window outlives

@@ -7,7 +7,10 @@
 #include <cstring>
 #include <fstream>
 
+#include "caffe/communicator.hpp"
 #include "caffe/solver.hpp"
+#include "caffe/util/math_functions.hpp"
+#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/rng.hpp"
 
 namespace caffe {
@@ -16,6 +19,17 @@ namespace {
 bool EndsWith(const string& text, const string& suffix) {
   return text.size() >= suffix.size() &&
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+/// Entries of TrainingState.extra: of several ranks each one's TrainingState, in their order.
+constexpr char kRankState[] = "rank_state";
+
+vector<string> StatesOfRanks(const TrainingState& state) {
+  vector<string> states;
+  for (const TrainingState::NamedBytes& entry : state.extra()) {
+    if (entry.name() == kRankState) states.push_back(entry.value());
+  }
+  return states;
 }
 
 }  // namespace
@@ -45,7 +59,8 @@ string Solver<Dtype>::SnapshotFilename(const string& extension) {
 
 template <typename Dtype>
 void Solver<Dtype>::Snapshot() {
-  CHECK(Caffe::root_solver());
+  for (Callback* callback : callbacks_) callback->on_snapshot();
+  if (!Caffe::root_solver()) return;
   const bool hdf5 = param_.snapshot_format() == SolverParameter_SnapshotFormat_HDF5;
   const string model = hdf5 ? SnapshotToHDF5() : SnapshotToBinaryProto();
   SnapshotSolverState(model);
@@ -92,12 +107,51 @@ string Solver<Dtype>::LearnedNetOf(const string& learned_net, const string& stat
 }
 
 template <typename Dtype>
+void Solver<Dtype>::GatherStates(Communicator* communicator) {
+  TrainingState own;
+  rank_states_.clear();
+  SaveTrainingState(&own);
+  vector<string> states;
+  for (int rank = 0; rank < communicator->size(); ++rank) {
+    states.push_back(communicator->BroadcastText(own.SerializeAsString(), rank));
+  }
+  if (communicator->rank() == 0) rank_states_ = states;
+}
+
+template <typename Dtype>
+void Solver<Dtype>::BroadcastState(Communicator* communicator) {
+  int place[2] = {iter_, current_step_};
+  communicator->Broadcast(place, sizeof place);
+  TrainingState state;
+  if (communicator->rank() == 0) SaveTrainingState(&state);
+  const string text = communicator->BroadcastText(state.SerializeAsString());
+  if (communicator->rank() == 0) return;
+  iter_ = place[0];
+  current_step_ = place[1];
+  CHECK(state.ParseFromString(text));
+  const vector<string> states = StatesOfRanks(state);
+  if (static_cast<int>(states.size()) == communicator->size()) {
+    Require(state.ParseFromString(states[communicator->rank()]), "the solver state of rank ",
+            communicator->rank(), " is damaged");
+    RestoreTrainingState(state);
+  } else {  // the snapshot is of another number of ranks
+    RestoreTrainingState(state);
+    Caffe::set_random_seed(caffe_rng_rand() + communicator->rank());
+  }
+}
+
+template <typename Dtype>
 void Solver<Dtype>::SaveTrainingState(TrainingState* state) {
   for (Dtype loss : losses_) state->add_loss_window(loss);
   state->set_smoothed_loss(smoothed_loss_);
   state->set_loss_scale(static_cast<float>(loss_scale_.value()));
   state->set_loss_scale_good_steps(loss_scale_.good_steps());
   state->set_rng_state(RandomStateOf(*caffe_rng()));
+  for (const string& rank_state : rank_states_) {
+    TrainingState::NamedBytes* entry = state->add_extra();
+    entry->set_name(kRankState);
+    entry->set_value(rank_state);
+  }
   for (size_t i = 0; i <= test_nets_.size(); ++i) {
     const Net<Dtype>& net = i == 0 ? *net_ : *test_nets_[i - 1];
     for (size_t j = 0; j < net.layers().size(); ++j) {
@@ -136,6 +190,8 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
       throw;
     }
   }
+  // A run of one leaves the others' out of its own snapshots.
+  if (RankSettings::Current().joined) rank_states_ = StatesOfRanks(state);
   // Last: layers that start threads again draw their seeds.
   if (state.has_rng_state()) SetRandomStateOf(state.rng_state(), caffe_rng());
 }
@@ -149,6 +205,8 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   template string Solver<Dtype>::SnapshotToHDF5();                                 \
   template void Solver<Dtype>::Restore(const char*);                               \
   template string Solver<Dtype>::LearnedNetOf(const string&, const string&) const; \
+  template void Solver<Dtype>::GatherStates(Communicator*);                        \
+  template void Solver<Dtype>::BroadcastState(Communicator*);                      \
   template void Solver<Dtype>::SaveTrainingState(TrainingState*);                  \
   template void Solver<Dtype>::RestoreTrainingState(const TrainingState&)
 CAFFE_SOLVER_SNAPSHOT(float);

@@ -17,7 +17,14 @@ uint64_t NextStamp() {
 
 SyncedMemory::~SyncedMemory() {
   FreeCpu();
+  FreeGpu();
+}
+
+void SyncedMemory::FreeGpu() noexcept {
   if (owns_gpu_data_) device_->Free(gpu_data_, size_);
+  gpu_data_ = nullptr;
+  owns_gpu_data_ = false;
+  gpu_keep_alive_.reset();
 }
 
 void SyncedMemory::FreeCpu() noexcept {
@@ -145,12 +152,26 @@ void SyncedMemory::set_gpu_data(void* data) {
   CHECK(data != nullptr);
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (owns_gpu_data_) device_->Free(gpu_data_, size_);
+    FreeGpu();
     device_ = CurrentDevice();
     gpu_data_ = data;
-    owns_gpu_data_ = false;
   }
   MarkWritten(HEAD_AT_GPU);
+}
+
+void SyncedMemory::PlaceOnDevice(void* data, std::shared_ptr<void> keep_alive) {
+  CHECK(data != nullptr);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (gpu_data_ == data) return;
+  const std::shared_ptr<Device> device = CurrentDevice();
+  const SyncedHead head = head_.load();
+  if (head == HEAD_AT_GPU || head == SYNCED) {
+    device->CopyOnDevice(data, gpu_data_, size_, Context::Current().stream());
+  }
+  FreeGpu();
+  device_ = device;
+  gpu_data_ = data;
+  gpu_keep_alive_ = std::move(keep_alive);
 }
 
 void SyncedMemory::async_gpu_push(Stream& stream) {

@@ -15,6 +15,8 @@ struct BlobStatistics {
   std::string blob;   ///< as the net's file names it
   std::string layer;  ///< the one that writes it last
   Histogram histogram;
+  std::vector<float>
+      channels;  ///< the largest magnitude of each channel (axis 1); none without one
 };
 
 /// Runs a float net and counts the values of its blobs.

@@ -43,6 +43,9 @@ struct BlobCalibration {
 ///     weight scales:
 ///     "conv1"  0.00303 0.00271
 ///
+///     channel ranges:
+///     "conv1"  3.39 0.524
+///
 /// '#' begins a comment. Names are in quotes; \" \\ \n \t and \xHH stand for what they do in C. Of
 /// a blob only threshold and type are needed.
 class CalibrationTable {
@@ -77,6 +80,14 @@ class CalibrationTable {
   /// Throws Error unless all are normal numbers above 0.
   void SetWeightScales(const std::string& layer, std::vector<float> scales);
 
+  /// The largest magnitude that was seen in each channel (axis 1), by blob. They may be left out:
+  /// channels are not equalized then.
+  const std::map<std::string, std::vector<float>>& channel_ranges() const {
+    return channel_ranges_;
+  }
+  /// Kept with 3 digits, rounded up. Throws Error unless all are finite and none negative.
+  void SetChannelRanges(const std::string& blob, std::vector<float> largest);
+
   /// What the table was made for; zeros where the file does not say it.
   const NetFingerprint& fingerprint() const { return fingerprint_; }
   void set_fingerprint(const NetFingerprint& fingerprint) { fingerprint_ = fingerprint; }
@@ -94,7 +105,7 @@ class CalibrationTable {
  private:
   std::vector<std::string> names_;
   std::map<std::string, BlobCalibration> blobs_;
-  std::map<std::string, std::vector<float>> weight_scales_;
+  std::map<std::string, std::vector<float>> weight_scales_, channel_ranges_;
   NetFingerprint fingerprint_;
   int64_t images_ = 0;
   std::string name_ = "calibration table";

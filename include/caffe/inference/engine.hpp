@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ class Engine {
   /// In the order in which they run; layers of which nothing is left do not appear.
   std::vector<LayerInfo> layers() const;
   size_t weight_bytes() const;
-  /// What each context takes for activations and scratch.
+  /// What each context takes for activations and scratch. Found out by making one, once.
   size_t activation_bytes() const;
   /// Bindings and layers, as JSON.
   std::string ToJson() const;
@@ -66,6 +67,8 @@ class Engine {
   std::vector<std::string> Names(const std::vector<int>& values) const;
 
   std::shared_ptr<const Graph> graph_;
+  mutable std::once_flag measured_;
+  mutable size_t activation_bytes_ = 0;  // once measured
 };
 
 /// Is told what each layer took.

@@ -50,7 +50,9 @@ struct Value {
   ElementType type = ElementType::FLOAT;
   AffineParameters affine;  ///< of INT8 and UINT8
   Layout::Kind layout = Layout::PLAIN;
-  int block = 1;                     ///< channels in a block, of CHANNELS_BLOCKED
+  int block = 1;  ///< channels in a block, of CHANNELS_BLOCKED
+  /// What each channel (axis 1) has to be multiplied by to be what the net's blob is; none: it is.
+  std::vector<float> channel_scales;
   std::shared_ptr<const void> data;  ///< of a constant: CountOf(shape) elements of `type`
   View view;
   int64_t arena_offset = -1;  ///< bytes into the activations' memory; -1: not planned
@@ -60,7 +62,7 @@ struct Value {
 
 /// A step after a node's own computation: `layer` applied to what the node has computed so far
 /// (its bottom 0) and, where it takes two bottoms, to `operand`. Layer types that occur: the
-/// activations ReLU, ReLU6, PReLU, ELU, Sigmoid, Swish and Clip, and Eltwise.
+/// activations ReLU, ReLU6, PReLU, ELU, Sigmoid, Swish, TanH and Clip, and Eltwise.
 struct Epilogue {
   LayerParameter layer;
   std::vector<Constant> parameters;
@@ -74,6 +76,9 @@ struct Node {
   std::vector<int> inputs, outputs;
   std::vector<Constant> parameters;
   std::vector<Epilogue> epilogue;  ///< of output 0, in this order
+  /// Names of the layers that became this one; none: it is the layer of its name. Not kept in
+  /// plans.
+  std::vector<std::string> siblings;
 
   // What the CPU backend has chosen (backends/cpu); nothing before that.
   std::string implementation;             ///< "": the layer itself

@@ -55,10 +55,16 @@ class NetworkDefinition {
   /// Throws Error if there is no such value. Unmarked values can be optimized away.
   void MarkOutput(const std::string& name);
 
-  /// Makes (x - mean[channel]) * scale part of the net, so that an input takes pixels as they are:
-  /// layers that were trained on the result read it, and the optimizer folds it into the weights of
-  /// those that it can. `mean` has a value a channel (axis 1), one for all, or none (0). Throws
-  /// Error if there is no such input, for another number of values, or values that are not finite.
+  /// Makes (x - mean) * scale part of the net, so that an input takes pixels as they are: layers
+  /// that were trained on the result read it, as a value "<input>_normalized", and the optimizer
+  /// folds it into the weights of those that it can. `mean` has a value a channel (axis 1), one for
+  /// all, one for each element of an item (a mean picture), or none (0). Throws Error if there is
+  /// no such input, for another number of values, values that are not finite, or a scale of 0.
+  ///
+  /// A calibration table that was made of the net without this is good for it: without a blob
+  /// "<input>_normalized" what it says of the input is meant of the normalized values, and the
+  /// input's own range follows, larger than it is where means differ. SetRange says it exactly:
+  /// pixels lie from 0 to 255.
   void NormalizeInput(const std::string& input, const std::vector<float>& mean, float scale);
 
   /// The type in which a layer shall compute, whatever BuilderConfig::precision says; BEST: the
@@ -69,6 +75,13 @@ class NetworkDefinition {
   /// The blob is what has this name in the end, behind layers that work in place. Throws Error if
   /// there is no such value, or unless minimum <= maximum are finite and not both 0.
   void SetRange(const std::string& blob, float minimum, float maximum);
+
+  /// What NormalizeInput said of an input.
+  struct Normalization {
+    std::string input, normalized;  ///< names of values
+    float least_mean = 0, largest_mean = 0, scale = 1;
+  };
+  const std::vector<Normalization>& normalizations() const { return normalizations_; }
 
   /// What SetPrecision said, by layer.
   const std::map<std::string, Precision>& layer_precisions() const { return layer_precisions_; }
@@ -83,6 +96,7 @@ class NetworkDefinition {
   Graph graph_;
   std::map<std::string, Precision> layer_precisions_;
   CalibrationTable ranges_;
+  std::vector<Normalization> normalizations_;
 };
 
 }  // namespace inference

@@ -10,6 +10,7 @@
 namespace caffe {
 namespace kernels {
 
+struct AmxTiles;
 struct PackedTiles;
 struct Int8Tiles;
 
@@ -39,11 +40,13 @@ class InnerProductPanels {
 /// reading the weights is what takes time: few rows of x are multiplied with weights of 16 bits
 /// while these are widened in registers.
 ///
-/// Sums are float; the error is at most that of PackedConvolution with n = inputs.
+/// Sums are float; the error is at most that of PackedConvolution with n = inputs, with AMX that of
+/// its convolutions with AMX.
 class InnerProduct {
  public:
-  /// Throws Error unless both are positive. For the instruction set in use now.
-  InnerProduct(int inputs, int outputs);
+  /// Throws Error unless both are positive. For the instruction set in use now. `math` is FLOAT16
+  /// where products of float16 may be rounded, by less than float16 itself.
+  InnerProduct(int inputs, int outputs, ElementType math = ElementType::FLOAT);
 
   /// Elements of the packed weights: those of the matrix, and zeros for what fills up blocks.
   size_t packed_size() const { return panels_.size(); }
@@ -62,7 +65,9 @@ class InnerProduct {
   void Forward(int num, const X* x, const W* packed, const PackedConvolution::Epilogue<Y>& epilogue,
                void* scratch, Y* y) const {
     Run(num, {x, kElementType<X>}, {packed, kElementType<W>},
-        {epilogue.bias, epilogue.residual, epilogue.activation, y, kElementType<Y>}, scratch);
+        {epilogue.bias, epilogue.residual, epilogue.activation, epilogue.function, y,
+         kElementType<Y>},
+        scratch);
   }
 
  private:
@@ -74,12 +79,15 @@ class InnerProduct {
     const float* bias;
     const void* residual;
     PointwiseActivation activation;
+    FusedFunction function = {};
     void* y;
     ElementType type;  // of y and the residual
   };
   void Run(int num, Array x, Array weights, const Writing& writing, void* scratch) const;
 
   const PackedTiles& tiles_;
+  const AmxTiles* amx_;  // or null
+  ElementType math_;
   InnerProductPanels panels_;
 };
 
@@ -101,7 +109,7 @@ class Int8InnerProduct {
                const Int8Convolution::Epilogue<Y, R>& epilogue, void* scratch, Y* y) const {
     Run(num, x, kElementType<X>, packed,
         {epilogue.scale, epilogue.bias, epilogue.residual, kElementType<R>, epilogue.residual_scale,
-         epilogue.activation, epilogue.factor, kElementType<Y>, y},
+         epilogue.activation, epilogue.function, epilogue.factor, kElementType<Y>, y},
         scratch);
   }
 
@@ -112,6 +120,7 @@ class Int8InnerProduct {
     ElementType residual_type;
     float residual_scale;
     PointwiseActivation activation;
+    FusedFunction function = {};
     float factor;
     ElementType type;
     void* y;
@@ -120,6 +129,7 @@ class Int8InnerProduct {
            void* scratch) const;
 
   const Int8Tiles& tiles_;
+  const AmxTiles* amx_;  // or null
   InnerProductPanels panels_;
 };
 

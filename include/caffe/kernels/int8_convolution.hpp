@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
@@ -28,6 +29,10 @@ class Int8Convolution {
   /// for a single group.
   static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
                                                      bool plain_input);
+  /// The same results by Winograd's algorithm F(2 x 2, 3 x 3) (Lavin and Gray, 2015) in 16-bit
+  /// whole numbers, which loses nothing: for 3x3 kernels, stride and dilation 1, one group, pad at
+  /// most 2, up to 1840 channels; null for other shapes. Packed weights take no more than above.
+  static std::shared_ptr<const Int8Convolution> MakeWinograd(const ConvolutionShape& shape);
   virtual ~Int8Convolution() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
@@ -40,9 +45,9 @@ class Int8Convolution {
   /// packed = the weights (outputs, channels / group, kernel...) in the order that Forward reads.
   virtual void PackWeights(const int8_t* weights, int8_t* packed) const = 0;
 
-  /// y = activation(scale[o] * sum + bias[o] + residual_scale * residual) as float, or times
-  /// `factor`, rounded to the nearest integer (halves to even) and saturated: to [-127, 127] for
-  /// int8_t, to [0, 255] for uint8_t.
+  /// y = function(activation(scale[o] * sum + bias[o] + residual_scale * residual)) as float, or
+  /// times `factor`, rounded to the nearest integer (halves to even) and saturated: to [-127, 127]
+  /// for int8_t, to [0, 255] for uint8_t.
   template <typename Y, typename R = Y>
   struct Epilogue {
     const float* scale = nullptr;  ///< of each output: input's scale times the weights'
@@ -51,6 +56,7 @@ class Int8Convolution {
     float residual_scale = 1;      ///< of a float residual too
     PointwiseActivation activation;
     float factor = 1;  ///< 1 / the output's scale
+    FusedFunction function = {};
   };
 
   /// X: int8_t or uint8_t; Y and R, the residual's: float, int8_t or uint8_t each. Work is spread
@@ -65,6 +71,7 @@ class Int8Convolution {
                              KindOf<R>(),
                              epilogue.residual_scale,
                              epilogue.activation,
+                             epilogue.function,
                              epilogue.factor,
                              KindOf<Y>(),
                              y,
@@ -84,6 +91,7 @@ class Int8Convolution {
     Kind residual_kind;
     float residual_scale;
     PointwiseActivation activation;
+    FusedFunction function = {};
     float factor;
     Kind kind;
     void* y;

@@ -7,6 +7,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
@@ -24,12 +25,22 @@ namespace kernels {
 /// Sums run over the channels and the kernel's positions, in float; the padding takes part as
 /// zeros. Of n terms with the magnitudes |x w|, and bias and residual, the error is at most
 ///     (n + 2) 2^-23 (sum of magnitudes) + r |y|,  r = 2^-11 for float16, 2^-8 for bfloat16.
+///
+/// With AMX dense convolutions multiply bfloat16 numbers, which x and weights are split into: a
+/// float16 is exactly the sum of two, a float of three. For these the error is at most
+///     (b + (n + 6) 2^-23) (sum of magnitudes) + r |y|,
+/// where b is for the products of small parts that are left out: 2^-16 if x and weights are float16
+/// and math is FLOAT16, 2^-22 if one of them is float, else 0. This holds for sums of magnitudes
+/// below 2^127, and unless both are float16 up to n 2^-123: what is subnormal becomes zero.
+/// Infinities, NaNs and floats that are no sum of three bfloat16 are multiplied as they are.
 class PackedConvolution {
  public:
   /// For one or two spatial axes, and groups of whole blocks or of one channel with one output
-  /// each; null for other shapes. `plain_input` is for a single group.
+  /// each; null for other shapes. `plain_input` is for a single group. `math` is FLOAT16 where
+  /// products of float16 may be rounded, by less than float16 itself.
   static std::shared_ptr<const PackedConvolution> Make(const ConvolutionShape& shape,
-                                                       bool plain_input);
+                                                       bool plain_input,
+                                                       ElementType math = ElementType::FLOAT);
   virtual ~PackedConvolution() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
@@ -46,12 +57,14 @@ class PackedConvolution {
   template <typename W>
   void UnpackWeights(const W* packed, W* weights) const;
 
-  /// What is done to a sum before it is written: y = activation(sum + bias[o] + residual).
+  /// What is done to a sum before it is written: y =
+  /// function(activation(sum + bias[o] + residual)).
   template <typename Y>
   struct Epilogue {
     const float* bias = nullptr;  ///< one an output, or null
     const Y* residual = nullptr;  ///< shaped as y, may be y; or null
     PointwiseActivation activation;
+    FusedFunction function = {};
   };
 
   /// y = epilogue(conv(x)). X, W and Y: float, float16 or bfloat16 each. Work is spread over
@@ -60,7 +73,8 @@ class PackedConvolution {
   void Forward(int num, const X* x, const W* weights, const Epilogue<Y>& epilogue, float* scratch,
                Y* y, const ImageStrides& strides = {}) const {
     Run(num, {x, kElementType<X>}, {weights, kElementType<W>},
-        {epilogue.bias, epilogue.residual, epilogue.activation, y, kElementType<Y>, strides},
+        {epilogue.bias, epilogue.residual, epilogue.activation, epilogue.function, y,
+         kElementType<Y>, strides},
         scratch);
   }
   /// The same without a residual.
@@ -79,6 +93,7 @@ class PackedConvolution {
     const float* bias;
     const void* residual;
     PointwiseActivation activation;
+    FusedFunction function = {};
     void* y;
     ElementType type;  // of y and the residual
     ImageStrides strides;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 
 namespace caffe {
@@ -14,6 +15,12 @@ namespace kernels {
 void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, const float* scale,
                     const float* shift, const PointwiseActivation& activation, const float* x,
                     float* y);
+
+/// y = function(activation(y)) for y as in ApplyPointwise; float or float16. A few numbers at a
+/// time, which stay in the first cache.
+template <typename T>
+void FinishInPlace(size_t num, size_t channels, size_t spatial, size_t block,
+                   const PointwiseActivation& activation, const FusedFunction& function, T* y);
 
 /// y = activation(x), element by element.
 void ApplyActivation(size_t n, const PointwiseActivation& activation, const float* x, float* y);

@@ -5,6 +5,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
@@ -77,12 +78,14 @@ void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* pa
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& shape, const From* packed, To* weights);
 
-/// What is done to a sum before it is written: y = activation(sum + bias[o] + residual).
+/// What is done to a sum before it is written: y = function(activation(sum + bias[o] +
+/// residual)).
 template <typename Y>
 struct WinogradEpilogue {
   const float* bias = nullptr;  ///< `outputs` values, or null
   const Y* residual = nullptr;  ///< as y, may be y; or null
   PointwiseActivation activation;
+  FusedFunction function = {};
 };
 
 /// Bytes of scratch memory for WinogradForward and WinogradForwardTransformed on as many threads as

@@ -1,10 +1,12 @@
 #ifndef CAFFE_BASE_CONVOLUTION_LAYER_HPP_
 #define CAFFE_BASE_CONVOLUTION_LAYER_HPP_
 
+#include <memory>
 #include <vector>
 
 #include "caffe/engine.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/cuda/convolution.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -39,6 +41,14 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   void backward_cpu_gemm(const Dtype* output, const Dtype* weights, Dtype* input);
   void weight_cpu_gemm(const Dtype* input, const Dtype* output, Dtype* weights);
   void backward_cpu_bias(Dtype* bias, const Dtype* input);
+#ifndef CPU_ONLY
+  void forward_gpu_gemm(const Dtype* input, const Dtype* weights, Dtype* output,
+                        bool skip_im2col = false);
+  void forward_gpu_bias(Dtype* output, const Dtype* bias);
+  void backward_gpu_gemm(const Dtype* output, const Dtype* weights, Dtype* input);
+  void weight_gpu_gemm(const Dtype* input, const Dtype* output, Dtype* weights);
+  void backward_gpu_bias(Dtype* bias, const Dtype* input);
+#endif
 
   /// The extent of the input of a product along spatial axis `i` (from 1; 0 is the channels).
   int input_shape(int i) const { return (*bottom_shape_)[channel_axis_ + i]; }
@@ -50,6 +60,14 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   /// Adds the gradient of the bias, whose elements are of type D at the top, to its diff.
   template <typename D>
   void BiasGradient(const Blob<Dtype>& top);
+#ifndef CPU_ONLY
+  /// The same on the device.
+  template <typename D>
+  void BiasGradientGpu(const Blob<Dtype>& top);
+  /// How the layer's parameters want products to be computed there. Throws Error naming the field
+  /// that is wrong.
+  const cuda::ConvolutionOptions& gpu_options();
+#endif
 
   /// True if `engine` asks for the plain loops of the definition.
   bool reference_engine() const;
@@ -87,6 +105,11 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   const Engine engine_ = ReadEngine(this->layer_param_);
   /// The product's sizes, seen from the side of Convolution.
   kernels::ConvolutionShape shape_;
+
+#ifndef CPU_ONLY
+ private:
+  std::shared_ptr<cuda::ConvolutionOptions> gpu_options_;  // null until they are asked for
+#endif
 };
 
 /// Throws Error naming the field that is wrong.

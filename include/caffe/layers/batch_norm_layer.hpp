@@ -41,6 +41,11 @@ class BatchNormLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   bool use_global_stats_ = false;
   bool scale_bias_ = false;
@@ -51,10 +56,19 @@ class BatchNormLayer : public Layer<Dtype> {
  private:
   void GlobalStatistics(vector<double>* mean, vector<double>* variance) const;
   void UpdateGlobalStatistics(const vector<double>& mean, const vector<double>& variance);
+#ifndef CPU_ONLY
+  template <typename F>
+  void GlobalStatisticsGpu();
+  template <typename F>
+  void UpdateGlobalStatisticsGpu();
+#endif
 
   ChannelNormalization<Dtype> normalization_;
   Blob<Dtype>* FusedScale() const;
   Blob<Dtype>* FusedBias() const;
+  /// The gradients that Backward computes; the bottom's unless it is not asked for.
+  typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down,
+                                                                  Blob<Dtype>* bottom) const;
 
   std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
   ScaleLayer<Dtype>* scale_ = nullptr;  // absorbed in the TRAIN phase; the net's

@@ -36,13 +36,25 @@ class BNLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
   /// What mean and variance are in this pass.
   enum class Statistics { BATCH, STORED, NONE };
   Statistics statistics() const;
   void FillParameters();
+  /// The gradients that Backward computes; the bottom's unless it is not asked for.
+  typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down,
+                                                                  Blob<Dtype>* bottom) const;
   void UpdateStored(const vector<double>& mean, const vector<double>& variance);
+#ifndef CPU_ONLY
+  template <typename T>
+  void FindStatisticsGpu(const Blob<Dtype>& bottom);
+#endif
 
   bool segnet_ = false;  // the form
   double eps_ = 0;

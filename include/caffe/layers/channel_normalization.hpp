@@ -49,10 +49,37 @@ class ChannelNormalization {
   void Backward(const LayerTypes& types, const Blob<Dtype>& top, bool batch_statistics,
                 const Blob<Dtype>* scale, const Gradients& gradients);
 
+#ifndef CPU_ONLY
+  // On the device, where the statistics stay: an AccumulatorType of the layer's type each.
+
+  /// Where the means and, behind them, the variances of a pass in F lie.
+  template <typename F>
+  F* DeviceMoments();
+  /// Moments into DeviceMoments.
+  template <typename T>
+  void MomentsGpu(const Blob<Dtype>& bottom);
+  /// Forward with what lies in DeviceMoments.
+  template <typename T>
+  void ForwardGpu(const Blob<Dtype>& bottom, double eps, const Blob<Dtype>* scale,
+                  const Blob<Dtype>* shift, bool keep, Blob<Dtype>* top);
+  /// SetVariance with what lies in DeviceMoments.
+  template <typename F>
+  void SetVarianceGpu(double eps);
+  void BackwardGpu(const LayerTypes& types, const Blob<Dtype>& top, bool batch_statistics,
+                   const Blob<Dtype>* scale, const Gradients& gradients);
+#endif
+
  private:
   int num_ = 0, channels_ = 0, spatial_ = 0;
   vector<double> inverse_std_;  // of the latest pass
   Blob<Dtype> normalized_;      // (x - mean) / std of the latest pass
+#ifndef CPU_ONLY
+  template <typename T, typename D>
+  void BackwardGpuAs(const Blob<Dtype>& top, bool batch_statistics, const Blob<Dtype>* scale,
+                     const Gradients& gradients);
+  Blob<Dtype> device_moments_;      // (2, channels): means, variances
+  Blob<Dtype> device_inverse_std_;  // of the latest pass on the device
+#endif
 };
 
 }  // namespace caffe

@@ -36,6 +36,11 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
   bool reverse_dimensions() override { return false; }
   void compute_output_shape() override;
 
@@ -56,6 +61,10 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   bool TrainWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
+#ifndef CPU_ONLY
+  template <typename T, typename D>
+  void BackwardOneGpu(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
+#endif
 
   std::unique_ptr<OneDnn> onednn_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/layer.hpp"
+#include "caffe/util/record_share.hpp"
 
 namespace caffe {
 
@@ -13,11 +14,12 @@ namespace caffe {
 /// dataset (rows, ...) makes a top (batch_size, ...); all datasets of a file have as many rows, and
 /// all files the same shapes. hdf5_data_param.source is a text file that lists the files. With
 /// `shuffle` the files of each pass, and the rows of each file, come in random order. With several
-/// solvers each reads every solver_count-th row. Only one file is in memory at a time.
+/// solvers each reads its RecordShare. Only one file is in memory at a time.
 template <typename Dtype>
 class HDF5DataLayer : public Layer<Dtype> {
  public:
-  explicit HDF5DataLayer(const LayerParameter& param) : Layer<Dtype>(param) {}
+  explicit HDF5DataLayer(const LayerParameter& param)
+      : Layer<Dtype>(param), share_(param.phase()) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) override {}
   const char* type() const override { return "HDF5Data"; }
@@ -45,6 +47,9 @@ class HDF5DataLayer : public Layer<Dtype> {
   uint64_t offset_ = 0;  // rows passed, of all solvers
 
  private:
+  int batch_size() const {
+    return static_cast<int>(this->layer_param_.hdf5_data_param().batch_size());
+  }
   void ReadSource();
   void BeginPass();
   void DrawRows();
@@ -54,6 +59,8 @@ class HDF5DataLayer : public Layer<Dtype> {
   shared_ptr<Caffe::RNG> random_;
   std::string pass_state_;   // the generator's, before this pass was drawn
   std::string loaded_file_;  // whose rows hdf_blobs_ has
+  RecordShare share_;
+  uint64_t batch_start_ = 0;  // offset_ where the batch began
 };
 
 }  // namespace caffe

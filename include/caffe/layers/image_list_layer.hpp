@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/layers/base_data_layer.hpp"
+#include "caffe/util/record_share.hpp"
 
 namespace caffe {
 
@@ -15,7 +16,8 @@ namespace caffe {
 template <typename Dtype, typename Label>
 class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
  public:
-  explicit ImageListLayer(const LayerParameter& param) : BasePrefetchingDataLayer<Dtype>(param) {}
+  explicit ImageListLayer(const LayerParameter& param)
+      : BasePrefetchingDataLayer<Dtype>(param), share_(param.phase()) {}
   int ExactNumBottomBlobs() const override { return 0; }
   int ExactNumTopBlobs() const override { return 2; }
 
@@ -32,7 +34,8 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
   void OpenList(const std::string& source, bool shuffle, uint32_t rand_skip);
   /// Goes to the next line, or to the first one of the next pass.
   void NextLine();
-  /// The pictures of the batch that begins here, each with its random numbers; goes behind them.
+  /// This solver's pictures of the batches that all solvers begin here, each with its random
+  /// numbers; goes behind all of them.
   struct Item {
     Line line;
     PictureDraws draws;
@@ -50,6 +53,7 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
   void ReadLines();
 
   std::string source_;
+  const RecordShare share_;
   unsigned int seed_ = 0;  // of prefetch_rng_
   uint64_t shuffles_ = 0;
 };

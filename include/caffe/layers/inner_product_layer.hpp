@@ -10,7 +10,11 @@
 namespace caffe {
 
 template <typename Dtype>
+class AbsorbedLayers;
+template <typename Dtype>
 class LinearMapRunner;
+template <typename Dtype>
+class PackedInnerProductRunner;
 
 /// y = x W^T + b, a fully connected layer.
 ///
@@ -26,6 +30,8 @@ class InnerProductLayer : public Layer<Dtype> {
   const char* forward_engine() const override {
     return EngineName(by_onednn_, engine_ == Engine::REFERENCE);
   }
+  /// Activations, for FLOAT16 in the TEST phase.
+  int Absorb(const vector<Layer<Dtype>*>& followers) override;
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 
@@ -33,6 +39,11 @@ class InnerProductLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   int M_ = 0;  // rows: the outer axes together
   int K_ = 0;  // inputs of each row
@@ -42,11 +53,15 @@ class InnerProductLayer : public Layer<Dtype> {
 
  private:
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  bool UsesPackedWeights() const;
+  bool ForwardPacked(const Blob<Dtype>& bottom, Blob<Dtype>* top);
   void ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top);
   void BackwardReference(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<LinearMapRunner<Dtype>> onednn_;
+  std::shared_ptr<PackedInnerProductRunner<Dtype>> packed_;
+  std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
   bool by_onednn_ = false;  // the latest forward pass
 };
 

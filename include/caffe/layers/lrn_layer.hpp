@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
+#include "caffe/kernels/lrn.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -36,14 +37,22 @@ class LRNLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   int size_ = 5, pre_pad_ = 2;
   Dtype alpha_ = 1, beta_ = 0.75, k_ = 1;
   int num_ = 0, channels_ = 0, height_ = 0, width_ = 0;
 
  private:
+  kernels::LrnShape ShapeNow() const;
   /// Null where the library's own kernels compute.
   onednn::Lrn* OneDnn(const Blob<Dtype>& bottom);
+  /// False where the bottom does not lie in blocks of halves.
+  bool ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::ForShape<onednn::Lrn>> onednn_;

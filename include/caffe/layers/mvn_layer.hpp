@@ -23,10 +23,15 @@ class MVNLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
   size_t rows_ = 0, length_ = 0;  // groups, and elements of each
-  vector<double> deviation_;      // of each group, without eps
+  Blob<double> deviation_;        // of each group, without eps; empty if it is not divided by
 };
 
 }  // namespace caffe

@@ -41,6 +41,11 @@ class PoolingLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
   PoolingParameter_PoolMethod method() const { return this->layer_param_.pooling_param().pool(); }
@@ -64,6 +69,17 @@ class PoolingLayer : public Layer<Dtype> {
   vector<uint8_t> byte_mask_;
   vector<int> mask_;
   bool has_mask_ = false;
+#ifndef CPU_ONLY
+  template <typename Function>
+  void WithGpuMask(Function&& f);
+  template <typename T>
+  void PoolMaximaGpu(const T* x, T* y, Blob<Dtype>* positions);
+  template <typename T>
+  void PoolAtRandomGpu(const T* x, T* y);
+  void FindGpuMask(const Blob<Dtype>& bottom);
+  /// The mask of the latest forward pass on the device, as one of the two above; may be null.
+  std::shared_ptr<SyncedMemory> gpu_mask_;
+#endif
   Layout pooled_layout_;  // of the top, as the latest forward pass wrote it
   /// Null where the library's own kernels compute.
   onednn::Pooling* OneDnn(const Blob<Dtype>& bottom, size_t tops);

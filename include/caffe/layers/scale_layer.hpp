@@ -37,6 +37,11 @@ class ScaleLayer : public Layer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
   /// In place, x as it was: the gradient of the scale needs it. TRAIN only.
   Blob<Dtype> temp_;
@@ -46,6 +51,10 @@ class ScaleLayer : public Layer<Dtype> {
 
  private:
   bool own_scale() const { return this->blobs_.size() == (bias_param_id_ < 0 ? 1u : 2u); }
+  /// Whether Backward computes the scale's gradient. Throws Error where it would have to and
+  /// cannot.
+  bool WantsScaleGradient(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
+                          const vector<bool>& propagate_down) const;
   Layout BlockedLayout(const vector<Blob<Dtype>*>& bottom, const Tensor& tensor) const;
   bool ForwardBlocked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool BackwardBlocked(const vector<Blob<Dtype>*>& top, bool propagate_down,

@@ -28,6 +28,7 @@ void caffe_axpy(const int N, const Dtype alpha, const Dtype* X, Dtype* Y);
 /// Y = alpha X + beta Y.
 template <typename Dtype>
 void caffe_cpu_axpby(const int N, const Dtype alpha, const Dtype* X, const Dtype beta, Dtype* Y);
+/// In GPU mode each side may be memory of the device.
 template <typename Dtype>
 void caffe_copy(const int N, const Dtype* X, Dtype* Y);
 template <typename Dtype>
@@ -104,6 +105,75 @@ template <typename Dtype>
 void caffe_rng_bernoulli(const int n, const Dtype p, int* r);
 template <typename Dtype>
 void caffe_rng_bernoulli(const int n, const Dtype p, unsigned int* r);
+
+#ifndef CPU_ONLY
+// The same on memory of the device, for people's own layers: started on the calling thread's stream
+// and not waited for, except where a result goes to the host. Kernels that somebody starts on
+// CUDA's default stream come before and after them in the order of the program.
+
+template <typename Dtype>
+void caffe_gpu_gemm(const CBLAS_TRANSPOSE TransA, const CBLAS_TRANSPOSE TransB, const int M,
+                    const int N, const int K, const Dtype alpha, const Dtype* A, const Dtype* B,
+                    const Dtype beta, Dtype* C);
+template <typename Dtype>
+void caffe_gpu_gemv(const CBLAS_TRANSPOSE TransA, const int M, const int N, const Dtype alpha,
+                    const Dtype* A, const Dtype* x, const Dtype beta, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_axpy(const int N, const Dtype alpha, const Dtype* X, Dtype* Y);
+template <typename Dtype>
+void caffe_gpu_axpby(const int N, const Dtype alpha, const Dtype* X, const Dtype beta, Dtype* Y);
+/// Between memories of the host and the device, whichever they are; returns when it is done.
+void caffe_gpu_memcpy(const size_t N, const void* X, void* Y);
+template <typename Dtype>
+void caffe_gpu_set(const int N, const Dtype alpha, Dtype* X);
+void caffe_gpu_memset(const size_t N, const int alpha, void* X);
+template <typename Dtype>
+void caffe_gpu_scal(const int N, const Dtype alpha, Dtype* X);
+template <typename Dtype>
+void caffe_gpu_add_scalar(const int N, const Dtype alpha, Dtype* X);
+template <typename Dtype>
+void caffe_gpu_add(const int N, const Dtype* a, const Dtype* b, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_sub(const int N, const Dtype* a, const Dtype* b, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_mul(const int N, const Dtype* a, const Dtype* b, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_div(const int N, const Dtype* a, const Dtype* b, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_abs(const int n, const Dtype* a, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_exp(const int n, const Dtype* a, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_log(const int n, const Dtype* a, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_sqrt(const int n, const Dtype* a, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_powx(const int n, const Dtype* a, const Dtype b, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_sign(const int n, const Dtype* x, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_sgnbit(const int n, const Dtype* x, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_fabs(const int n, const Dtype* x, Dtype* y);
+template <typename Dtype>
+void caffe_gpu_scale(const int n, const Dtype alpha, const Dtype* x, Dtype* y);
+/// `out` is the host's; waits for the result.
+template <typename Dtype>
+void caffe_gpu_dot(const int n, const Dtype* x, const Dtype* y, Dtype* out);
+template <typename Dtype>
+void caffe_gpu_asum(const int n, const Dtype* x, Dtype* y);
+
+// Seeded by the calling thread's generator, not the host functions' numbers.
+/// All 32 bits random.
+void caffe_gpu_rng_uniform(const int n, unsigned int* r);
+/// Uniform in (a, b].
+template <typename Dtype>
+void caffe_gpu_rng_uniform(const int n, const Dtype a, const Dtype b, Dtype* r);
+template <typename Dtype>
+void caffe_gpu_rng_gaussian(const int n, const Dtype mu, const Dtype sigma, Dtype* r);
+template <typename Dtype>
+void caffe_gpu_rng_bernoulli(const int n, const Dtype p, int* r);
+#endif  // CPU_ONLY
 
 }  // namespace caffe
 

@@ -15,12 +15,21 @@ using cuda::Check;
 
 class CudaStream : public Stream {
  public:
-  CudaStream() {
-    Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a CUDA stream");
-  }
+  // In step with CUDA's default stream, on which people's own layers start their kernels.
+  CudaStream() { Check(cudaStreamCreate(&stream_), "creating a CUDA stream"); }
   ~CudaStream() override { cudaStreamDestroy(stream_); }
   void Synchronize() override { Check(cudaStreamSynchronize(stream_), "computing on the GPU"); }
   void* handle() const override { return stream_; }
+  void WaitFor(Stream& other) override {
+    cudaEvent_t reached;
+    Check(cudaEventCreateWithFlags(&reached, cudaEventDisableTiming), "creating a CUDA event");
+    const cudaStream_t before = static_cast<cudaStream_t>(other.handle());
+    const cudaError_t recorded = cudaEventRecord(reached, before);
+    const cudaError_t waiting =
+        recorded == cudaSuccess ? cudaStreamWaitEvent(stream_, reached, 0) : recorded;
+    cudaEventDestroy(reached);  // CUDA keeps it until it was reached
+    Check(waiting, "ordering CUDA streams");
+  }
 
  private:
   cudaStream_t stream_ = nullptr;
@@ -45,13 +54,35 @@ class CudaDevice : public Device {
   std::string name() const override { return properties_.name; }
 
   std::string Description() const override {
+    int driver = 0, runtime = 0, clock = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, id_);  // kHz
+    const auto version = [](int number) {
+      return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+    };
+    const auto extents = [](const int* values) {
+      std::ostringstream list;
+      list << values[0] << ", " << values[1] << ", " << values[2];
+      return list.str();
+    };
     std::ostringstream text;
     text << "Name:                          " << properties_.name
          << "\nCompute capability:            " << properties_.major << '.' << properties_.minor
+         << "\nCUDA driver, runtime:          " << version(driver) << ", " << version(runtime)
          << "\nTotal global memory:           " << properties_.totalGlobalMem
          << "\nNumber of multiprocessors:     " << properties_.multiProcessorCount
+         << "\nClock rate:                    " << clock << " kHz"
+         << "\nMemory bus width:              " << properties_.memoryBusWidth << " bits"
+         << "\nL2 cache:                      " << properties_.l2CacheSize
+         << "\nTotal constant memory:         " << properties_.totalConstMem
+         << "\nTotal shared memory per block: " << properties_.sharedMemPerBlock
+         << "\nTotal registers per block:     " << properties_.regsPerBlock
+         << "\nWarp size:                     " << properties_.warpSize
          << "\nMaximum threads per block:     " << properties_.maxThreadsPerBlock
-         << "\nShared memory per block:       " << properties_.sharedMemPerBlock;
+         << "\nMaximum dimension of block:    " << extents(properties_.maxThreadsDim)
+         << "\nMaximum dimension of grid:     " << extents(properties_.maxGridSize)
+         << "\nCopies beside kernels:         " << properties_.asyncEngineCount;
     return text.str();
   }
 
@@ -65,8 +96,8 @@ class CudaDevice : public Device {
       cudaGetLastError();
       size_t free = 0, total = 0;
       cudaMemGetInfo(&free, &total);
-      Fail("out of GPU memory: ", size, " bytes were asked for, ", free, " of ", total,
-           " are free on ", properties_.name, "; a smaller batch needs less");
+      Fail("out of GPU memory: ", size, " bytes were asked for, ", free + FreeInPool(), " of ",
+           total, " are free on ", properties_.name, "; a smaller batch needs less");
     }
     Check(status, "allocating GPU memory");
     std::lock_guard<std::mutex> lock(mutex_);
@@ -115,7 +146,25 @@ class CudaDevice : public Device {
     Check(cudaMemsetAsync(device, 0, size, Handle(stream)), "clearing GPU memory");
   }
 
+  void CopyAnywhere(void* to, const void* from, size_t size, Stream& stream) override {
+    Check(cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, Handle(stream)), "copying");
+    stream.Synchronize();
+  }
+
  private:
+  /// What the pool holds and nobody uses: cudaMemGetInfo counts it as taken.
+  size_t FreeInPool() const {
+    cudaMemPool_t pool;
+    uint64_t held = 0, used = 0;
+    if (cudaDeviceGetDefaultMemPool(&pool, id_) != cudaSuccess ||
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess ||
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess) {
+      cudaGetLastError();
+      return 0;
+    }
+    return held - used;
+  }
+
   const int id_;
   cudaDeviceProp properties_;
   std::mutex mutex_;

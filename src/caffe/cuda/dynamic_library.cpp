@@ -39,6 +39,20 @@ DynamicLibrary& CublasLt() {
   return library;
 }
 
+DynamicLibrary& Cublas() {
+  static DynamicLibrary library({"libcublas.so." + std::to_string(CUDART_VERSION / 1000)},
+                                "install CUDA's libraries (apt: libcublas, pip: nvidia-cublas) and "
+                                "name their folder in LD_LIBRARY_PATH");
+  return library;
+}
+
+DynamicLibrary& Curand() {
+  static DynamicLibrary library({"libcurand.so.10"},
+                                "install CUDA's libraries (apt: libcurand, pip: nvidia-curand) and "
+                                "name their folder in LD_LIBRARY_PATH");
+  return library;
+}
+
 DynamicLibrary& Cudnn() {
   static DynamicLibrary library({"libcudnn.so.9"},
                                 "install cuDNN 9 (apt: libcudnn9, pip: nvidia-cudnn-cu13) and name "

@@ -30,7 +30,9 @@ class DynamicLibrary {
 };
 
 /// CUDA's libraries, opened at the first use.
+DynamicLibrary& Cublas();
 DynamicLibrary& CublasLt();
+DynamicLibrary& Curand();
 DynamicLibrary& Cudnn();
 DynamicLibrary& Nccl();
 DynamicLibrary& Nvml();

@@ -1,6 +1,7 @@
 #include "caffe/inference/builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "caffe/error.hpp"
 #include "precisions.hpp"
@@ -28,6 +29,33 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
   return WithInputShapes(std::move(graph), shapes);
 }
 
+/// What an input's values can be, from what is known of the normalized ones.
+BlobCalibration Denormalized(const BlobCalibration& normalized,
+                             const NetworkDefinition::Normalization& normalization) {
+  const bool is_seen = normalized.minimum != 0 || normalized.maximum != 0;
+  const double most = is_seen ? normalized.maximum : normalized.threshold;
+  const double least = is_seen ? normalized.minimum : normalized.is_unsigned ? 0 : -most;
+  const double ends[] = {least / normalization.scale, most / normalization.scale};
+  BlobCalibration raw;
+  raw.minimum = std::min(ends[0], ends[1]) + normalization.least_mean;
+  raw.maximum = std::max(ends[0], ends[1]) + normalization.largest_mean;
+  raw.threshold = std::max(std::fabs(raw.minimum), std::fabs(raw.maximum));
+  raw.is_unsigned = raw.minimum >= -1e-6 * raw.threshold;  // but for rounding
+  raw.method = "normalization";
+  return raw;
+}
+
+/// A table of the net whose inputs were normalized before, for the net that does it itself.
+void TakeNormalizations(const NetworkDefinition& net, CalibrationTable* table) {
+  for (const NetworkDefinition::Normalization& normalization : net.normalizations()) {
+    const BlobCalibration* found = table->Find(normalization.input);
+    if (!found || table->Find(normalization.normalized)) continue;
+    const BlobCalibration normalized = *found;
+    table->Set(normalization.normalized, normalized);
+    table->Set(normalization.input, Denormalized(normalized, normalization));
+  }
+}
+
 /// Thresholds of the table, of the calibrator where no table is given, and on top of them the
 /// ranges that the definition states; null without any.
 std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& net,
@@ -35,6 +63,7 @@ std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& 
   auto table = std::make_shared<CalibrationTable>();
   if (config.calibration) {
     *table = *config.calibration;
+    TakeNormalizations(net, table.get());
   } else if (config.calibrator) {
     Net<float> run(ToNetParameter(net.graph()));
     *table = Calibrate(&run, config.calibrator.get(), config.calibration_options);

@@ -32,7 +32,10 @@ std::vector<std::string> Engine::Names(const std::vector<int>& values) const {
 
 std::vector<LayerInfo> Engine::layers() const { return LayersOf(*graph_); }
 size_t Engine::weight_bytes() const { return WeightBytes(*graph_); }
-size_t Engine::activation_bytes() const { return MakeRunner(graph_)->activation_bytes(); }
+size_t Engine::activation_bytes() const {
+  std::call_once(measured_, [this] { activation_bytes_ = MakeRunner(graph_)->activation_bytes(); });
+  return activation_bytes_;
+}
 std::string Engine::ToJson() const { return EngineAsJson(*this); }
 
 /// Stays where it is when the context is moved: the queue's tasks know it.
@@ -42,7 +45,6 @@ struct ExecutionContext::State {
 
   const Graph& graph() const { return *engine->graph(); }
   std::vector<Shape> InputShapes() const;
-  void SetInputShapes(const std::vector<Shape>& shapes);
   void Run();
   void Observe(int node) const;
   void ObserveFreeNodes(int node) const;
@@ -71,20 +73,6 @@ std::vector<Shape> ExecutionContext::State::InputShapes() const {
   return shapes;
 }
 
-// The runner undoes what fails with an Error. A layer of somebody's own, or one in Python, may
-// throw anything.
-void ExecutionContext::State::SetInputShapes(const std::vector<Shape>& shapes) {
-  const std::vector<Shape> before = InputShapes();
-  try {
-    runner->SetInputShapes(shapes);
-  } catch (const Error&) {
-    throw;
-  } catch (...) {
-    runner->SetInputShapes(before);
-    throw;
-  }
-}
-
 void ExecutionContext::SetBatch(int batch) {
   const Graph& graph = state_->graph();
   const int most = BatchOf(graph);
@@ -95,7 +83,7 @@ void ExecutionContext::SetBatch(int batch) {
     const Shape& built = graph.values[graph.inputs[i]].shape;
     if (!shapes[i].empty() && !built.empty() && built[0] == most) shapes[i][0] = batch;
   }
-  state_->SetInputShapes(shapes);
+  state_->runner->SetInputShapes(shapes);
 }
 
 int ExecutionContext::batch() const {
@@ -136,7 +124,7 @@ void ExecutionContext::SetInputShapes(const std::map<std::string, Shape>& shapes
     const auto place = std::find(graph.inputs.begin(), graph.inputs.end(), value);
     all[place - graph.inputs.begin()] = shape;
   }
-  state_->SetInputShapes(all);
+  state_->runner->SetInputShapes(all);
 }
 
 float* ExecutionContext::Input(const std::string& name) {
@@ -154,9 +142,23 @@ void ExecutionContext::SetObserver(BlobObserver observer) {
   state_->observer = std::move(observer);
 }
 
+namespace {
+
+void ScaleChannels(const std::vector<float>& scales, const Shape& shape,
+                   std::vector<float>* values) {
+  const size_t channels = scales.size(), plane = CountOf({shape.begin() + 2, shape.end()});
+  for (size_t i = 0; i < values->size(); ++i) (*values)[i] *= scales[i / plane % channels];
+}
+
+}  // namespace
+
 void ExecutionContext::State::Observe(int node) const {
   for (const int output : graph().nodes[node].outputs) {
-    observer(graph().values[output].name, runner->shape(output), runner->Floats(output).data());
+    const Value& value = graph().values[output];
+    const Shape& shape = runner->shape(output);
+    std::vector<float> floats = runner->Floats(output);
+    if (!value.channel_scales.empty()) ScaleChannels(value.channel_scales, shape, &floats);
+    observer(value.name, shape, floats.data());
   }
 }
 

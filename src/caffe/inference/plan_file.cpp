@@ -48,6 +48,10 @@ class Writer {
     Number(static_cast<int64_t>(values.size()));
     for (const int value : values) Number(value);
   }
+  void Reals(const std::vector<float>& values) {
+    Number(static_cast<int64_t>(values.size()));
+    for (const float value : values) Real(value);
+  }
   void Add(const Constant& constant) {
     Numbers(constant.shape);
     Number(static_cast<int64_t>(constant.type));
@@ -83,6 +87,7 @@ void Write(const Value& value, Writer* out) {
   out->Number(value.affine.zero_point);
   out->Number(value.layout);
   out->Number(value.block);
+  out->Reals(value.channel_scales);
   out->Number(value.view.base);
   out->Number(value.view.axis);
   out->Number(value.view.offset);
@@ -152,6 +157,11 @@ class Reader {
     for (int& value : values) value = Int();
     return values;
   }
+  std::vector<float> Reals() {
+    std::vector<float> values(Count());
+    for (float& value : values) value = Real();
+    return values;
+  }
   ElementType Type() {
     const int64_t type = Number();
     Require(type >= 0 && type <= static_cast<int64_t>(ElementType::UINT32),
@@ -216,6 +226,11 @@ Value ReadValue(Reader* in) {
           layout);
   value.layout = static_cast<Layout::Kind>(layout);
   value.block = in->Int();
+  value.channel_scales = in->Reals();
+  Require(value.channel_scales.empty() ||
+              (value.shape.size() >= 2 &&
+               value.channel_scales.size() == static_cast<size_t>(value.shape[1])),
+          "value '", value.name, "' has scales for other channels than its own");
   Require(value.block > 0 && (layout != Layout::CHANNELS_BLOCKED || value.shape.size() >= 2),
           "value '", value.name, "' cannot lie in blocks of channels");
   value.view.base = in->Int();

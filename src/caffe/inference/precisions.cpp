@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "backends/cpu/lowering.hpp"
 #include "backends/cpu/split_epilogues.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
+#include "quantize/equalization.hpp"
 #include "quantize/value_ranges.hpp"
 
 namespace caffe {
@@ -17,11 +17,10 @@ namespace {
 
 using Types = std::set<ElementType>;
 
-/// The layers that a node was made of: siblings that became one have their names joined.
+/// The layers that a node was made of.
 std::vector<std::string> LayersOf(const Node& node) {
   std::vector<std::string> names = {node.name()};
-  std::istringstream parts(node.name());
-  for (std::string part; std::getline(parts, part, '+');) names.push_back(part);
+  names.insert(names.end(), node.siblings.begin(), node.siblings.end());
   for (const Epilogue& step : node.epilogue) names.push_back(step.layer.name());
   return names;
 }
@@ -99,7 +98,10 @@ class CpuBuild {
       integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
     }
     options.ranges.resize(graph.values.size());
-    if (table_) options.ranges = RangesOf(graph, *table_, integers);
+    if (table_) {
+      options.ranges = RangesOf(graph, *table_, integers);
+      graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
+    }
     cpu::Timing timing(config_.timing_iterations, config_.timing_cache.get(),
                        config_.max_workspace);
     return cpu::Lower(std::move(graph), options, &timing);
@@ -130,15 +132,18 @@ class CpuBuild {
                                       std::map<std::string, Types>* widened) const {
     const std::vector<Layer> layers = Sensitivities(narrow, *engine);
     const std::map<std::string, Types> before = *widened;
-    const auto with = [&](size_t count) {
+    const auto widen = [&](size_t count) {
       *widened = before;
       for (size_t i = 0; i < count; ++i) {
         Types& types = widened->emplace(layers[i].name, types_).first->second;
         for (const ElementType type : narrow) types.erase(type);
       }
+    };
+    const auto with = [&](size_t count) {
+      widen(count);
       return Build(*widened);
     };
-    // The least number that is accepted, as far as more is better.
+    // The least number that is accepted, as far as more is better; `engine` has `high`.
     size_t low = 0, high = layers.size();
     engine = with(high);
     if (!Accepts(engine)) return engine;
@@ -152,7 +157,8 @@ class CpuBuild {
         low = middle;
       }
     }
-    return with(high);
+    widen(high);
+    return engine;
   }
 
   /// All layers with weights. Those that `engine` computes in a narrow type are measured.

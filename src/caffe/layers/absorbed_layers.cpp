@@ -35,6 +35,7 @@ template <typename Dtype>
 int AbsorbedLayers<Dtype>::Take(const vector<Layer<Dtype>*>& followers, ElementType type,
                                 int channels, const Pointwise& first) {
   layers_.clear();
+  is_described_ = false;
   Pointwise total = first;
   for (Layer<Dtype>* follower : followers) {
     Pointwise next;
@@ -56,6 +57,15 @@ Pointwise AbsorbedLayers<Dtype>::Describe(int channels, const Pointwise& first) 
     CHECK(composed) << layer->layer_param().name() << " is no longer elementwise";
   }
   return total;
+}
+
+template <typename Dtype>
+const Pointwise& AbsorbedLayers<Dtype>::DescribeOnce(int channels) {
+  const uint64_t stamp = Stamp();
+  if (!is_described_ || stamp != described_stamp_) described_ = Describe(channels);
+  is_described_ = true;
+  described_stamp_ = stamp;
+  return described_;
 }
 
 template <typename Dtype>

@@ -20,6 +20,8 @@ class AbsorbedLayers {
   bool empty() const { return layers_.empty(); }
   /// What they compute, with their parameters of now, behind `first`.
   Pointwise Describe(int channels, const Pointwise& first = Pointwise()) const;
+  /// The same behind nothing, found anew only when Stamp() has changed.
+  const Pointwise& DescribeOnce(int channels);
   /// Changes when one of their parameters may have been written.
   uint64_t Stamp() const;
   /// Runs the layers themselves, in place on `top`.
@@ -27,6 +29,9 @@ class AbsorbedLayers {
 
  private:
   vector<Layer<Dtype>*> layers_;  // the net's; it outlives none of them
+  Pointwise described_;
+  bool is_described_ = false;
+  uint64_t described_stamp_ = 0;
 };
 
 /// Changes when the blob may have been written; never the same for a blob somebody holds a mutable

@@ -12,6 +12,7 @@ namespace {
 
 const bool registered = OperationTable::Add(
     Operation("AnnotatedData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool dealt_out = RecordShare::AddType("AnnotatedData");
 
 }  // namespace
 
@@ -279,13 +280,15 @@ void AnnotatedDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   random_state_.clear();
   const int batch_size = static_cast<int>(this->layer_param_.data_param().batch_size());
   vector<Record> records(batch_size);
+  this->BeginBatch();
   for (Record& record : records) {
-    while (this->Skip()) this->Next();
+    this->GoToOwnRecord();
     record.key = this->cursor_->key();
     record.value = this->cursor_->value();
     record.draws = this->data_transformer_->Draw();
     this->Next();
   }
+  this->EndBatch();
   ThreadTeam& team = this->DecodingTeam(this->layer_param_.data_param().threads());
   const auto for_each = [&](auto&& f) {
     team.ForEach(batch_size, [&](int i) { ForRecord(records[i], [&] { f(&records[i], i); }); });
@@ -326,7 +329,7 @@ std::string AnnotatedDataLayer<Dtype>::SourceState() {
   StateWriter state;
   state.Put(DataLayer<Dtype>::SourceState());
   rng_t generator = *caffe_rng();
-  if (!reading_) generator.seed(generator());
+  if (!reading_) generator.seed(generator() + Caffe::solver_rank());
   state.Put(RandomStateOf(generator));
   return state.text();
 }

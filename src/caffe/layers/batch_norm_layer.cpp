@@ -178,6 +178,22 @@ void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (this->fused_) scale_->SetInput(normalization_.normalized());
 }
 
+// In the TEST phase the input is not kept, and nobody learns: parameters' gradients are left alone.
+template <typename Dtype>
+typename ChannelNormalization<Dtype>::Gradients BatchNormLayer<Dtype>::WantedGradients(
+    bool propagate_down, Blob<Dtype>* bottom) const {
+  typename ChannelNormalization<Dtype>::Gradients gradients;
+  if (propagate_down) gradients.bottom = bottom;
+  if (this->phase_ != TRAIN) return gradients;
+  const auto wanted = [this](int i) {
+    return this->fused_ ? scale_->param_propagate_down(i)
+                        : bool(this->param_propagate_down_[3 + i]);
+  };
+  if (FusedScale() && wanted(0)) gradients.scale = FusedScale();
+  if (FusedBias() && wanted(1)) gradients.shift = FusedBias();
+  return gradients;
+}
+
 template <typename Dtype>
 void BatchNormLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
@@ -188,17 +204,8 @@ void BatchNormLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     GlobalStatistics(&mean, &variance);
     normalization_.SetVariance(variance, eps_);
   }
-  typename ChannelNormalization<Dtype>::Gradients gradients;
-  if (propagate_down[0]) gradients.bottom = bottom[0];
-  // In the TEST phase the input is not kept, and nobody learns: parameters' gradients are left
-  // alone.
-  if (this->phase_ == TRAIN) {
-    Layer<Dtype>* owner = this->fused_ ? static_cast<Layer<Dtype>*>(scale_) : this;
-    const int first = this->fused_ ? 0 : 3;
-    if (FusedScale() && owner->param_propagate_down(first)) gradients.scale = FusedScale();
-    if (FusedBias() && owner->param_propagate_down(first + 1)) gradients.shift = FusedBias();
-  }
-  normalization_.Backward(this->types(), *top[0], !use_global_stats_, FusedScale(), gradients);
+  normalization_.Backward(this->types(), *top[0], !use_global_stats_, FusedScale(),
+                          WantedGradients(propagate_down[0], bottom[0]));
 }
 
 INSTANTIATE_CLASS(BatchNormLayer);

@@ -140,15 +140,21 @@ void BNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
+typename ChannelNormalization<Dtype>::Gradients BNLayer<Dtype>::WantedGradients(
+    bool propagate_down, Blob<Dtype>* bottom) const {
+  typename ChannelNormalization<Dtype>::Gradients gradients;
+  if (propagate_down) gradients.bottom = bottom;
+  if (this->param_propagate_down_[0]) gradients.scale = this->blobs_[0].get();
+  if (this->param_propagate_down_[1]) gradients.shift = this->blobs_[1].get();
+  return gradients;
+}
+
+template <typename Dtype>
 void BNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                   const vector<bool>& propagate_down,
                                   const vector<Blob<Dtype>*>& bottom) {
-  typename ChannelNormalization<Dtype>::Gradients gradients;
-  if (propagate_down[0]) gradients.bottom = bottom[0];
-  if (this->param_propagate_down_[0]) gradients.scale = this->blobs_[0].get();
-  if (this->param_propagate_down_[1]) gradients.shift = this->blobs_[1].get();
   normalization_.Backward(this->types(), *top[0], statistics() == Statistics::BATCH,
-                          this->blobs_[0].get(), gradients);
+                          this->blobs_[0].get(), WantedGradients(propagate_down[0], bottom[0]));
 }
 
 INSTANTIATE_CLASS(BNLayer);

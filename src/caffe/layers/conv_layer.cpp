@@ -99,7 +99,7 @@ bool ConvolutionLayer<Dtype>::ForwardPacked(const vector<Blob<Dtype>*>& bottom,
   if (!own.Prepare(this->shape_, this->num_, rounds, *bottom[0])) return false;
   const bool folds = this->fused_;
   own.SetWeights(this->blobs_, folds ? onednn_->absorbed.Stamp() : 1,
-                 folds ? onednn_->absorbed.Describe(this->num_output_) : Pointwise());
+                 folds ? onednn_->absorbed.DescribeOnce(this->num_output_) : Pointwise());
   for (size_t i = 0; i < bottom.size(); ++i) own.Forward(*bottom[i], top[i]);
   return true;
 }
@@ -190,7 +190,7 @@ bool ConvolutionLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
   const bool half = this->forward_type() == ElementType::FLOAT16;
   const int images = ImagesAtATime();
   const Pointwise pointwise =
-      this->fused_ ? onednn_->absorbed.Describe(this->num_output_) : Pointwise();
+      this->fused_ ? onednn_->absorbed.DescribeOnce(this->num_output_) : Pointwise();
   Primitive& own = this->fused_ ? onednn_->fused : onednn_->alone;
   if (own.num != images || !SameShape(own.shape, this->shape_) ||
       !(own.activation == pointwise.activation)) {

@@ -13,6 +13,7 @@ namespace {
 // Shapes depend on the first record; tops hold labels: both stay in the net's own type.
 const bool registered = OperationTable::Add(
     Operation("Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool dealt_out = RecordShare::AddType("Data");
 
 void LogIgnoredFields(const DataParameter& param) {
   const auto log = [](bool given, const char* field, const char* why) {
@@ -50,7 +51,7 @@ template <typename Dtype>
 void DataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
   const DataParameter& param = this->layer_param_.data_param();
-  const int batch_size = static_cast<int>(param.batch_size());
+  const int batch_size = this->batch_size();
   Require(batch_size > 0, "data_param: batch_size must be positive, got ", batch_size);
   OpenSource();
   LogIgnoredFields(param);
@@ -103,9 +104,18 @@ void DataLayer<Dtype>::DrawOrder() {
 
 template <typename Dtype>
 bool DataLayer<Dtype>::Skip() const {
-  const int size = Caffe::solver_count();
-  const int rank = Caffe::solver_rank();
-  return static_cast<int>(offset_ % size) != rank && this->layer_param_.phase() != TEST;
+  return !share_.Has(offset_ - batch_start_, batch_size());
+}
+
+template <typename Dtype>
+void DataLayer<Dtype>::GoToOwnRecord() {
+  for (; Skip(); Next()) this->data_transformer_->Draw();
+}
+
+template <typename Dtype>
+void DataLayer<Dtype>::EndBatch() {
+  const uint64_t end = batch_start_ + share_.Total(batch_size());
+  for (; offset_ < end; Next()) this->data_transformer_->Draw();
 }
 
 template <typename Dtype>
@@ -124,7 +134,7 @@ void DataLayer<Dtype>::Next() {
 
 template <typename Dtype>
 void DataLayer<Dtype>::ReadRecord(Record* record) {
-  while (Skip()) Next();
+  GoToOwnRecord();
   record->key = cursor_->key();
   record->value = cursor_->value();
   record->draws = this->data_transformer_->Draw();
@@ -161,9 +171,11 @@ void DataLayer<Dtype>::Decode(const Record& record, const vector<int>& shape, Dt
 
 template <typename Dtype>
 void DataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
-  const int batch_size = static_cast<int>(this->layer_param_.data_param().batch_size());
+  const int batch_size = this->batch_size();
   records_.resize(batch_size);
+  BeginBatch();
   for (Record& record : records_) ReadRecord(&record);
+  EndBatch();
   Parse(&records_[0]);
   // Sizes may change from batch to batch.
   vector<int> shape = ShapeOf(records_[0]);

@@ -10,6 +10,7 @@ namespace {
 
 const bool registered = OperationTable::Add(
     Operation("DenseImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool dealt_out = RecordShare::AddType("DenseImageData");
 
 }  // namespace
 

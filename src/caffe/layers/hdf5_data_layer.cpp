@@ -14,6 +14,7 @@ namespace {
 // Shapes are the files'; tops may be labels: both stay in the net's own type.
 const bool registered = OperationTable::Add(
     Operation("HDF5Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool dealt_out = RecordShare::AddType("HDF5Data");
 
 rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
   return static_cast<rng_t*>(random->generator());
@@ -44,10 +45,9 @@ void HDF5DataLayer<Dtype>::ReadSource() {
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                       const vector<Blob<Dtype>*>& top) {
-  const HDF5DataParameter& param = this->layer_param_.hdf5_data_param();
   Require(!this->layer_param_.has_transform_param(),
           "transform_param: HDF5Data does not transform data: leave it out");
-  const int batch_size = static_cast<int>(param.batch_size());
+  const int batch_size = this->batch_size();
   Require(batch_size > 0, "hdf5_data_param: batch_size must be positive, got ", batch_size);
   Require(this->layer_param_.top_size() == static_cast<int>(top.size()),
           "HDF5Data reads the datasets that its tops are called after: name them");
@@ -127,9 +127,7 @@ void HDF5DataLayer<Dtype>::LoadHDF5FileData(const char* filename) {
 
 template <typename Dtype>
 bool HDF5DataLayer<Dtype>::Skip() const {
-  const int size = Caffe::solver_count();
-  const int rank = Caffe::solver_rank();
-  return static_cast<int>(offset_ % size) != rank && this->layer_param_.phase() != TEST;
+  return !share_.Has(offset_ - batch_start_, batch_size());
 }
 
 template <typename Dtype>
@@ -146,10 +144,10 @@ void HDF5DataLayer<Dtype>::Next() {
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
                                        const vector<Blob<Dtype>*>& top) {
-  const int batch_size = static_cast<int>(this->layer_param_.hdf5_data_param().batch_size());
+  batch_start_ = offset_;
   vector<Dtype*> out;
   for (Blob<Dtype>* blob : top) out.push_back(blob->template overwrite_cpu_data_as<Dtype>());
-  for (int i = 0; i < batch_size; ++i) {
+  for (int i = 0; i < batch_size(); ++i) {
     if (loaded_file_.empty()) LoadFile();  // the last pass failed here
     while (Skip()) Next();
     for (size_t j = 0; j < top.size(); ++j) {
@@ -160,6 +158,7 @@ void HDF5DataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
     }
     Next();
   }
+  while (offset_ < batch_start_ + share_.Total(batch_size())) Next();  // the other solvers' rows
 }
 
 // Rows passed, the generator before this pass, file and row in it.

@@ -15,6 +15,7 @@ namespace {
 // Shapes depend on the first picture; tops hold labels: both stay in the net's own type.
 const bool registered = OperationTable::Add(
     Operation("ImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool dealt_out = RecordShare::AddType("ImageData");
 
 /// A whole number that is all of `text`.
 bool ParseLabel(const string& text, int* label) {
@@ -73,7 +74,8 @@ void ImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   LOG_IF(INFO, (param.cache() || param.precache()) && Caffe::root_solver())
       << "image_data_param: cache and precache are ignored: the system keeps files in memory";
   LOG_IF(WARNING, param.dataset_share_per_node() != 1)
-      << "image_data_param: dataset_share_per_node is ignored: every solver reads all pictures";
+      << "image_data_param: dataset_share_per_node is ignored: every solver deals with its share "
+         "of the list";
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
   vector<int> shape =

@@ -47,8 +47,6 @@ void ImageListLayer<Dtype, Label>::OpenList(const string& source, bool shuffle,
     prefetch_rng_.reset(new Caffe::RNG(seed_));
     ShuffleImages();
     shuffles_ = 1;
-  } else if (this->phase_ == TRAIN && Caffe::solver_rank() > 0 && rand_skip == 0) {
-    LOG(WARNING) << "Shuffling or skipping recommended for multi-GPU";
   }
   LOG_IF(INFO, Caffe::root_solver()) << "A total of " << lines_.size() << " images.";
   lines_id_ = 0;
@@ -78,8 +76,10 @@ template <typename Dtype, typename Label>
 vector<typename ImageListLayer<Dtype, Label>::Item> ImageListLayer<Dtype, Label>::TakeItems(
     int count) {
   vector<Item> items;
-  for (int i = 0; i < count; ++i) {
-    items.push_back({lines_[lines_id_], this->data_transformer_->Draw()});
+  for (uint64_t i = 0; i < share_.Total(count); ++i) {
+    // Drawn for every picture: each gets what it would get from one solver.
+    const PictureDraws draws = this->data_transformer_->Draw();
+    if (share_.Has(i, count)) items.push_back({lines_[lines_id_], draws});
     NextLine();
   }
   return items;

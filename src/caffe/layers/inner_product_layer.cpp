@@ -5,6 +5,7 @@
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "linear_map_runner.hpp"
+#include "packed_inner_product_runner.hpp"
 
 namespace caffe {
 namespace {
@@ -85,6 +86,31 @@ bool InnerProductLayer<Dtype>::ForwardOneDnn(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
+bool InnerProductLayer<Dtype>::UsesPackedWeights() const {
+  return this->forward_type() == ElementType::FLOAT16 && this->phase_ == TEST &&
+         engine_ == Engine::DEFAULT && !transpose_;
+}
+
+template <typename Dtype>
+bool InnerProductLayer<Dtype>::ForwardPacked(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
+  if (!UsesPackedWeights() || M_ == 0 || K_ == 0) return false;
+  if (!packed_) packed_ = std::make_shared<PackedInnerProductRunner<Dtype>>();
+  if (!packed_->Prepare(K_, N_)) return false;
+  packed_->Forward(this->blobs_, M_,
+                   this->fused_ ? absorbed_->DescribeOnce(N_).activation : PointwiseActivation(),
+                   bottom, top);
+  return true;
+}
+
+template <typename Dtype>
+int InnerProductLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
+  if (!UsesPackedWeights()) return 0;
+  absorbed_ = std::make_shared<AbsorbedLayers<Dtype>>();
+  const int taken = absorbed_->Take(followers, this->forward_type(), N_);
+  return absorbed_->Describe(N_).scale.empty() ? taken : 0;
+}
+
+template <typename Dtype>
 void InnerProductLayer<Dtype>::ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
@@ -120,7 +146,7 @@ void InnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
   if (engine_ == Engine::REFERENCE) return ForwardReference(*bottom[0], top[0]);
   by_onednn_ = ForwardOneDnn(bottom, top);
-  if (by_onednn_) return;
+  if (by_onednn_ || ForwardPacked(*bottom[0], top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
@@ -139,6 +165,7 @@ void InnerProductLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
       kernels::Gemm(false, !transpose_, M_, N_, K_, F(1), x, weights, beta, y);
     }
   });
+  if (this->fused_) absorbed_->Run(top);
 }
 
 template <typename Dtype>

@@ -2,7 +2,6 @@
 
 #include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
-#include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 
@@ -42,14 +41,11 @@ void LRNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<B
   top[0]->ReshapeLike(*bottom[0]);
 }
 
-namespace {
-
-kernels::LrnShape ShapeOf(int num, int channels, int height, int width, int size, bool within,
-                          double alpha, double beta, double k) {
-  return {num, channels, height, width, size, within, alpha, beta, k};
+template <typename Dtype>
+kernels::LrnShape LRNLayer<Dtype>::ShapeNow() const {
+  return {num_,   channels_, height_, width_, size_, WithinChannel(this->layer_param_.lrn_param()),
+          alpha_, beta_,     k_};
 }
-
-}  // namespace
 
 template <typename Dtype>
 onednn::Lrn* LRNLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
@@ -65,6 +61,22 @@ onednn::Lrn* LRNLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
   });
 }
 
+// FLOAT16 where it lies: no second copy in Caffe's order.
+template <typename Dtype>
+bool LRNLayer<Dtype>::ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom,
+                                     Blob<Dtype>* top) {
+  if (this->forward_type() != ElementType::FLOAT16 || this->phase_ != TEST ||
+      engine_ == Engine::REFERENCE || shape.within_channel) {
+    return false;
+  }
+  const Layout layout = LayoutFor<float16>(bottom.data_tensor(), bottom.shape());
+  if (layout.kind != Layout::CHANNELS_BLOCKED) return false;
+  const float16* x = ReadAs<float16>(bottom.data_tensor(), layout);
+  kernels::BlockedLrnForward(shape, layout.block, x,
+                             OverwriteAs<float16>(top->data_tensor(), layout));
+  return true;
+}
+
 template <typename Dtype>
 void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
@@ -74,9 +86,8 @@ void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
     return;
   }
-  const kernels::LrnShape shape =
-      ShapeOf(num_, channels_, height_, width_, size_,
-              WithinChannel(this->layer_param_.lrn_param()), alpha_, beta_, k_);
+  const kernels::LrnShape shape = ShapeNow();
+  if (ForwardBlocked(shape, *bottom[0], top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const auto forward =
@@ -98,9 +109,7 @@ void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                       OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
     return;
   }
-  const kernels::LrnShape shape =
-      ShapeOf(num_, channels_, height_, width_, size_,
-              WithinChannel(this->layer_param_.lrn_param()), alpha_, beta_, k_);
+  const kernels::LrnShape shape = ShapeNow();
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);

@@ -18,7 +18,8 @@ void MVNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<B
   const size_t row_axes = this->layer_param_.mvn_param().across_channels() ? 1 : 2;
   rows_ = CountOf(shape, 0, std::min(row_axes, shape.size()));
   length_ = CountOf(shape, std::min(row_axes, shape.size()), shape.size());
-  deviation_.resize(this->layer_param_.mvn_param().normalize_variance() ? rows_ : 0);
+  const bool divides = this->layer_param_.mvn_param().normalize_variance();
+  deviation_.Reshape({divides ? static_cast<int>(rows_) : 0});
   top[0]->ReshapeLike(*bottom[0]);
 }
 
@@ -31,7 +32,7 @@ void MVNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     const T* x = bottom[0]->template cpu_data_as<T>();
     kernels::Standardize(rows_, length_, param.eps(), x,
                          top[0]->template overwrite_cpu_data_as<T>(),
-                         param.normalize_variance() ? deviation_.data() : nullptr);
+                         param.normalize_variance() ? deviation_.mutable_cpu_data() : nullptr);
   });
 }
 
@@ -46,7 +47,7 @@ void MVNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(diff_tag);
     const D* dy = top[0]->template cpu_diff_as<D>();
     kernels::StandardizeGradient(rows_, length_, param.eps(), top[0]->template cpu_data_as<T>(),
-                                 param.normalize_variance() ? deviation_.data() : nullptr, dy,
+                                 param.normalize_variance() ? deviation_.cpu_data() : nullptr, dy,
                                  bottom[0]->template overwrite_cpu_diff_as<D>());
   });
 }

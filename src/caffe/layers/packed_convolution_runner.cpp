@@ -4,6 +4,7 @@
 #include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 namespace caffe {
@@ -50,12 +51,16 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   }
   const bool was_plain = convolution_ && convolution_->plain_input();
   const bool was_winograd = by_winograd_;
-  convolution_ = kernels::PackedConvolution::Make(shape, plain);
+  convolution_ = kernels::PackedConvolution::Make(
+      shape, plain, rounds ? ElementType::FLOAT16 : ElementType::FLOAT);
   shape_ = shape;
   num_ = num;
   by_winograd_ = false;
   if (!convolution_) return false;
-  if (rounds && !plain && num > 0 && kernels::HasWinograd(shape)) {
+  // The tiles of AMX do three products in less time than vectors the quarter that Winograd's
+  // algorithm leaves of one, going by what either can do at most.
+  const bool in_tiles = kernels::CpuInstructionSet() >= kernels::InstructionSet::AMX;
+  if (rounds && !in_tiles && !plain && num > 0 && kernels::HasWinograd(shape)) {
     winograd_ = kernels::WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);
   }
@@ -130,7 +135,8 @@ bool PackedConvolutionRunner<Dtype>::ForwardWinograd(const float16* x, float16* 
 }
 
 template <typename Dtype>
-void PackedConvolutionRunner<Dtype>::ForwardDirect(const float16* x, const float16* weights,
+template <typename X>
+void PackedConvolutionRunner<Dtype>::ForwardDirect(const X* x, const float16* weights,
                                                    float16* y) const {
   Workspace::Buffer<float> scratch(Context::Current().workspace(),
                                    convolution_->scratch_size(num_));
@@ -146,9 +152,14 @@ void PackedConvolutionRunner<Dtype>::Forward(const Blob<Dtype>& bottom, Blob<Dty
           : Layout::ChannelsBlocked(block, num_, shape_.channels, shape_.input_spatial());
   const Layout target =
       Layout::ChannelsBlocked(block, num_, shape_.outputs, shape_.output_spatial());
+  const float16* weights = static_cast<const float16*>(weights_->cpu_data());
+  if (convolution_->plain_input() && bottom.data_tensor().newest_type() == ElementType::FLOAT) {
+    // A net's input, say: it needs no copy in halves.
+    const float* x = ReadAs<float>(bottom.data_tensor(), source);
+    return ForwardDirect(x, weights, OverwriteAs<float16>(top->data_tensor(), target));
+  }
   const float16* x = ReadAs<float16>(bottom.data_tensor(), source);
   float16* y = OverwriteAs<float16>(top->data_tensor(), target);
-  const float16* weights = static_cast<const float16*>(weights_->cpu_data());
   if (!by_winograd_) return ForwardDirect(x, weights, y);
   if (ForwardWinograd(x, y)) return;
   // Infinities and NaNs belong to single outputs.

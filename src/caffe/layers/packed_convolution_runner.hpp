@@ -36,7 +36,8 @@ class PackedConvolutionRunner {
   void Pack(const float16* weights, const float* scale, float16* packed) const;
   size_t packed_size() const;
   bool ForwardWinograd(const float16* x, float16* y) const;
-  void ForwardDirect(const float16* x, const float16* weights, float16* y) const;
+  template <typename X>
+  void ForwardDirect(const X* x, const float16* weights, float16* y) const;
   /// What restores the weights from packed ones.
   std::function<void(const float16*, float16*)> Unpacker() const;
 

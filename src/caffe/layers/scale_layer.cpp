@@ -148,21 +148,30 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   });
 }
 
+// In place and in the TEST phase the input was not kept: the parameter's gradient, which nobody
+// learns from there, is left alone.
+template <typename Dtype>
+bool ScaleLayer<Dtype>::WantsScaleGradient(const vector<Blob<Dtype>*>& bottom,
+                                           const vector<Blob<Dtype>*>& top,
+                                           const vector<bool>& propagate_down) const {
+  const bool in_place = bottom[0] == top[0];
+  const bool kept = !in_place || this->phase_ == TRAIN;
+  const bool wanted =
+      bottom.size() == 1 ? kept && this->param_propagate_down_[0] : bool(propagate_down[1]);
+  Require(!wanted || !in_place || temp_.count() == top[0]->count(),
+          "Scale in place keeps what its gradient needs in the TRAIN phase only");
+  return wanted;
+}
+
 template <typename Dtype>
 void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                      const vector<bool>& propagate_down,
                                      const vector<Blob<Dtype>*>& bottom) {
   if (BackwardBlocked(top, propagate_down[0], bottom)) return;
   const bool own_scale = bottom.size() == 1;
-  // In place and in the TEST phase the input was not kept: the parameter's gradient, which nobody
-  // learns from there, is left alone.
-  const bool kept = bottom[0] != top[0] || this->phase_ == TRAIN;
-  const bool scale_wanted =
-      own_scale ? kept && this->param_propagate_down_[0] : bool(propagate_down[1]);
+  const bool scale_wanted = WantsScaleGradient(bottom, top, propagate_down);
   const bool bias_wanted = bias_param_id_ >= 0 && this->param_propagate_down_[bias_param_id_];
   const Blob<Dtype>& input = bottom[0] == top[0] ? temp_ : *bottom[0];
-  Require(!scale_wanted || input.count() == top[0]->count(),
-          "Scale in place keeps what its gradient needs in the TRAIN phase only");
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);

@@ -179,7 +179,8 @@ void WindowDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const int batch_size = static_cast<int>(param.batch_size());
   const int foreground = ForegroundCount(param);
   cache_images_ = param.cache_images();
-  prefetch_rng_.reset(new Caffe::RNG(caffe_rng_rand()));
+  // Each solver draws its own windows.
+  prefetch_rng_.reset(new Caffe::RNG(caffe_rng_rand() + Caffe::solver_rank()));
   ReadWindowFile(param.source());
   LogWindows();
   Require(foreground == 0 || !fg_windows_.empty(), param.source(),

@@ -27,6 +27,25 @@ memory::desc WithStride(const Dims& dims, bool blocked, int channel_block, size_
   return Described(whole, layout).submemory_desc(dims, offsets);
 }
 
+void AppendFunction(const kernels::FusedFunction& function, dnnl::post_ops* operations) {
+  using Function = kernels::FusedFunction;
+  using Algorithm = dnnl::algorithm;
+  switch (function.kind) {
+    case Function::NONE:
+      return;
+    case Function::PRELU:
+      return operations->append_prelu(1 << 1);  // a slope for each index of axis 1
+    case Function::ELU:
+      return AppendEltwise(Algorithm::eltwise_elu, function.alpha, 0, operations);
+    case Function::SIGMOID:
+      return AppendEltwise(Algorithm::eltwise_logistic, 0, 0, operations);
+    case Function::SWISH:
+      return AppendEltwise(Algorithm::eltwise_swish, function.alpha, 0, operations);
+    case Function::TANH:
+      return AppendEltwise(Algorithm::eltwise_tanh, 0, 0, operations);
+  }
+}
+
 class OneDnnFusedConvolution : public FusedConvolution {
  public:
   OneDnnFusedConvolution(const kernels::ConvolutionShape& shape, int num, const Options& options)
@@ -44,7 +63,7 @@ class OneDnnFusedConvolution : public FusedConvolution {
         Wrap(problem_.plain_weights, weights), Wrap(desc_.weights_desc(), packed));
   }
   void Forward(const float* x, const float* packed, const float* bias, const float* residual,
-               float* y) override {
+               const float* slopes, float* y) override {
     Arguments arguments = {{DNNL_ARG_SRC, Wrap(desc_.src_desc(), x)},
                            {DNNL_ARG_WEIGHTS, Wrap(desc_.weights_desc(), packed)},
                            {DNNL_ARG_DST, Wrap(desc_.dst_desc(), y)}};
@@ -52,6 +71,10 @@ class OneDnnFusedConvolution : public FusedConvolution {
     if (options_.residual) {
       arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
                         Wrap(residual_desc_, residual));
+    }
+    if (slopes) {
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(options_.residual) | DNNL_ARG_WEIGHTS,
+                        Wrap(Plain({problem_.outputs}), slopes));
     }
     Run(forward_, arguments);
   }
@@ -68,6 +91,7 @@ class OneDnnFusedConvolution : public FusedConvolution {
     dnnl::post_ops operations;
     if (options_.residual) operations.append_binary(dnnl::algorithm::binary_add, residual_desc_);
     AppendActivation(options_.activation, &operations);
+    AppendFunction(options_.function, &operations);
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(operations);
     return onednn::Describe<Primitive>(attributes, dnnl::prop_kind::forward_inference,

@@ -8,6 +8,7 @@
 
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/pointwise.hpp"
 #include "caffe/tensor.hpp"
@@ -86,6 +87,7 @@ class FusedConvolution {
     bool bias = false;
     bool residual = false;  ///< as y
     PointwiseActivation activation;
+    kernels::FusedFunction function = {};  ///< its slopes are Forward's
     bool blocked_source = false, blocked_target = false;  ///< else in Caffe's order
     int block = 8;
     /// Elements from one image to the next; 0: they lie one behind another.
@@ -100,9 +102,9 @@ class FusedConvolution {
   /// Floats of the weights in oneDNN's order.
   virtual size_t packed_size() const = 0;
   virtual void PackWeights(const float* weights, float* packed) const = 0;
-  /// bias and residual: null without them.
+  /// bias, residual and slopes (of PRELU, one an output): null without them.
   virtual void Forward(const float* x, const float* packed, const float* bias,
-                       const float* residual, float* y) = 0;
+                       const float* residual, const float* slopes, float* y) = 0;
 };
 
 /// The transposed convolution: `shape` is that of the convolution, so x is (num, outputs,

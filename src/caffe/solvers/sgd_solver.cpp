@@ -43,7 +43,7 @@ void SGDSolver<Dtype>::PreSolve() {
     update_.emplace_back(new Blob<Dtype>(param->shape()));
     temp_.emplace_back(new Blob<Dtype>(param->shape()));
   }
-  cosines_.assign(history_.size(), 0);
+  cosines_.Reshape({static_cast<int>(history_.size())});
 }
 
 template <typename Dtype>
@@ -71,6 +71,7 @@ void SGDSolver<Dtype>::ApplyUpdate() {
   if (this->param_.display() && this->iter_ % this->param_.display() == 0) {
     LOG_IF(INFO, Caffe::root_solver()) << "Iteration " << this->iter_ << ", lr = " << rate;
   }
+  if (UpdateOnDevice(rate)) return;
   this->UnscaleGradients();
   ClipGradients();
   for (size_t i = 0; i < this->net_->learnable_params().size(); ++i) {
@@ -95,13 +96,27 @@ void SGDSolver<Dtype>::ClipGradients() {
   if (limit < 0) return;
   double sumsq = 0;
   for (const Blob<Dtype>* param : this->net_->learnable_params()) sumsq += param->sumsq_diff();
-  const Dtype norm = std::sqrt(sumsq);
-  if (!(norm > limit)) return;  // not a number: nothing can be scaled right
+  const Dtype factor = ClipFactor(std::sqrt(sumsq));
+  if (factor == 1) return;
+  for (Blob<Dtype>* param : this->net_->learnable_params()) param->scale_diff(factor);
+}
+
+template <typename Dtype>
+Dtype SGDSolver<Dtype>::ClipFactor(Dtype norm) const {
+  const Dtype limit = this->param_.clip_gradients();
+  if (!(norm > limit)) return 1;  // not a number: nothing can be scaled right
   const Dtype factor = limit / norm;
   LOG_IF(INFO, Caffe::root_solver()) << "Gradient clipping: scaling down gradients (L2 norm "
                                      << norm << " > " << limit << ") by scale factor " << factor;
-  for (Blob<Dtype>* param : this->net_->learnable_params()) param->scale_diff(factor);
+  return factor;
 }
+
+#ifdef CPU_ONLY
+template <typename Dtype>
+bool SGDSolver<Dtype>::UpdateOnDevice(Dtype) {
+  return false;
+}
+#endif
 
 template <typename Dtype>
 void SGDSolver<Dtype>::Normalize(int param_id) {
@@ -141,8 +156,9 @@ Dtype SGDSolver<Dtype>::LarcRate(int param_id, Dtype rate) {
         past > 0 && gradient > 0
             ? kernels::Dot(param.count(), param.cpu_diff(), history.cpu_data()) / (past * gradient)
             : 0;
-    cosines_[param_id] = 0.95 * cosines_[param_id] + 0.05 * cosine;
-    local -= 0.9 * cosines_[param_id] * local;
+    double& smoothed = cosines_.mutable_cpu_data()[param_id];
+    smoothed = 0.95 * smoothed + 0.05 * cosine;
+    local -= 0.9 * smoothed * local;
   }
   CheckLarcPolicy(solver.larc_policy());
   const bool scales = solver.larc_policy() == "scale";

@@ -1,6 +1,7 @@
 // The history of gradients in snapshots.
 #include <cstring>
 
+#include "caffe/communicator.hpp"
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/util/hdf5.hpp"
 #include "caffe/util/io.hpp"
@@ -46,7 +47,8 @@ void SGDSolver<Dtype>::SaveUpdateState(TrainingState* state) {
   AddExtra(kSolverType, this->type(), state);
   if (!this->param_.larc_turbo()) return;
   AddExtra(kLarcCosines,
-           string(reinterpret_cast<const char*>(cosines_.data()), cosines_.size() * sizeof(double)),
+           string(reinterpret_cast<const char*>(cosines_.cpu_data()),
+                  cosines_.count() * sizeof(double)),
            state);
 }
 
@@ -61,10 +63,19 @@ void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
 template <typename Dtype>
 void SGDSolver<Dtype>::RestoreUpdateState(const TrainingState& state) {
   const string* cosines = FindExtra(state, kLarcCosines);
-  if (cosines && cosines->size() == cosines_.size() * sizeof(double)) {
-    std::memcpy(cosines_.data(), cosines->data(), cosines->size());
+  if (cosines && cosines->size() == cosines_.count() * sizeof(double)) {
+    std::memcpy(cosines_.mutable_cpu_data(), cosines->data(), cosines->size());
   }
   this->RestoreTrainingState(state);
+}
+
+template <typename Dtype>
+void SGDSolver<Dtype>::BroadcastState(Communicator* communicator) {
+  Solver<Dtype>::BroadcastState(communicator);
+  for (const shared_ptr<Blob<Dtype>>& blob : history_) {
+    communicator->Broadcast(blob->mutable_cpu_data(), blob->count() * sizeof(Dtype));
+  }
+  communicator->Broadcast(cosines_.mutable_cpu_data(), cosines_.count() * sizeof(double));
 }
 
 template <typename Dtype>
@@ -185,6 +196,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string&) {
 #endif  // USE_HDF5
 
 #define CAFFE_SGD_STATE(Dtype)                                                      \
+  template void SGDSolver<Dtype>::BroadcastState(Communicator*);                    \
   template void SGDSolver<Dtype>::SnapshotSolverState(const string&);               \
   template void SGDSolver<Dtype>::SnapshotSolverStateToBinaryProto(const string&);  \
   template void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string&);         \

@@ -15,7 +15,14 @@
 namespace caffe {
 namespace kernels {
 
-/// Tests that run on every instruction set of this machine: INSTANTIATE_ON_EVERY_SET(Fixture).
+/// What this machine runs, and AMX in software.
+inline std::vector<InstructionSet> TestedInstructionSets() {
+  std::vector<InstructionSet> sets = SupportedInstructionSets();
+  sets.push_back(InstructionSet::EMULATED_AMX);
+  return sets;
+}
+
+/// Tests that run on all of them: INSTANTIATE_ON_EVERY_SET(Fixture).
 class OnInstructionSet : public ::testing::TestWithParam<InstructionSet> {
  protected:
   OnInstructionSet() { SetCpuInstructionSet(GetParam()); }
@@ -24,8 +31,8 @@ class OnInstructionSet : public ::testing::TestWithParam<InstructionSet> {
  private:
   const InstructionSet before_ = CpuInstructionSet();
 };
-#define INSTANTIATE_ON_EVERY_SET(Fixture)                                                  \
-  INSTANTIATE_TEST_SUITE_P(Sets, Fixture, ::testing::ValuesIn(SupportedInstructionSets()), \
+#define INSTANTIATE_ON_EVERY_SET(Fixture)                                               \
+  INSTANTIATE_TEST_SUITE_P(Sets, Fixture, ::testing::ValuesIn(TestedInstructionSets()), \
                            [](const auto& info) { return std::string(Name(info.param)); })
 
 /// Along one spatial axis.

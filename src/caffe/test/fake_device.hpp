@@ -94,6 +94,8 @@ class FakeDevice : public Device {
   size_t bytes_in_use() const { return in_use_; }
   int bad_frees() const { return bad_frees_; }
   int operations() const { return operations_; }
+  /// How often the host has waited for a stream.
+  int waits() const { return waits_; }
 
  private:
   class FakeStream : public Stream {
@@ -110,27 +112,41 @@ class FakeDevice : public Device {
     void RunOnHost(std::function<void()> task) override {
       device_->Enqueue(*this, "kernel", std::move(task));
     }
+    void WaitFor(Stream& other) override {
+      std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      FakeStream* const before = static_cast<FakeStream*>(&other);
+      const size_t reached = before->begun_ + before->pending_.size();
+      device_->Enqueue(*this, "wait", [this, before, reached] {
+        if (device_->streams_.count(before)) before->RunUntil(reached);
+      });
+    }
     void Synchronize() override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      ++device_->waits_;
       Run();
       std::string failure;
       failure.swap(failure_);
       Require(failure.empty(), failure);
     }
-    void Run() noexcept {
-      while (!pending_.empty()) {
+    void Run() noexcept { RunUntil(begun_ + pending_.size()); }
+    /// Runs what is pending until `count` operations have begun in this stream's lifetime.
+    void RunUntil(size_t count) noexcept {
+      while (begun_ < count) {
+        const std::function<void()> operation = std::move(pending_.front());
+        pending_.pop_front();
+        ++begun_;
         try {
-          pending_.front()();
+          operation();
         } catch (const std::exception& error) {
           failure_ = error.what();
         }
-        pending_.pop_front();
       }
     }
     std::deque<std::function<void()>> pending_;
 
    private:
     FakeDevice* device_;
+    size_t begun_ = 0;
     std::string failure_;
   };
 
@@ -164,6 +180,7 @@ class FakeDevice : public Device {
   size_t in_use_ = 0;
   int bad_frees_ = 0;
   int operations_ = 0;
+  int waits_ = 0;
   std::map<void*, Allocation> blocks_;
   std::set<FakeStream*> streams_;
   std::set<std::string> failing_;

@@ -32,6 +32,11 @@ const std::vector<LayerCase> kCases = {
      "type: 'Convolution' convolution_param { num_output: 2 kernel_size: 2 stride: 1 pad: 1 "
      "weight_filler { type: 'gaussian' std: 1 } }",
      {{{1, 2, 3, 4, 3}}}},
+    {"WithoutCudnnOnAGpu",
+     "type: 'Convolution' convolution_param { num_output: 4 kernel_size: 3 pad: 1 stride: 2 group: "
+     "2 "
+     "engine: CAFFE weight_filler { type: 'gaussian' std: 1 } }",
+     {{{kOddN, 4, 7, kOddW}}}},
     {"TwoBottoms",
      "type: 'Convolution' convolution_param { num_output: 2 kernel_size: 2 weight_filler { type: "
      "'gaussian' std: 1 } }",

@@ -172,6 +172,83 @@ TEST(Builder, RefusesBadConfigurations) {
                  "there is no pass 'activation'");
 }
 
+/// y = W x + b for pixels x of 2 channels.
+NetworkDefinition NetOfPixels() {
+  NetworkDefinition net("pixels");
+  net.AddInput("x", {1, 2, 2, 2});
+  net.AddLayer(ParseLayer("name: 'conv' type: 'Convolution' bottom: 'x' top: 'y' "
+                          "convolution_param { num_output: 2 kernel_size: 1 }"),
+               {Constant::Of({2, 2, 1, 1}, {1, 0.5, -1, 2}), Constant::Of({2}, {0.5, 0})});
+  net.MarkOutput("y");
+  return net;
+}
+
+BlobCalibration Range(double least, double most) {
+  return {std::max(std::fabs(least), std::fabs(most)), least >= 0, least, most, "minmax"};
+}
+
+const std::vector<float> kPixels = {0, 255, 30, 100, 7, 200, 255, 1};
+
+std::vector<float> RunInInt8(const NetworkDefinition& net, const CalibrationTable& table,
+                             const std::vector<float>& x) {
+  BuilderConfig config;
+  config.precision = Precision::INT8;
+  config.timing_iterations = 0;
+  config.calibration = std::make_shared<const CalibrationTable>(table);
+  ExecutionContext context(Builder(config).Build(net));
+  return RunOnce(&context, x);
+}
+
+// (x - mean) / 100: a table that was made of the net that gets x so holds for the one that gets
+// pixels.
+TEST(Builder, TakesTablesOfNetsWhoseInputWasNormalizedBefore) {
+  CalibrationTable table;
+  table.Set("x", Range(-1, 2.05));
+  table.Set("y", Range(-3, 4));
+  std::vector<float> normalized;
+  for (size_t i = 0; i < kPixels.size(); ++i) {
+    normalized.push_back((kPixels[i] - (i < 4 ? 100 : 50)) / 100);
+  }
+  const std::vector<float> expected = RunInInt8(NetOfPixels(), table, normalized);
+  NetworkDefinition net = NetOfPixels();
+  net.NormalizeInput("x", {100, 50}, 0.01f);
+  const auto expect_near = [&](const std::vector<float>& actual, double bound) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], bound) << i;
+  };
+  // Its range follows from both means: -50 to 255.
+  expect_near(RunInInt8(net, table, kPixels), 0.05);
+  net.SetRange("x", 0, 255);
+  expect_near(RunInInt8(net, table, kPixels), 0.03);
+
+  // One of the net as it is says both.
+  table.Set("x", Range(0, 255));
+  table.Set("x_normalized", Range(-1, 2.05));
+  NetworkDefinition other = NetOfPixels();
+  other.NormalizeInput("x", {100, 50}, 0.01f);
+  expect_near(RunInInt8(other, table, kPixels), 0.03);
+}
+
+// What is said of 'a' is not said of 'a+b'.
+TEST(Builder, TellsLayersApartWhoseNamesLookLikeJoinedOnes) {
+  NetworkDefinition net("plus");
+  net.AddInput("x", {1, 2});
+  for (const char* name : {"a", "a+b"}) {
+    net.AddLayer(ParseLayer(Join("name: '", name, "' type: 'InnerProduct' bottom: 'x' top: '", name,
+                                 "' inner_product_param { num_output: 3 bias_term: false }")),
+                 {Constant::Of({3, 2}, {1, 0, 0, 1, 1, -1})});
+    net.MarkOutput(name);
+  }
+  BuilderConfig config;
+  config.timing_iterations = 0;
+  config.layer_precisions = {{"a", Precision::FP16}};
+  const auto engine = Builder(config).Build(net);
+  std::map<std::string, ElementType> types;
+  for (const LayerInfo& layer : engine->layers()) types[layer.name] = layer.type_of_math;
+  EXPECT_EQ(types.at("a"), ElementType::FLOAT16);
+  EXPECT_EQ(types.at("a+b"), ElementType::FLOAT);
+}
+
 class Plan : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -212,7 +289,7 @@ TEST_F(Plan, RefusesOtherFiles) {
   }
   std::string other = bytes_;
   other[8] = 99;
-  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 2");
+  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 3");
   other = bytes_;
   other[other.find("Cortado")] = 'c';
   ExpectContains(LoadError(Signed(other)), "it was built for cortado");

@@ -239,6 +239,24 @@ TEST(NetworkDefinition, NormalizesAnInput) {
                  }),
                  "has 2 channels, the mean 3 values");
   ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, INFINITY); }), "must be finite");
+  ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, 0); }), "scale not 0");
+}
+
+TEST(NetworkDefinition, NormalizesItsInputByAMeanPicture) {
+  NetworkDefinition net("code");
+  net.AddInput("x", {2, 1, 1, 3});
+  net.AddLayer(
+      ParseLayer("name: 'power' type: 'Power' bottom: 'x' top: 'y' power_param { power: 2 }"));
+  net.MarkOutput("y");
+  net.NormalizeInput("x", {10, 20, 30}, 0.1f);
+  ExpectSame({{"y", {1, 4, 9, 0, 1, 0}}}, RunGraph(net.graph(), {{"x", {20, 40, 60, 10, 30, 30}}}),
+             1e-6);
+  ExpectContains(ErrorOf([&] {
+                   net.NormalizeInput("x", {1, 2}, 1);
+                 }),
+                 "has 1 channels, the mean 2 values");
+  ASSERT_EQ(net.normalizations().size(), 1u);
+  EXPECT_EQ(net.normalizations()[0].normalized, "x_normalized");
 }
 
 TEST(NetworkDefinition, RefusesPrecisionsAndRangesOfNothing) {

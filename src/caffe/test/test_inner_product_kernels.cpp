@@ -37,6 +37,15 @@ constexpr double kRounding = std::is_same<Y, float>::value     ? 0
                              : std::is_same<Y, float16>::value ? 1. / 2048
                                                                : 1. / 256;
 
+/// What the header allows of the sum of magnitudes, with FLOAT math.
+template <typename X, typename W>
+double RelativeBound(int inputs) {
+  const bool in_tiles = CpuInstructionSet() >= InstructionSet::AMX;
+  const bool splits_floats = std::is_same<X, float>::value || std::is_same<W, float>::value;
+  return (inputs + (in_tiles ? 6 : 2)) * std::ldexp(1, -23) +
+         (in_tiles && splits_floats ? std::ldexp(1, -22) : 0);
+}
+
 /// Compares with the definition in double.
 template <typename X, typename W, typename Y>
 void Check(int num, int inputs, int outputs, bool with_residual,
@@ -70,7 +79,7 @@ void Check(int num, int inputs, int outputs, bool with_residual,
     }
     if (with_residual) add(static_cast<float>(residual[i]));
     if (activation.kind == PointwiseActivation::RELU) sum = std::max(sum, 0.);
-    const double bound = (inputs + 2) * std::ldexp(1, -23) * magnitude +
+    const double bound = RelativeBound<X, W>(inputs) * magnitude +
                          kRounding<Y> * std::fabs(sum) + std::ldexp(1, -24);
     ASSERT_NEAR(static_cast<float>(y[i]), sum, bound) << i;
   }
@@ -206,6 +215,31 @@ TEST_P(InnerProducts, RefuseWhatTheyDoNotCompute) {
   EXPECT_THROW(InnerProduct(0, 5), Error);
   EXPECT_THROW(InnerProduct(5, -1), Error);
   EXPECT_THROW(Int8InnerProduct(66001, 8), Error) << "too long a sum";
+}
+
+// Rows enough for AMX: a number that cannot be split, of x or of the weights of one output.
+TEST_P(InnerProducts, GiveInfinitiesAndNaNsWhereTheyBelong) {
+  const int num = 9, inputs = 300, outputs = 70;
+  for (const float special :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3.4e38f}) {
+    for (const bool in_weights : {false, true}) {
+      std::vector<float> x(num * inputs, 1.f), w(outputs * inputs, 0.5f);
+      (in_weights ? w[33 * inputs + 290] : x[4 * inputs + 290]) = special;
+      const InnerProduct product(inputs, outputs);
+      std::vector<float> packed(product.packed_size()), y(num * outputs);
+      product.PackWeights(w.data(), nullptr, packed.data());
+      std::vector<float> scratch = ScratchOf(product.scratch_bytes(num));
+      product.Forward(num, x.data(), packed.data(), {}, scratch.data(), y.data());
+      const float reached = in_weights ? special : 0.5f * special;
+      for (int i = 0; i < num * outputs; ++i) {
+        if (in_weights ? i % outputs != 33 : i / outputs != 4) {
+          ASSERT_EQ(y[i], 150) << i;
+        } else {
+          ASSERT_TRUE(std::isnan(special) ? std::isnan(y[i]) : y[i] == reached) << i;
+        }
+      }
+    }
+  }
 }
 
 INSTANTIATE_ON_EVERY_SET(InnerProducts);

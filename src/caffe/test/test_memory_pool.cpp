@@ -57,6 +57,57 @@ TEST(MemoryPool, TakesTheSmallestThatFits) {
   pool.Free(large, 3 * kMegabyte);
 }
 
+/// Requests of sizes 1, 1, 2 and 3 megabytes, of which never more than 4 are in use: one after the
+/// other takes 1 + 2 + 3, as the last fits behind nothing.
+void Round(MemoryPool* pool, std::vector<void*>* places) {
+  pool->Gather();
+  void* a = pool->Allocate(kMegabyte);
+  void* b = pool->Allocate(kMegabyte);
+  pool->Free(a, kMegabyte);
+  void* c = pool->Allocate(2 * kMegabyte);
+  pool->Free(b, kMegabyte);
+  pool->Free(c, 2 * kMegabyte);
+  void* d = pool->Allocate(kMegabyte);
+  void* e = pool->Allocate(3 * kMegabyte);
+  pool->Free(d, kMegabyte);
+  pool->Free(e, 3 * kMegabyte);
+  *places = {a, b, c, d, e};
+}
+
+TEST(MemoryPool, RoundsOfTheSameRequestsTakeWhatIsInUseAtOnce) {
+  MemoryPool pool;
+  std::vector<void*> places, again;
+  for (int i = 0; i < 3; ++i) Round(&pool, &places);
+  Round(&pool, &places);
+  EXPECT_EQ(pool.capacity(), 4 * kMegabyte);
+  Round(&pool, &again);
+  EXPECT_EQ(again, places);
+  EXPECT_EQ(pool.capacity(), 4 * kMegabyte);
+}
+
+TEST(MemoryPool, ARoundThatLeavesThePlanGetsMemoryAllTheSame) {
+  MemoryPool pool;
+  std::vector<void*> places;
+  for (int i = 0; i < 4; ++i) Round(&pool, &places);
+  pool.Gather();
+  void* a = pool.Allocate(kMegabyte);
+  void* b = pool.Allocate(kMegabyte);  // stays, where the plan has others
+  void* c = pool.Allocate(3 * kMegabyte);
+  void* d = pool.Allocate(kMegabyte);
+  const std::vector<std::pair<void*, size_t>> all = {{a, 1}, {b, 1}, {c, 3}, {d, 1}};
+  for (const auto& [place, size] : all) std::memset(place, 1, size * kMegabyte);
+  for (const auto& one : all) {
+    for (const auto& other : all) {
+      const bool before =
+          static_cast<char*>(one.first) + one.second * kMegabyte <= static_cast<char*>(other.first);
+      const bool behind = static_cast<char*>(other.first) + other.second * kMegabyte <=
+                          static_cast<char*>(one.first);
+      EXPECT_TRUE(&one == &other || before || behind);
+    }
+  }
+  for (const auto& [place, size] : all) pool.Free(place, size * kMegabyte);
+}
+
 TEST(MemoryPool, IsCountedOnceAndGoesBack) {
   const size_t before = Allocator::bytes_in_use();
   {

@@ -1,9 +1,11 @@
 // Where parameters and activations lie, and in which types.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <thread>
 
 #include "caffe/allocator.hpp"
+#include "caffe/context.hpp"
 #include "caffe/net.hpp"
 #include "net_fixture.hpp"
 #include "test_files.hpp"
@@ -254,6 +256,99 @@ TEST(NetTypes, AFloat16NetIsNeverInMemoryAsFloat) {
   constexpr size_t kHalves = kLayers * kSide * kSide * sizeof(float16);
   EXPECT_LT(Allocator::bytes_in_use() - before, 1.01 * kHalves);
   EXPECT_LT(Allocator::peak_bytes() - before, 1.3 * kHalves) << "one layer at a time is float";
+}
+
+/// What a net takes once it has run.
+struct Taken {
+  size_t weights, activations;  // with packed copies; with scratch
+};
+
+Taken TakenBy(const char* type, const string& layers) {
+  const size_t before = Allocator::bytes_in_use();
+  const size_t scratch = Context::Current().workspace().capacity();
+  auto net = MakeNet(Join("default_forward_type: ", type, " ", layers));
+  Blob<float>* input = net->input_blobs()[0];
+  Dispatch(input->data_type(), [&](auto tag) {
+    using T = decltype(tag);
+    std::fill_n(input->template overwrite_cpu_data_as<T>(), input->count(), T(0.5f));
+  });
+  for (int pass = 0; pass < 4; ++pass) net->Forward();
+  Allocator::ResetPeak();
+  net->Forward();
+  const size_t all = Allocator::peak_bytes() - before;
+  const auto kept = net->layers();
+  net.reset();
+  const size_t weights =
+      Allocator::bytes_in_use() - before - (Context::Current().workspace().capacity() - scratch);
+  return {weights, all - weights};
+}
+
+string ConvolutionText(const string& bottom, const string& top, int outputs, int kernel,
+                       const string& more = "") {
+  return Join("layer { name: '", top, "' type: 'Convolution' bottom: '", bottom, "' top: '", top,
+              "' convolution_param { num_output: ", outputs, " kernel_size: ", kernel,
+              " pad: ", kernel / 2, " ", more,
+              " weight_filler { type: 'msra' } } } layer { name: '", top,
+              "_relu' type: 'ReLU' bottom: '", top, "' top: '", top, "' } ");
+}
+string PoolingText(const string& bottom, const string& top, int stride) {
+  return Join("layer { name: '", top, "' type: 'Pooling' bottom: '", bottom, "' top: '", top,
+              "' pooling_param { kernel_size: 3 stride: ", stride, " pad: ", stride == 1, " } } ");
+}
+string InputText(int num) {
+  return Join("layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: ", num,
+              " dim: 3 dim: 113 dim: 113 } } } ");
+}
+
+/// As GoogLeNet begins, with the classifier behind the first inception.
+string InceptionNet() {
+  const auto norm = [](const string& bottom, const string& top) {
+    return Join("layer { name: '", top, "' type: 'LRN' bottom: '", bottom, "' top: '", top, "' } ");
+  };
+  return InputText(8) + ConvolutionText("data", "conv1", 64, 7, "stride: 2") +
+         PoolingText("conv1", "pool1", 2) + norm("pool1", "norm1") +
+         ConvolutionText("norm1", "reduce", 64, 1) + ConvolutionText("reduce", "conv2", 192, 3) +
+         norm("conv2", "norm2") + PoolingText("norm2", "pool2", 2) +
+         ConvolutionText("pool2", "one", 64, 1) + ConvolutionText("pool2", "three_in", 96, 1) +
+         ConvolutionText("three_in", "three", 128, 3) + ConvolutionText("pool2", "five_in", 16, 1) +
+         ConvolutionText("five_in", "five", 32, 5) + PoolingText("pool2", "pool", 1) +
+         ConvolutionText("pool", "projected", 32, 1) +
+         "layer { name: 'all' type: 'Concat' bottom: 'one' bottom: 'three' bottom: 'five' bottom: "
+         "'projected' top: 'all' } layer { name: 'ip' type: 'InnerProduct' bottom: 'all' top: 'ip' "
+         "inner_product_param { num_output: 16 } } layer { name: 'p' type: 'Softmax' bottom: 'ip' "
+         "top: 'p' } ";
+}
+
+/// SqueezeNet's first layers and two fire modules.
+string FireNet() {
+  string text = InputText(8) + ConvolutionText("data", "conv1", 64, 3, "stride: 2") +
+                PoolingText("conv1", "fire0", 2);
+  for (const int i : {1, 2}) {
+    const string fire = Join("fire", i);
+    text += ConvolutionText(Join("fire", i - 1), fire + "s", 16, 1) +
+            ConvolutionText(fire + "s", fire + "a", 64, 1) +
+            ConvolutionText(fire + "s", fire + "b", 64, 3) + "layer { name: '" + fire +
+            "' type: 'Concat' bottom: '" + fire + "a' bottom: '" + fire + "b' top: '" + fire +
+            "' } ";
+  }
+  return text + ConvolutionText("fire2", "conv10", 16, 1) +
+         "layer { name: 'pool10' type: 'Pooling' bottom: 'conv10' top: 'pool10' pooling_param { "
+         "pool: AVE global_pooling: true } } ";
+}
+
+// Scratch grows with the threads.
+TEST(NetMemory, OfHalvesIsLittleMoreThanHalf) {
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(2);
+  const std::pair<const char*, string> nets[] = {{"inception", InceptionNet()},
+                                                 {"fire modules", FireNet()}};
+  for (const auto& [name, layers] : nets) {
+    const Taken wide = TakenBy("FLOAT", layers), half = TakenBy("FLOAT16", layers);
+    EXPECT_LE(half.weights, 0.51 * wide.weights) << name << ": " << wide.weights;
+    EXPECT_LE(half.activations, 0.55 * wide.activations) << name << ": " << wide.activations;
+    EXPECT_GE(half.activations, 0.45 * wide.activations) << name << ": is all counted?";
+  }
+  omp_set_num_threads(threads);
 }
 
 TEST(NetTypes, DeclaresActivationsAndKeepsLossesAndLabelsFloat) {

@@ -38,7 +38,11 @@ void caffe_cpu_axpby(const int N, const Dtype alpha, const Dtype* X, const Dtype
 
 template <typename Dtype>
 void caffe_copy(const int N, const Dtype* X, Dtype* Y) {
-  if (X != Y) std::memcpy(Y, X, sizeof(Dtype) * N);
+  if (X == Y) return;
+#ifndef CPU_ONLY
+  if (Caffe::mode() == Caffe::GPU) return caffe_gpu_memcpy(sizeof(Dtype) * N, X, Y);
+#endif
+  std::memcpy(Y, X, sizeof(Dtype) * N);
 }
 
 template <typename Dtype>

@@ -32,6 +32,13 @@ template <typename T, typename D>
 void PReluSlopeGradient(Stream& stream, int outer, int channels, int inner, const T* x, const D* dy,
                         AccumulatorType<D>* d_slope);
 
+/// y = 1 - exp(-x / c).
+template <typename T>
+void SoftTruncation(Stream& stream, int n, T c, const T* x, T* y);
+/// dx = dy (1 - y) / c.
+template <typename T>
+void SoftTruncationGradient(Stream& stream, int n, T c, const T* y, const T* dy, T* dx);
+
 }  // namespace cuda
 }  // namespace caffe
 

@@ -21,7 +21,7 @@ class Runner {
 
   /// Shapes everything for inputs of these shapes, in the order of the graph's. Contents of inputs
   /// are lost. Throws Error for more elements than were planned, or with the layer that cannot take
-  /// it; everything is as it was then.
+  /// it, or what a layer of somebody's own throws; everything is as it was then.
   virtual void SetInputShapes(const std::vector<Shape>& shapes) = 0;
 
   /// Computes all nodes. `after` may be empty.

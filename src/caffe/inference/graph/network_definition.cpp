@@ -99,17 +99,28 @@ void NetworkDefinition::MarkOutput(const std::string& name) {
 
 namespace {
 
-/// y = scale x + shift[channel] as a Scale layer.
-Node ChannelScale(const std::string& name, int channels, float scale, std::vector<float> shift) {
+/// y = scale x + shift, with a shift for each index of `shape`, from axis 1 on, as a Scale layer.
+Node ScaleAndShift(const std::string& name, const Shape& shape, float scale,
+                   std::vector<float> shift) {
   Node node;
   node.layer.set_name(name);
   node.layer.set_type("Scale");
   node.layer.set_phase(TEST);
   node.layer.mutable_scale_param()->set_axis(1);
+  node.layer.mutable_scale_param()->set_num_axes(static_cast<int>(shape.size()));
   node.layer.mutable_scale_param()->set_bias_term(true);
-  node.parameters = {Constant::Of({channels}, std::vector<float>(channels, scale)),
-                     Constant::Of({channels}, std::move(shift))};
+  node.parameters = {Constant::Of(shape, std::vector<float>(shift.size(), scale)),
+                     Constant::Of(shape, std::move(shift))};
   return node;
+}
+
+/// -scale * mean for each channel, or for each element of an item.
+std::vector<float> ShiftOf(const std::vector<float>& mean, float scale, size_t channels) {
+  std::vector<float> shift(mean.size() > channels ? mean.size() : channels, 0.f);
+  for (size_t i = 0; i < shift.size() && !mean.empty(); ++i) {
+    shift[i] = -scale * mean[mean.size() == 1 ? 0 : i];
+  }
+  return shift;
 }
 
 }  // namespace
@@ -122,15 +133,17 @@ void NetworkDefinition::NormalizeInput(const std::string& input, const std::vect
   const Shape shape = graph_.values[value].shape;
   Require(shape.size() >= 2, "input '", input, "' of shape ", ShapeString(shape),
           " has no channels");
-  const int channels = shape[1];
-  Require(mean.size() <= 1 || mean.size() == static_cast<size_t>(channels), "input '", input,
-          "' has ", channels, " channels, the mean ", mean.size(),
-          " values: give one, or one each");
-  std::vector<float> shift(channels, mean.empty() ? 0 : -scale * mean[0]);
-  for (size_t c = 0; c < mean.size(); ++c) shift[c] = -scale * mean[c];
+  const size_t channels = shape[1];
+  const Shape item(shape.begin() + 1, shape.end());
+  const bool of_elements = mean.size() > channels && mean.size() == CountOf(item);
+  Require(mean.size() <= 1 || mean.size() == channels || of_elements, "input '", input, "' has ",
+          channels, " channels, the mean ", mean.size(),
+          " values: give one, one each, or one for each of the ", CountOf(item),
+          " elements of an item");
+  std::vector<float> shift = ShiftOf(mean, scale, channels);
   const bool finite = std::isfinite(scale) && std::all_of(shift.begin(), shift.end(),
                                                           [](float x) { return std::isfinite(x); });
-  Require(finite, "input '", input, "': mean and scale must be finite");
+  Require(finite && scale != 0, "input '", input, "': mean and scale must be finite, scale not 0");
   const int normalized = graph_.AddValue(UnusedName(graph_, input + "_normalized"), shape);
   for (Node& node : graph_.nodes) {
     std::replace(node.inputs.begin(), node.inputs.end(), value, normalized);
@@ -140,7 +153,14 @@ void NetworkDefinition::NormalizeInput(const std::string& input, const std::vect
   }
   std::string name = "normalize_" + input;
   for (int i = 2; graph_.FindNode(name) >= 0; ++i) name = Join("normalize_", input, "_", i);
-  Node node = ChannelScale(name, channels, scale, std::move(shift));
+  Normalization normalization = {input, graph_.values[normalized].name, 0, 0, scale};
+  if (!mean.empty()) {
+    const auto [least, largest] = std::minmax_element(mean.begin(), mean.end());
+    normalization.least_mean = *least;
+    normalization.largest_mean = *largest;
+  }
+  normalizations_.push_back(normalization);
+  Node node = ScaleAndShift(name, of_elements ? item : Shape{shape[1]}, scale, std::move(shift));
   node.inputs = {value};
   node.outputs = {normalized};
   graph_.nodes.insert(graph_.nodes.begin(), node);

@@ -10,7 +10,7 @@ namespace {
 
 bool IsActivation(const Node& node) {
   static const std::set<std::string> types = {"ReLU", "ReLU6",   "PReLU", "ELU",
-                                              "Clip", "Sigmoid", "Swish"};
+                                              "Clip", "Sigmoid", "Swish", "TanH"};
   return types.count(node.type()) && node.inputs.size() == 1 && node.outputs.size() == 1 &&
          node.epilogue.empty();
 }

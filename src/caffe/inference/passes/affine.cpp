@@ -13,6 +13,7 @@
 #include "caffe/inference/passes.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "graph_editing.hpp"
+#include "weights_by_channel.hpp"
 
 namespace caffe {
 namespace inference {
@@ -57,62 +58,6 @@ std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   return affine;
 }
 
-/// The weights of a Convolution, Deconvolution or InnerProduct by output, input channel and place
-/// in the kernel.
-class Weights {
- public:
-  /// `channels`: of the layer's input.
-  Weights(const Node& node, int channels)
-      : shape_(node.parameters[0].shape), values_(node.parameters[0].ToVector()) {
-    if (node.type() == "InnerProduct") {
-      const InnerProductParameter& param = node.layer.inner_product_param();
-      outputs_ = param.num_output();
-      kernel_ = values_.size() / outputs_ / channels;
-      const size_t k = channels * kernel_;
-      output_stride_ = param.transpose() ? 1 : k;
-      place_stride_ = param.transpose() ? outputs_ : 1;
-      channel_stride_ = kernel_ * place_stride_;
-      return;
-    }
-    const ConvolutionParameter& param = node.layer.convolution_param();
-    outputs_ = param.num_output();
-    groups_ = param.group();
-    place_stride_ = 1;
-    const size_t rows = node.type() == "Deconvolution" ? channels : outputs_;
-    const size_t columns = (node.type() == "Deconvolution" ? outputs_ : channels) / groups_;
-    kernel_ = values_.size() / rows / columns;
-    output_stride_ = channel_stride_ = columns * kernel_;
-    (node.type() == "Deconvolution" ? output_stride_ : channel_stride_) = kernel_;
-    transposed_ = node.type() == "Deconvolution";
-  }
-
-  /// Calls f(o, c, w) for each weight of output o and input channel c.
-  template <typename Function>
-  void ForEach(size_t channels, Function&& f) {
-    const size_t group_outputs = outputs_ / groups_, group_channels = channels / groups_;
-    for (size_t o = 0; o < outputs_; ++o) {
-      const size_t group = o / group_outputs;
-      for (size_t j = 0; j < group_channels; ++j) {
-        const size_t c = group * group_channels + j;
-        // Within its group where the weights hold one group's only.
-        const size_t at = transposed_ ? c * channel_stride_ + (o % group_outputs) * output_stride_
-                                      : o * output_stride_ + j * channel_stride_;
-        for (size_t k = 0; k < kernel_; ++k) f(o, c, &values_[at + k * place_stride_]);
-      }
-    }
-  }
-
-  size_t outputs() const { return outputs_; }
-  Constant ToConstant() const { return Constant::Of(shape_, values_); }
-
- private:
-  Shape shape_;
-  std::vector<float> values_;
-  size_t outputs_ = 0, groups_ = 1, kernel_ = 1;
-  size_t output_stride_ = 0, channel_stride_ = 0, place_stride_ = 1;
-  bool transposed_ = false;
-};
-
 std::vector<double> BiasOf(const Node& node, size_t outputs) {
   if (node.parameters.size() < 2) return std::vector<double>(outputs, 0);
   const std::vector<float> bias = node.parameters[1].ToVector();
@@ -154,7 +99,7 @@ bool IsPadded(const Graph& graph, const Node& node) {
 }
 
 void FoldBehind(const Affine& affine, int channels, Node* node) {
-  Weights weights(*node, channels);
+  WeightsByChannel weights(*node, channels);
   std::vector<double> bias = BiasOf(*node, weights.outputs());
   weights.ForEach(channels, [&](size_t o, size_t, float* w) { *w *= affine.scale[o]; });
   for (size_t o = 0; o < bias.size(); ++o) bias[o] = affine.scale[o] * bias[o] + affine.shift[o];
@@ -163,7 +108,7 @@ void FoldBehind(const Affine& affine, int channels, Node* node) {
 }
 
 void FoldBefore(const Affine& affine, int channels, Node* node) {
-  Weights weights(*node, channels);
+  WeightsByChannel weights(*node, channels);
   std::vector<double> bias = BiasOf(*node, weights.outputs());
   weights.ForEach(channels, [&](size_t o, size_t c, float* w) {
     bias[o] += static_cast<double>(*w) * affine.shift[c];

@@ -69,10 +69,12 @@ Constant Joined(const std::vector<Node>& nodes, size_t index) {
 /// Puts a convolution and a Slice in the place of the first of these nodes.
 void MergeNodes(const std::vector<int>& indices, Graph* graph) {
   std::vector<Node> nodes;
+  std::vector<std::string> siblings;
   std::string names, value_names;
   for (const int index : indices) {
     nodes.push_back(graph->nodes[index]);
     names += (names.empty() ? "" : "+") + nodes.back().name();
+    siblings.push_back(nodes.back().name());
     value_names += (value_names.empty() ? "" : "+") + graph->values[nodes.back().outputs[0]].name;
   }
   Node merged = nodes[0];
@@ -87,6 +89,7 @@ void MergeNodes(const std::vector<int>& indices, Graph* graph) {
   param->set_bias_term(bias);
   merged.layer.clear_param();
   merged.layer.set_name(NewNodeName(*graph, names));
+  merged.siblings = siblings;
   Shape shape = graph->values[nodes[0].outputs[0]].shape;
   shape[1] = outputs;
   merged.outputs = {graph->AddValue(NewValueName(*graph, value_names), shape)};

@@ -1,7 +1,9 @@
 #include "caffe/inference/activation_statistics.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/operation.hpp"
 
 namespace caffe {
@@ -49,12 +51,32 @@ std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& grap
   return values;
 }
 
+namespace {
+
+void AddChannels(const Blob<float>& blob, std::vector<float>* largest) {
+  if (blob.num_axes() < 2 || blob.count() == 0) return;
+  const size_t channels = blob.shape(1), plane = blob.count(2);
+  largest->resize(channels, 0.f);
+  kernels::ParallelFor(channels, 1, [&](size_t begin, size_t end) {
+    for (size_t c = begin; c < end; ++c) {
+      float most = (*largest)[c];
+      for (int n = 0; n < blob.shape(0); ++n) {
+        const float* x = blob.cpu_data() + (n * channels + c) * plane;
+        for (size_t i = 0; i < plane; ++i) most = std::max(most, std::abs(x[i]));
+      }
+      (*largest)[c] = most;
+    }
+  });
+}
+
+}  // namespace
+
 ActivationStatistics::ActivationStatistics(Net<float>* net) : net_(net) {
   const ValueGraph graph(*net);
   for (int v : QuantizableValues(*net, graph)) {
     const ValueGraph::Value& value = graph.values[v];
     const int layer = graph.layers[value.producer].net_index;
-    blobs_.push_back({value.blob, net->layer_names()[layer], Histogram()});
+    blobs_.push_back({value.blob, net->layer_names()[layer], Histogram(), {}});
     places_.push_back({layer, value.top});
   }
 }
@@ -66,6 +88,7 @@ void ActivationStatistics::Forward() {
     for (; next < places_.size() && places_[next].layer == i; ++next) {
       const Blob<float>& top = *net_->top_vecs()[i][places_[next].top];
       blobs_[next].histogram.Add(top.cpu_data(), static_cast<size_t>(top.count()));
+      AddChannels(top, &blobs_[next].channels);
     }
   }
   ++batches_;

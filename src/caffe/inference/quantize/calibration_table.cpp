@@ -19,6 +19,19 @@ double Rounded(double value) {
   return std::strtod(text, nullptr);
 }
 
+/// Three significant digits, upwards; what has three stays as it is.
+float RoundedUp(float value) {
+  if (value == 0) return 0;
+  char text[40];
+  const auto rounded = [&](double number) {
+    std::snprintf(text, sizeof(text), "%.3g", number);
+    return std::strtof(text, nullptr);
+  };
+  const float nearest = rounded(value);
+  if (nearest >= value) return nearest;
+  return rounded(value + 0.5 * std::pow(10.0, std::floor(std::log10(value)) - 2));
+}
+
 }  // namespace
 
 void CalibrationTable::Set(const std::string& blob, BlobCalibration calibration) {
@@ -69,6 +82,17 @@ void CalibrationTable::SetWeightScales(const std::string& layer, std::vector<flo
             " is no normal number above 0");
   }
   weight_scales_[layer] = std::move(scales);
+}
+
+void CalibrationTable::SetChannelRanges(const std::string& blob, std::vector<float> largest) {
+  Require(!blob.empty(), "channel ranges of a blob without a name");
+  Require(!largest.empty(), "blob '", blob, "': no channel ranges");
+  for (float& range : largest) {
+    Require(std::isfinite(range) && range >= 0, "blob '", blob, "': the channel range ", range,
+            " is no magnitude");
+    range = RoundedUp(range);
+  }
+  channel_ranges_[blob] = std::move(largest);
 }
 
 std::string CalibrationTable::WhatIsStale(const NetFingerprint& net) const {

@@ -17,6 +17,7 @@ const char kHeader[] = "cortado calibration table 1";
 const char kAnyHeader[] = "cortado calibration table ";
 const char kActivations[] = "activations:";
 const char kWeightScales[] = "weight scales:";
+const char kChannelRanges[] = "channel ranges:";
 
 // ------------------------------------------------------------------ writing
 
@@ -42,6 +43,17 @@ std::string Quoted(const std::string& name) {
 
 std::string Padded(const std::string& text, size_t width) {
   return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
+}
+
+/// A section with numbers behind each name.
+void WriteLists(const char* section, const std::map<std::string, std::vector<float>>& lists,
+                std::ostream* out) {
+  if (!lists.empty()) *out << '\n' << section << '\n';
+  for (const auto& [name, numbers] : lists) {
+    *out << Quoted(name);
+    for (const float number : numbers) *out << ' ' << ShortestText(number);
+    *out << '\n';
+  }
 }
 
 // ------------------------------------------------------------------ reading
@@ -119,14 +131,16 @@ class Parser {
     Words words(line);
     if (!words.More()) return;
     const std::string trimmed = Trimmed(line);
-    if (trimmed == kActivations || trimmed == kWeightScales) {
+    if (trimmed == kActivations || trimmed == kWeightScales || trimmed == kChannelRanges) {
       section_ = trimmed;
     } else if (section_.empty()) {
       ParseFact(&words);
     } else if (section_ == kActivations) {
       ParseActivation(&words);
-    } else {
+    } else if (section_ == kWeightScales) {
       ParseWeightScales(&words);
+    } else {
+      ParseChannelRanges(&words);
     }
   }
   CalibrationTable table() const { return table_; }
@@ -150,7 +164,7 @@ class Parser {
       Require(table_.images() >= 0, "images: ", table_.images(), " is less than none");
     } else {
       Fail("'", key, "' is not known here: valid are net:, weights:, images:, ", kActivations, " ",
-           kWeightScales);
+           kWeightScales, " ", kChannelRanges);
     }
     table_.set_fingerprint(fingerprint);
     words->End();
@@ -176,11 +190,19 @@ class Parser {
   void ParseWeightScales(Words* words) {
     const std::string layer = words->Name();
     Require(table_.weight_scales().count(layer) == 0, "layer '", layer, "' is there twice");
-    std::vector<float> scales;
-    while (words->More()) {
-      scales.push_back(ParsedNumber<float>(words->Word("a scale"), "weight scale"));
-    }
-    table_.SetWeightScales(layer, std::move(scales));
+    table_.SetWeightScales(layer, ParseNumbers(words, "weight scale"));
+  }
+
+  void ParseChannelRanges(Words* words) {
+    const std::string blob = words->Name();
+    Require(table_.channel_ranges().count(blob) == 0, "blob '", blob, "' is there twice");
+    table_.SetChannelRanges(blob, ParseNumbers(words, "channel range"));
+  }
+
+  static std::vector<float> ParseNumbers(Words* words, const char* what) {
+    std::vector<float> numbers;
+    while (words->More()) numbers.push_back(ParsedNumber<float>(words->Word(what), what));
+    return numbers;
   }
 
   CalibrationTable table_;
@@ -235,12 +257,8 @@ std::string CalibrationTable::Text() const {
       line += (i == 0 ? "" : "  ") + Padded(row[i], widths[i]);
     out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
   }
-  if (!weight_scales_.empty()) out << '\n' << kWeightScales << '\n';
-  for (const auto& layer : weight_scales_) {
-    out << Quoted(layer.first);
-    for (float scale : layer.second) out << ' ' << ShortestText(scale);
-    out << '\n';
-  }
+  WriteLists(kWeightScales, weight_scales_, &out);
+  WriteLists(kChannelRanges, channel_ranges_, &out);
   return out.str();
 }
 

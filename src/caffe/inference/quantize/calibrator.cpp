@@ -175,6 +175,7 @@ CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibra
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (options.leave_out.count(blobs[i].blob) > 0) continue;
     table.Set(blobs[i].blob, calibrations[i]);
+    if (!blobs[i].channels.empty()) table.SetChannelRanges(blobs[i].blob, blobs[i].channels);
   }
   const Net<float>& net = data.statistics.net();
   table.set_images(data.images);

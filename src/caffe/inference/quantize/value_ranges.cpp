@@ -1,30 +1,14 @@
 #include "value_ranges.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "../passes/graph_editing.hpp"
 #include "caffe/operation.hpp"
+#include "groups.hpp"
 
 namespace caffe {
 namespace inference {
 namespace {
-
-/// Sets of values that grow together.
-class Groups {
- public:
-  explicit Groups(size_t count) : parents_(count) {
-    std::iota(parents_.begin(), parents_.end(), 0);
-  }
-  int Of(int value) {
-    while (parents_[value] != value) value = parents_[value] = parents_[parents_[value]];
-    return value;
-  }
-  void Join(int a, int b) { parents_[Of(a)] = Of(b); }
-
- private:
-  std::vector<int> parents_;
-};
 
 /// Its outputs are elements of its inputs, whatever these are.
 bool OnlyMoves(const Node& node) {

@@ -1,3 +1,4 @@
+#include "amx_tiles.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "int8_tiles.hpp"
 #include "packed_tiles.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 template <typename Kernels>
 const Kernels& Choose(const Kernels& generic, const Kernels& avx2, const Kernels& avx512) {
-  switch (CpuInstructionSet()) {
+  switch (VectorInstructionSet()) {
     case InstructionSet::AVX512:
       return avx512;
     case InstructionSet::AVX2:
@@ -40,6 +41,14 @@ const VectorKernels& ChosenKernels() { return kGenericKernels; }
 const PackedTiles& ChosenPackedTiles() { return kGenericPackedTiles; }
 const Int8Tiles& ChosenInt8Tiles() { return kGenericInt8Tiles; }
 #endif
+
+const AmxTiles* ChosenAmxTiles() {
+  const InstructionSet set = CpuInstructionSet();
+#if defined(__x86_64__)
+  if (set == InstructionSet::AMX) return &kAmxTiles;
+#endif
+  return set == InstructionSet::EMULATED_AMX ? &kEmulatedAmxTiles : nullptr;
+}
 
 }  // namespace kernels
 }  // namespace caffe

@@ -112,6 +112,27 @@ void Bands::FindTargets(const Band& band, int output_lanes, size_t image_size,
   }
 }
 
+void Bands::FindRowGroups(const Band& band, std::vector<RowGroup>* groups) const {
+  groups->clear();
+  int pixel = 0;
+  for (int n = 0; n < band.images; ++n) {
+    for (int r = 0; r < band.rows; ++r, pixel += band.columns) {
+      const int first = rows_.first(band.row + r);
+      // Positions of the kernel before input row `end`.
+      const auto before = [&](int end) {
+        return std::clamp(end > first ? Divide(end - first, rows_.dilation) : 0, 0, rows_.kernel);
+      };
+      const int begin = before(0), rows = before(rows_.input) - begin;
+      RowGroup* last = groups->empty() ? nullptr : &groups->back();
+      if (last && last->first_row == begin && last->rows == rows) {
+        last->pixels += band.columns;
+      } else {
+        groups->push_back({pixel, band.columns, begin, rows});
+      }
+    }
+  }
+}
+
 void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
                   size_t image_size, float* buffer) const {
   const auto& widen = lanes == 1 ? ChosenPackedTiles().widen : ChosenPackedTiles().widen_blocks;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "caffe/kernels/convolution.hpp"
 #include "stored.hpp"
@@ -37,6 +38,12 @@ struct Band {
   }
 };
 
+/// Neighbouring pixels of a band whose windows have the same rows in the input, not in the padding.
+struct RowGroup {
+  int first_pixel, pixels;
+  int first_row, rows;  // of the kernel
+};
+
 /// The geometry of an image, and of buffers for bands of up to some size.
 class Bands {
  public:
@@ -65,6 +72,8 @@ class Bands {
   /// And where in the output they lie, from the band's first pixel on; images are `image_size`
   /// elements apart.
   void FindTargets(const Band& band, int output_lanes, size_t image_size, size_t* targets) const;
+  /// All pixels of a band in groups.
+  void FindRowGroups(const Band& band, std::vector<RowGroup>* groups) const;
   /// Where in the output the band's first pixel lies.
   size_t FirstTarget(const Band& band, int output_lanes, size_t image_size) const {
     return band.image * image_size +

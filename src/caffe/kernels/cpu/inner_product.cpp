@@ -5,9 +5,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "amx_layout.hpp"
 #include "caffe/error.hpp"
 #include "int8_tiles.hpp"
 #include "packed_tiles.hpp"
+#include "tile_pairs.hpp"
 #include "tile_runs.hpp"
 
 namespace caffe {
@@ -20,8 +22,9 @@ namespace {
 constexpr int kRows = 64;
 constexpr size_t kWeights = 6 << 10;
 constexpr size_t kGroup = 4;
-constexpr size_t kGrain = 1 << 16;  // products below which work stays on one thread
-constexpr int kMostTerms = 66000;   // times 255 times 127 is below 2^31
+constexpr size_t kTileRowBytes = 512;  // of inputs that are multiplied in AMX's tiles at a time
+constexpr size_t kGrain = 1 << 16;     // products below which work stays on one thread
+constexpr int kMostTerms = 66000;      // times 255 times 127 is below 2^31
 
 /// Floats: what PackedTiles compute with.
 struct FloatArithmetic {
@@ -34,8 +37,10 @@ struct FloatArithmetic {
   const float* bias;  // padded
   const void* residual;
   PointwiseActivation activation;
+  FusedFunction function;
   void* y;
   Storage storage;
+  ElementType math;
 
   size_t output_size() const { return storage == STORED_FLOAT ? 4 : 2; }
   size_t residual_size() const { return output_size(); }
@@ -54,10 +59,16 @@ struct FloatArithmetic {
   PackedTiles::Function* const* streamed(int vectors) const {
     return tiles.streamed[weights.storage][vectors - 1];
   }
+  void StartSums(int width, size_t rows, const Work& work) const {
+    for (size_t row = 0; row < rows; ++row)
+      std::copy_n(work.bias, width, work.partial + row * width);
+  }
   /// Writes the outputs from `start` on to y, and adds the residual.
   void SetTarget(size_t start, const void* from, void* to, Work* work) const {
     work->bias = bias + start;
     work->activation = &activation;
+    work->function = &function;
+    if (function.slopes) work->slopes = function.slopes + start;
     work->residual = from;
     work->y = to;
     work->storage = storage;
@@ -93,16 +104,22 @@ struct Int8Arithmetic {
     return to;
   }
   Int8Tiles::Function* const* streamed(int vectors) const { return tiles.streamed[vectors - 1]; }
+  void StartSums(int width, size_t rows, const Work& work) const {
+    std::fill_n(work.partial, width * rows, 0);
+  }
   void SetTarget(size_t start, const void* from, void* to, Work* work,
                  Int8Tiles::Writing* target) const {
     *target = writing;
     target->scale += start;
     target->bias += start;
+    if (target->function.slopes) target->function.slopes += start;
     target->residual = from;
     target->y = to;
     work->writing = target;
   }
 };
+
+#include "amx_inner_product.inc"
 
 /// An inner product with one kind of arithmetic.
 template <typename A>
@@ -111,13 +128,14 @@ class Product {
   using Input = typename A::Input;
   using Sum = typename A::Sum;
 
-  Product(const InnerProductPanels& panels, const typename A::Tiles& tiles)
-      : p_(panels), tiles_(tiles) {}
+  Product(const InnerProductPanels& panels, const typename A::Tiles& tiles, const AmxTiles* amx)
+      : p_(panels), tiles_(tiles), amx_(amx) {}
 
   size_t ScratchBytes(int num) const {
     Pieces pieces;
     const int rows = std::min(std::max(1, num), kRows);
     pieces.Take<Input>(size_t(rows) * pitch());
+    pieces.Take<char>(TileRows<A>(p_, rows).bytes());
     return pieces.bytes() + Threads() * OwnBytes(rows);
   }
 
@@ -136,12 +154,14 @@ class Product {
           targets(pieces->Take<size_t>(rows)),
           border_targets(pieces->Take<size_t>(rows)),
           weights(pieces->Take<Input>(self.ChunkSteps() * self.tiles_.block * self.widest())),
-          partial(pieces->Take<Sum>(size_t(rows) * self.widest() * kGroup)),
+          tile_weights(pieces->Take<char>(self.amx_ ? self.TileWeightsBytes() : 0)),
+          partial(pieces->Take<Sum>(PixelTiles(rows).padded() * self.widest() * kGroup)),
           border(pieces->Take<float>(size_t(rows) * self.widest())),
           border_residual(pieces->Take<float>(size_t(rows) * self.widest())) {}
     int32_t *steps, *windows;
     size_t *targets, *border_targets;
     Input* weights;
+    char* tile_weights;
     Sum* partial;
     float *border, *border_residual;
   };
@@ -161,7 +181,12 @@ class Product {
   size_t ChunkSteps() const {
     const size_t steps = p_.depth() / tiles_.block;
     const size_t most = std::max<size_t>(1, kWeights / (widest() * tiles_.block));
+    if (amx_) return kTileRowBytes / TileRows<A>::kElement / tiles_.block;
     return Divide(steps, Divide(steps, most));
+  }
+  /// Bytes of weights in the order of tiles.
+  size_t TileWeightsBytes() const {
+    return ChunkSteps() * tiles_.block * widest() * TileRows<A>::kElement * TileRows<A>::kParts;
   }
 
   /// x with its rows filled up with zeros to whole blocks.
@@ -183,8 +208,11 @@ class Product {
   void RunRows(const A& a, int first, int rows, void* scratch) const {
     size_t pitch;
     const Input* x = WidenedInput(a, first, rows, scratch, &pitch);
-    Pieces shared;
+    Pieces shared(scratch);
     shared.Take<Input>(size_t(rows) * this->pitch());
+    TileRows<A> tile_rows(p_, rows);
+    void* tile_memory = shared.Take<char>(tile_rows.bytes());
+    if (amx_ && !IsStreamed(a, rows)) tile_rows.Fill(*amx_, a, first, x, pitch, tile_memory);
     char* own_memory = static_cast<char*>(scratch) + shared.bytes();
     const size_t bytes = OwnBytes(rows);
     const size_t products = size_t(rows) * p_.depth() * widest();
@@ -201,7 +229,8 @@ class Product {
                       own.steps[s] = static_cast<int32_t>(s * tiles_.block);
                     }
                     for (; begin < end; begin += kGroup) {
-                      RunGroup(a, first, rows, x, begin, std::min(end, begin + kGroup), own);
+                      RunGroup(a, first, rows, x, tile_rows, begin, std::min(end, begin + kGroup),
+                               own);
                     }
                   });
   }
@@ -210,8 +239,8 @@ class Product {
     return rows <= kMostStreamed && a.streamed(1)[rows - 1];
   }
 
-  void RunGroup(const A& a, int first, int rows, const Input* x, size_t begin, size_t end,
-                const Own& own) const {
+  void RunGroup(const A& a, int first, int rows, const Input* x, const TileRows<A>& tile_rows,
+                size_t begin, size_t end, const Own& own) const {
     const bool streamed = IsStreamed(a, rows);
     const size_t steps = p_.depth() / tiles_.block, most = streamed ? steps : ChunkSteps();
     for (size_t step = 0; step < steps; step += most) {
@@ -221,16 +250,16 @@ class Product {
         work.steps = own.steps;
         work.steps_count = static_cast<int>(std::min(most, steps - step));
         work.windows = own.windows;
-        work.partial = own.partial + (panel - begin) * rows * widest();
+        work.partial = own.partial + (panel - begin) * PixelTiles(rows).padded() * widest();
         work.first = step == 0;
         work.last = step + most >= steps;
-        RunPanel(a, first, rows, panel, step, own, &work);
+        RunPanel(a, first, rows, tile_rows, panel, step, own, &work);
       }
     }
   }
 
-  void RunPanel(const A& a, int first, int rows, size_t panel, size_t step, const Own& own,
-                typename A::Work* work) const {
+  void RunPanel(const A& a, int first, int rows, const TileRows<A>& tile_rows, size_t panel,
+                size_t step, const Own& own, typename A::Work* work) const {
     const int vectors = p_.vectors(panel);
     const size_t start = p_.start(panel), width = size_t(vectors) * tiles_.block;
     const size_t outputs = std::min<size_t>(width, p_.outputs() - start);
@@ -251,10 +280,10 @@ class Product {
     if constexpr (std::is_same<A, Int8Arithmetic>::value) {
       Int8Tiles::Writing target;
       a.SetTarget(start, from, whole ? y : static_cast<void*>(own.border), work, &target);
-      RunWork(a, rows, vectors, weights, own, work);
+      RunWork(a, rows, tile_rows, step, vectors, weights, own, work);
     } else {
       a.SetTarget(start, from, whole ? y : static_cast<void*>(own.border), work);
-      RunWork(a, rows, vectors, weights, own, work);
+      RunWork(a, rows, tile_rows, step, vectors, weights, own, work);
     }
     if (!whole && work->last) {
       CopyRows(rows, outputs * a.output_size(), own.border, widest() * a.output_size(), y,
@@ -262,16 +291,35 @@ class Product {
     }
   }
 
-  void RunWork(const A& a, int rows, int vectors, const void* weights, const Own& own,
-               typename A::Work* work) const {
+  void RunWork(const A& a, int rows, const TileRows<A>& tile_rows, size_t step, int vectors,
+               const void* weights, const Own& own, typename A::Work* work) const {
     if (IsStreamed(a, rows)) {
       work->stored = weights;
       a.streamed(vectors)[rows - 1](*work, 0, 1);
       return;
     }
-    work->weights = a.Widen(
-        weights, work->steps_count * size_t(tiles_.block) * vectors * tiles_.block, own.weights);
-    RunTiles(tiles_.blocked[vectors - 1], tiles_.pixels[vectors - 1], rows, *work);
+    const size_t depth = size_t(work->steps_count) * tiles_.block;
+    const int width = vectors * tiles_.block;
+    const auto add_in_tiles = [&](const auto* source) {
+      if (work->first) a.StartSums(width, PixelTiles(rows).padded(), *work);
+      work->first = false;
+      return AddInTiles(*amx_, a, tile_rows, step * tiles_.block, depth, width, source,
+                        own.tile_weights, work->partial);
+    };
+    if constexpr (std::is_same<A, Int8Arithmetic>::value) {
+      if (tile_rows.usable() && add_in_tiles(static_cast<const int8_t*>(weights))) {
+        work->steps_count = 0;
+      } else {
+        work->weights = a.Widen(weights, depth * width, own.weights);
+      }
+    } else {
+      work->weights = a.Widen(weights, depth * width, own.weights);
+      if (tile_rows.usable() && add_in_tiles(work->weights)) work->steps_count = 0;
+    }
+    // After the last part of sums from tiles no step is left, but the sums are written.
+    if (work->steps_count > 0 || work->last) {
+      RunTiles(tiles_.blocked[vectors - 1], tiles_.pixels[vectors - 1], rows, *work);
+    }
   }
 
   static void CopyRows(int rows, size_t bytes, const void* from, size_t from_pitch, void* to,
@@ -284,6 +332,7 @@ class Product {
 
   const InnerProductPanels& p_;
   const typename A::Tiles& tiles_;
+  const AmxTiles* amx_;  // or null
 };
 
 /// `values`, or zeros without them, filled up with zeros.
@@ -337,11 +386,14 @@ int InnerProductPanels::vectors(size_t panel) const {
   return static_cast<int>(std::min<size_t>(vectors_, (padded_outputs_ - start(panel)) / block_));
 }
 
-InnerProduct::InnerProduct(int inputs, int outputs)
-    : tiles_(ChosenPackedTiles()), panels_(inputs, outputs, tiles_.block, tiles_.vectors) {}
+InnerProduct::InnerProduct(int inputs, int outputs, ElementType math)
+    : tiles_(ChosenPackedTiles()),
+      amx_(ChosenAmxTiles()),
+      math_(math),
+      panels_(inputs, outputs, tiles_.block, tiles_.vectors) {}
 
 size_t InnerProduct::scratch_bytes(int num) const {
-  return Product<FloatArithmetic>(panels_, tiles_).ScratchBytes(num);
+  return Product<FloatArithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
 }
 
 template <typename V, typename W>
@@ -369,9 +421,11 @@ void InnerProduct::Run(int num, Array x, Array weights, const Writing& writing,
                              bias.data(),
                              writing.residual,
                              writing.activation,
+                             writing.function,
                              writing.y,
-                             StorageOf(writing.type)};
-  Product<FloatArithmetic>(panels_, tiles_).Run(a, num, scratch);
+                             StorageOf(writing.type),
+                             math_};
+  Product<FloatArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
 }
 
 #define CAFFE_INNER_PRODUCT(W)                                                      \
@@ -385,13 +439,15 @@ CAFFE_INNER_PRODUCT(bfloat16);
 #undef CAFFE_INNER_PRODUCT
 
 Int8InnerProduct::Int8InnerProduct(int inputs, int outputs)
-    : tiles_(ChosenInt8Tiles()), panels_(inputs, outputs, tiles_.block, tiles_.vectors) {
+    : tiles_(ChosenInt8Tiles()),
+      amx_(ChosenAmxTiles()),
+      panels_(inputs, outputs, tiles_.block, tiles_.vectors) {
   Require(inputs <= kMostTerms, "a sum of ", inputs, " products of 8-bit integers; at most ",
           kMostTerms);
 }
 
 size_t Int8InnerProduct::scratch_bytes(int num) const {
-  return Product<Int8Arithmetic>(panels_, tiles_).ScratchBytes(num);
+  return Product<Int8Arithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
 }
 
 void Int8InnerProduct::PackWeights(const int8_t* weights, int8_t* packed) const {
@@ -404,13 +460,14 @@ void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_
                            const Writing& w, void* scratch) const {
   const std::vector<float> scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());
   const std::vector<float> bias = Padded(w.bias, panels_.outputs(), panels_.padded_outputs());
-  const Int8Arithmetic a = {tiles_,
-                            x,
-                            type == ElementType::INT8,
-                            packed,
-                            {scale.data(), bias.data(), w.residual, KindOf(w.residual_type),
-                             w.residual_scale, w.activation, w.factor, KindOf(w.type), w.y}};
-  Product<Int8Arithmetic>(panels_, tiles_).Run(a, num, scratch);
+  const Int8Arithmetic a = {
+      tiles_,
+      x,
+      type == ElementType::INT8,
+      packed,
+      {scale.data(), bias.data(), w.residual, KindOf(w.residual_type), w.residual_scale,
+       w.activation, w.function, w.factor, KindOf(w.type), w.y}};
+  Product<Int8Arithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
 }
 
 }  // namespace kernels

@@ -5,6 +5,12 @@
 #include <cstdlib>
 #include <string>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -13,11 +19,43 @@ namespace {
 
 std::atomic<int> chosen{-1};
 
+#if defined(__x86_64__) && defined(__linux__)
+/// The processor has tiles with both kinds of products, and the operating system saves them.
+bool ProcessorHasAmx() {
+  constexpr unsigned kOsXsave = 1u << 27;                                   // leaf 1, ECX
+  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;  // leaf 7, EDX
+  constexpr unsigned kTileState = 3u << 17;  // XCR0: XTILECFG, XTILEDATA
+  unsigned a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kOsXsave)) return false;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+  if ((d & (kBf16 | kTile | kInt8)) != (kBf16 | kTile | kInt8)) return false;
+  unsigned low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & kTileState) == kTileState;
+}
+
+/// Linux gives a process the tiles' 8 KB of state only if it asks, for all its threads at once.
+bool MayUseTiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+bool HasAmx() {
+  static const bool has = ProcessorHasAmx() && MayUseTiles();
+  return has;
+}
+#elif defined(__x86_64__)
+bool HasAmx() { return false; }
+#endif
+
 InstructionSet Choose() {
   const std::vector<InstructionSet> supported = SupportedInstructionSets();
   const char* wanted = std::getenv("CAFFE_CPU_ISA");
   if (!wanted || !*wanted) return supported.back();
   std::string names;
+  if (wanted == std::string(Name(InstructionSet::EMULATED_AMX))) {
+    return InstructionSet::EMULATED_AMX;
+  }
   for (InstructionSet set : supported) {
     if (Name(set) == std::string(wanted)) return set;
     names += std::string(names.empty() ? "" : ", ") + Name(set);
@@ -33,8 +71,12 @@ const char* Name(InstructionSet set) {
       return "generic";
     case InstructionSet::AVX2:
       return "avx2";
-    default:
+    case InstructionSet::AVX512:
       return "avx512";
+    case InstructionSet::AMX:
+      return "amx";
+    default:
+      return "emulated_amx";
   }
 }
 
@@ -48,6 +90,7 @@ std::vector<InstructionSet> SupportedInstructionSets() {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
       sets.push_back(InstructionSet::AVX512);
+      if (HasAmx()) sets.push_back(InstructionSet::AMX);
     }
   }
 #endif
@@ -63,8 +106,18 @@ InstructionSet CpuInstructionSet() {
   return static_cast<InstructionSet>(set);
 }
 
+InstructionSet VectorInstructionSet() {
+  const InstructionSet set = CpuInstructionSet();
+  if (set < InstructionSet::AMX) return set;
+  // The best one that this machine runs; with AMX that is AVX512.
+  static const InstructionSet best =
+      std::min(SupportedInstructionSets().back(), InstructionSet::AVX512);
+  return best;
+}
+
 void SetCpuInstructionSet(InstructionSet set) {
-  const std::vector<InstructionSet> supported = SupportedInstructionSets();
+  std::vector<InstructionSet> supported = SupportedInstructionSets();
+  supported.push_back(InstructionSet::EMULATED_AMX);
   Require(std::find(supported.begin(), supported.end(), set) != supported.end(),
           "this machine does not run ", Name(set));
   chosen.store(static_cast<int>(set));

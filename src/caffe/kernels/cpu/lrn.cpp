@@ -144,6 +144,84 @@ void LrnForward(const LrnShape& s, const T* x, T* y) {
   });
 }
 
+namespace {
+
+/// Some positions of all channels of an image, in blocks: the channels of a position are brought
+/// together in a row with zeros on both sides, so that windows are sums of neighbours.
+class BlockedTile {
+ public:
+  BlockedTile(const LrnShape& s, int block, size_t most)
+      : s_(s),
+        block_(block),
+        blocks_((s.channels + block - 1) / block),
+        pitch_(size_t(blocks_) * block + s.size - 1),
+        x_(most * blocks_ * block),
+        squares_(most * pitch_ + s.size - 1),
+        powers_(most * pitch_) {}
+
+  /// Of `length` positions, the first of which lies at `x` and at `y`.
+  void Forward(size_t length, const float16* x, float16* y) {
+    const size_t plane = Plane(s_) * block_, run = length * block_, half = s_.size / 2;
+    for (int b = 0; b < blocks_; ++b) {
+      float* from = x_.data() + b * run;
+      Convert(run, x + b * plane, from);
+      Spread(length, from, squares_.data() + half + b * block_);
+    }
+    const size_t n = length * pitch_;
+    std::copy_n(squares_.data(), n, powers_.data());
+    for (int i = 1; i < s_.size; ++i) {
+      Loops<float>().add(n, powers_.data(), squares_.data() + i, powers_.data());
+    }
+    Power(n);
+    for (int b = 0; b < blocks_; ++b) {
+      float* values = x_.data() + b * run;
+      Scale(length, powers_.data() + b * block_, values);
+      Convert(run, values, y + b * plane);
+    }
+  }
+
+ private:
+  void Spread(size_t length, const float* from, float* to) const {
+    for (size_t i = 0; i < length; ++i, from += block_, to += pitch_) {
+      for (int k = 0; k < block_; ++k) to[k] = from[k] * from[k];
+    }
+  }
+  void Scale(size_t length, const float* powers, float* values) const {
+    for (size_t i = 0; i < length; ++i, values += block_, powers += pitch_) {
+      for (int k = 0; k < block_; ++k) values[k] *= powers[k];
+    }
+  }
+  void Power(size_t n) {
+    const float factor = static_cast<float>(Factor(s_)), k = static_cast<float>(s_.k);
+    if (s_.beta == 0.75) {
+      return Loops<float>().affine_power(n, factor, k, powers_.data(), powers_.data());
+    }
+    const float beta = static_cast<float>(s_.beta);
+    for (size_t i = 0; i < n; ++i) powers_[i] = std::pow(k + factor * powers_[i], -beta);
+  }
+
+  const LrnShape& s_;
+  const int block_, blocks_;
+  const size_t pitch_;
+  std::vector<float> x_, squares_, powers_;
+};
+
+}  // namespace
+
+void BlockedLrnForward(const LrnShape& s, int block, const float16* x, float16* y) {
+  const size_t plane = Plane(s), length = std::min<size_t>(plane, TileLength(s));
+  if (plane == 0 || s.channels == 0) return;
+  const size_t tiles = (plane + length - 1) / length;
+  const size_t image = (s.channels + block - 1) / block * block * plane;
+  ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
+    BlockedTile tile(s, block, length);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t start = i % tiles * length, offset = i / tiles * image + start * block;
+      tile.Forward(std::min(length, plane - start), x + offset, y + offset);
+    }
+  });
+}
+
 template <typename T, typename D>
 void LrnBackward(const LrnShape& s, const T* x, const D* dy, D* dx) {
   using F = AccumulatorType<D>;

@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <cstring>
 
+#include "amx_layout.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "convolution_bands.hpp"
 #include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
 #include "packed_tiles.hpp"
+#include "tile_pairs.hpp"
 #include "tile_runs.hpp"
 
 namespace caffe {
 namespace kernels {
 namespace {
 
-// What a thread works on at a time, so that it stays in a core's first and second cache: pixels of
-// a band, floats of its input, of the weights of a group of outputs, and of unfinished sums.
+// What a thread works on at a time. In the second cache: the input of a band of pixels (with few
+// channels more of them), of one unit and of all that are widened together, and unfinished sums. In
+// the first: the weights of a group of outputs, or as many as are summed up before the next tile.
 constexpr int kPixels = 128;
-constexpr size_t kInputFloats = 16 << 10;
+constexpr int kMostPixelsOfBand = 256;
+constexpr size_t kUnitFloats = 16 << 10;
+constexpr size_t kInputFloats = 64 << 10;
 constexpr size_t kWeightFloats = 5 << 10;
 constexpr size_t kPartialFloats = 16 << 10;
 constexpr size_t kDepthwiseFloats = 16 << 10;
@@ -48,6 +53,17 @@ Storage StorageOf(ElementType type) {
   return type == ElementType::FLOAT     ? STORED_FLOAT
          : type == ElementType::FLOAT16 ? STORED_HALF
                                         : STORED_BRAIN;
+}
+
+/// True where a tile can widen its weights for nothing: AMD's cores convert halves beside their
+/// multiply-adds, Intel's with the same units. Else weights are widened once for a band.
+bool WidensInTiles() {
+#if defined(__x86_64__)
+  static const bool widens = __builtin_cpu_is("amd");
+  return widens;
+#else
+  return false;
+#endif
 }
 
 /// n numbers as floats: as they are, or in `wide`.
@@ -84,6 +100,9 @@ class Packed : public PackedConvolution {
       return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
     };
     work->activation = &writing.activation;
+    work->function = &writing.function;
+    const float* slopes = writing.function.slopes;
+    work->slopes = slopes ? slopes + block * tiles_.block : nullptr;
     work->y = static_cast<char*>(writing.y) + bytes(strides.y);
     work->residual = writing.residual;
     if (writing.residual) {
@@ -134,7 +153,8 @@ class DensePacked : public Packed {
   }
   size_t scratch_size(int num) const override {
     const Plan plan = PlanFor(num);
-    return std::min(Threads(), plan.items) * plan.scratch;
+    const size_t streamed = IsSmall(num) ? num * bands_.output_plane() * column() : 0;
+    return std::max(streamed, std::min(Threads(), plan.items) * plan.scratch);
   }
 
  protected:
@@ -146,7 +166,8 @@ class DensePacked : public Packed {
   struct Plan {
     Band largest;
     size_t bands, slices, items;  // slices of each group's outputs
-    size_t units;                 // in a part of the channels
+    size_t units;                 // whose input is widened together
+    size_t weight_units;          // whose weights are
     size_t unit_size;             // floats of a unit's buffer
     size_t scratch;               // floats a thread
     size_t partial;               // of these for unfinished sums
@@ -166,6 +187,14 @@ class DensePacked : public Packed {
   size_t column() const { return units_ * bands_.taps() * lanes_; }
   size_t parts() const { return starts_.size() - 1; }
   int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
+
+  /// True for so few single pixels that reading the weights is what takes time.
+  bool IsSmall(int num) const {
+    return shape_.is_pointwise() && !plain_ && shape_.group == 1 &&
+           num * bands_.output_plane() <= kMostStreamed;
+  }
+  /// Such a call, with weights that are widened while they are read.
+  void RunStreamed(const Call& call, float* scratch) const;
 
   Plan PlanFor(int num) const;
   /// True for floats whose windows are single pixels: nothing has to be widened or padded. Offsets
@@ -190,7 +219,9 @@ class DensePacked : public Packed {
 DensePacked::Plan DensePacked::PlanFor(int num) const {
   Plan plan;
   const size_t taps = bands_.taps();
-  plan.largest = bands_.Largest(std::max(1, num), kPixels, kInputFloats / lanes_);
+  const size_t wanted = kInputFloats / (units_ * lanes_);
+  plan.largest = bands_.Largest(
+      std::max(1, num), std::clamp<int>(wanted, kPixels, kMostPixelsOfBand), kUnitFloats / lanes_);
   const size_t pixels = plan.largest.pixels();
   plan.unit_size = Aligned(bands_.BufferSize(plan.largest) * lanes_);
   // Buffers that lie whole pages apart would meet in the same lines of the cache.
@@ -199,10 +230,12 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   size_t most = 0;
   for (size_t part = 0; part < parts(); ++part) most = std::max<size_t>(most, vectors(part));
   const size_t unit_weights = taps * lanes_ * most * tiles_.block;
-  const size_t fitting =
-      std::max<size_t>(1, std::min(kWeightFloats / unit_weights, kInputFloats / plan.unit_size));
-  const size_t pieces = Divide(units_, fitting);
-  plan.units = Divide(units_, pieces);
+  const auto equal = [](size_t n, size_t most) {
+    return Divide(n, Divide(n, std::max<size_t>(1, most)));
+  };
+  plan.units = equal(units_, kInputFloats / plan.unit_size);
+  plan.weight_units = equal(plan.units, kWeightFloats / unit_weights);
+  const size_t pieces = Divide(units_, plan.units);
 
   plan.bands = bands_.Count(num, plan.largest);
   const size_t sums = group_blocks_ * tiles_.block * pixels;
@@ -212,9 +245,12 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
   plan.items = items();
 
-  const size_t slice_blocks = Divide(parts(), plan.slices) * most;
-  plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
-  plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.units * unit_weights) +
+  // Between pieces the sums of all outputs wait, otherwise those of one part.
+  const size_t waiting = pieces > 1                       ? Divide(parts(), plan.slices) * most
+                         : plan.weight_units < plan.units ? most
+                                                          : 0;
+  plan.partial = waiting * tiles_.block * pixels;
+  plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.weight_units * unit_weights) +
                  Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels);
   return plan;
 }
@@ -245,7 +281,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
   const size_t most = Divide(group_blocks_, parts());
   float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
   const float* input = buffer;
-  float* wide = Take<float>(&scratch, plan.units * taps * lanes_ * most * block);
+  float* wide = Take<float>(&scratch, plan.weight_units * taps * lanes_ * most * block);
   float* partial = Take<float>(&scratch, plan.partial);
   int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
   int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
@@ -258,6 +294,19 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
     *found = band;
   }
 
+  const bool in_tiles =
+      !plain_ && WidensInTiles() && tiles_.stored_blocked[call.weights.storage][0][0] != nullptr;
+  const auto functions = plain_     ? tiles_.plain
+                         : in_tiles ? tiles_.stored_blocked[call.weights.storage]
+                                    : tiles_.blocked;
+  // Rows of the padding are left out where each unit's weights are a part of their own.
+  std::vector<RowGroup> groups = {{0, pixels, 0, bands_.rows().kernel}};
+  if (plan.weight_units == 1) bands_.FindRowGroups(band, &groups);
+  PackedTiles::Work work = {};
+  work.windows = windows;
+  work.targets = targets;
+  work.residual_targets = residual_targets;
+  work.plane = plane;
   for (size_t first = 0; first < units_; first += plan.units) {
     const size_t units = std::min(plan.units, units_ - first);
     const size_t unit = group * units_ + first;
@@ -270,30 +319,67 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       bands_.Widen(band, plan.largest, lanes_, call.x, unit + u, call.strides.x,
                    buffer + u * plan.unit_size);
     }
-    float* sums = partial;
+    work.x = input;
+    work.partial = partial;
     for (size_t part = first_part; part < last_part; ++part) {
       const int v = vectors(part);
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
-      const size_t count = units * taps * lanes_ * v * block;
-      const void* packed = call.weights.at((start * column() + first * taps * lanes_ * v) * block);
-      PackedTiles::Work work;
-      work.x = input;
-      work.steps = steps;
-      work.steps_count = static_cast<int>(units) * taps;
-      work.windows = windows;
-      work.weights = Widened(call.weights.storage, count, packed, wide);
       work.bias = call.bias.data() + start * block;
-      work.partial = sums;
-      work.first = first == 0;
-      work.last = first + units == units_;
       SetTarget(call.writing, call.strides, start, band, &work);
-      work.targets = targets;
-      work.residual_targets = residual_targets;
-      work.plane = plane;
-      RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
-      if (plan.partial) sums += size_t(pixels) * v * block;
+      for (size_t u = 0; u < units; u += plan.weight_units) {
+        const size_t some = std::min(plan.weight_units, units - u);
+        const size_t row = (first + u) * taps * lanes_;
+        const size_t size = SizeOf(call.weights.storage);
+        const auto stored =
+            static_cast<const char*>(call.weights.at((start * column() + row * v) * block));
+        const float* packed = in_tiles ? nullptr
+                                       : Widened(call.weights.storage,
+                                                 some * taps * lanes_ * v * block, stored, wide);
+        work.first = first + u == 0;
+        work.last = first + u + some == units_;
+        for (const RowGroup& rows : groups) {
+          const size_t tap = size_t(rows.first_row) * bands_.columns().kernel;
+          work.steps = steps + u * taps + tap;
+          work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
+          work.weights = packed + tap * lanes_ * v * block;
+          work.stored = stored + tap * lanes_ * v * block * size;
+          RunTiles(functions[v - 1], tiles_.pixels[v - 1], rows.pixels, work, rows.first_pixel);
+        }
+      }
+      if (units < units_) work.partial += size_t(pixels) * v * block;
     }
   }
+}
+
+void DensePacked::RunStreamed(const Call& call, float* scratch) const {
+  const size_t plane = bands_.output_plane(), block = tiles_.block;
+  const int pixels = static_cast<int>(call.num * plane);
+  int32_t windows[kMostStreamed];
+  size_t targets[kMostStreamed], residual_targets[kMostStreamed];
+  for (int p = 0; p < pixels; ++p) {
+    const size_t image = p / plane, position = p % plane * block;
+    windows[p] = static_cast<int32_t>(p * column());
+    targets[p] = image * call.strides.y + position;
+    residual_targets[p] = image * call.strides.residual + position;
+    tiles_.widen_blocks[call.x.storage](units_, plane, call.x.at(image * call.strides.x + position),
+                                        scratch + windows[p]);
+  }
+  const size_t products = column() * tiles_.vectors * block * pixels;
+  ParallelFor(parts(), std::max<size_t>(1, kGrain / products), [&](size_t begin, size_t end) {
+    for (size_t part = begin; part < end; ++part) {
+      PackedTiles::Work work = {};
+      work.x = scratch;
+      work.steps_count = static_cast<int>(units_);
+      work.windows = windows;
+      work.stored = call.weights.at(starts_[part] * column() * block);
+      work.bias = call.bias.data() + starts_[part] * block;
+      SetTarget(call.writing, call.strides, starts_[part], Band(), &work);
+      work.targets = targets;
+      work.residual_targets = residual_targets;
+      work.plane = plane * block;
+      tiles_.streamed[call.weights.storage][vectors(part) - 1][pixels - 1](work, 0, 1);
+    }
+  });
 }
 
 void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
@@ -306,6 +392,10 @@ void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
   const Stored input{x.data, StorageOf(x.type)};
   const Call call{plan,   num,     input,   {weights.data, StorageOf(weights.type)},
                   padded, writing, strides, ReadsInPlace(plan, input.storage, strides.x)};
+  if (IsSmall(num) && tiles_.streamed[call.weights.storage][0][0]) {
+    RunStreamed(call, scratch);
+    return ClearPadding(num, writing, strides.y);
+  }
   const size_t products = shape_.weight_count() * bands_.output_plane() * num;
   const size_t grain =
       std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
@@ -449,10 +539,13 @@ void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f
   }
 }
 
+#include "amx_packed_convolution.inc"
+
 }  // namespace
 
 std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const ConvolutionShape& shape,
-                                                                 bool plain_input) {
+                                                                 bool plain_input,
+                                                                 ElementType math) {
   if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
       shape.output_spatial() == 0) {
     return nullptr;
@@ -465,6 +558,9 @@ std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const Convoluti
   const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
                                                  shape.outputs / shape.group % block == 0);
   if (!whole_blocks) return nullptr;
+  if (const AmxTiles* amx = ChosenAmxTiles()) {
+    return std::make_shared<AmxPacked>(shape, plain_input, math, *amx);
+  }
   return std::make_shared<DensePacked>(shape, plain_input);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
 #include "stored.hpp"
@@ -25,11 +26,13 @@ struct PackedTiles {
     int steps_count;
     const int32_t* windows;  ///< where each pixel's window begins in x
     const float* weights;    ///< (steps, channels of a step, V, block)
-    const void* stored;      ///< the same as they are stored, for `streamed`
+    const void* stored;      ///< the same as they are stored, for `stored_blocked` and `streamed`
     const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
     float* partial;          ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
     const PointwiseActivation* activation;
+    const FusedFunction* function;
+    const float* slopes;             ///< (V, block), of PRELU
     const void* residual;            ///< of the first block of outputs, as y; or null
     void* y;                         ///< of the first block of outputs
     Storage storage;                 ///< of both
@@ -56,6 +59,8 @@ struct PackedTiles {
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2. Weights are those of the row.
   void (*depthwise_direct[STORAGES][2][2])(const Work&, const DepthwiseRow& row, size_t target);
+  /// As `blocked`, with weights that each tile widens while it reads them; null for floats.
+  Function* stored_blocked[STORAGES][kMostVectors][kMostPixels];
   /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
   Function* streamed[STORAGES][kMostVectors][kMostStreamed];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "caffe/float16.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/parallel.hpp"
 
 namespace caffe {
@@ -85,6 +87,62 @@ void BlockedPRelu(size_t num, size_t channels, size_t spatial, size_t block, con
                 }
               });
 }
+
+namespace {
+
+/// y = function(y) for `pixels` times `block` numbers of one block of channels, slopes being its.
+void ApplyFunction(const FusedFunction& function, const float* slopes, size_t pixels, size_t block,
+                   float* y) {
+  if (function.kind == FusedFunction::PRELU) {
+    for (size_t i = 0; i < pixels * block; i += block) {
+      for (size_t k = 0; k < block; ++k) y[i + k] = y[i + k] > 0 ? y[i + k] : slopes[k] * y[i + k];
+    }
+    return;
+  }
+  Activation smooth;
+  smooth.a = function.alpha;
+  smooth.b = 1;
+  smooth.kind = function.kind == FusedFunction::ELU       ? Activation::ELU
+                : function.kind == FusedFunction::SIGMOID ? Activation::SIGMOID
+                : function.kind == FusedFunction::SWISH   ? Activation::SWISH
+                                                          : Activation::TANH;
+  Activate(smooth, pixels * block, y, y);
+}
+
+}  // namespace
+
+template <typename T>
+void FinishInPlace(size_t num, size_t channels, size_t spatial, size_t block,
+                   const PointwiseActivation& activation, const FusedFunction& function, T* y) {
+  constexpr size_t kChunk = 2048;
+  const size_t blocks = (channels + block - 1) / block;
+  const size_t run = std::max<size_t>(1, kChunk / block), runs = (spatial + run - 1) / run;
+  WithActivation(activation, [&](auto activate) {
+    ParallelFor(num * blocks * runs, kGrain / kChunk, [&](size_t begin, size_t end) {
+      std::vector<float> numbers(run * block);
+      for (size_t i = begin; i < end; ++i) {
+        const size_t plane = i / runs, first = i % runs * run, b = plane % blocks;
+        const size_t pixels = std::min(run, spatial - first), count = pixels * block;
+        T* at = y + (plane * spatial + first) * block;
+        for (size_t k = 0; k < count; ++k) numbers[k] = activate(static_cast<float>(at[k]));
+        if (function.kind != FusedFunction::NONE) {
+          const float* slopes = function.slopes ? function.slopes + b * block : nullptr;
+          ApplyFunction(function, slopes, pixels, block, numbers.data());
+        }
+        for (size_t k = 0; k < count; ++k) at[k] = static_cast<T>(numbers[k]);
+        const size_t used = std::min(block, channels - b * block);
+        for (size_t s = 0; s < pixels && used < block; ++s) {
+          std::fill(at + s * block + used, at + (s + 1) * block, T(0.f));
+        }
+      }
+    });
+  });
+}
+
+template void FinishInPlace(size_t, size_t, size_t, size_t, const PointwiseActivation&,
+                            const FusedFunction&, float*);
+template void FinishInPlace(size_t, size_t, size_t, size_t, const PointwiseActivation&,
+                            const FusedFunction&, float16*);
 
 void ApplyActivation(size_t n, const PointwiseActivation& activation, const float* x, float* y) {
   WithActivation(activation, [&](auto activate) {

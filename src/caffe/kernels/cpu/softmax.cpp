@@ -1,8 +1,10 @@
 #include "caffe/kernels/softmax.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "chunks.hpp"
+#include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -29,11 +31,32 @@ F Largest(const T* x, size_t channels, size_t inner) {
   return largest;
 }
 
+/// Softmax of rows that lie together, vectorised.
+template <typename X, typename Y>
+void SoftmaxOfRows(size_t rows, size_t channels, const X* x, Y* y) {
+  using F = LoopType<X, Y>;
+  const ArithmeticLoops<F>& loops = Loops<F>();
+  const size_t grain = std::max<size_t>(1, (kLoopGrain / 16) / std::max<size_t>(1, channels));
+  ParallelFor(rows, grain, [&](size_t begin, size_t end) {
+    std::vector<F> row(channels);
+    for (size_t first = begin * channels; first < end * channels; first += channels) {
+      Convert(channels, x + first, row.data());
+      const F largest = Largest<F>(row.data(), channels, 1);
+      loops.affine(channels, F(1), -largest, row.data(), row.data());
+      loops.exponential(channels, F(1), F(1), row.data(), row.data());
+      const F sum = static_cast<F>(loops.sum(channels, row.data()));
+      for (F& value : row) value /= sum;
+      Convert(channels, row.data(), y + first);
+    }
+  });
+}
+
 }  // namespace
 
 template <typename X, typename Y>
 void Softmax(size_t outer, size_t channels, size_t inner, const X* x, Y* y) {
   using F = LoopType<X, Y>;
+  if (inner == 1 && channels > 0) return SoftmaxOfRows(outer, channels, x, y);
   ForEachColumn(outer, channels, inner, [&](size_t first, size_t) {
     const F largest = Largest<F>(x + first, channels, inner);
     F sum = 0;

@@ -33,13 +33,14 @@ class Pieces {
   size_t bytes_ = 0;
 };
 
-/// Runs nearly equal tiles of at most `most` pixels; functions[p - 1] is for p pixels.
+/// Runs nearly equal tiles of at most `most` of the pixels from `first` on; functions[p - 1] is for
+/// p pixels.
 template <typename Function, typename Work>
-void RunTiles(Function* const* functions, int most, int pixels, const Work& work) {
+void RunTiles(Function* const* functions, int most, int pixels, const Work& work, int first = 0) {
   const int tiles = static_cast<int>(Divide(pixels, most));
   const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
-  if (larger_tiles > 0) functions[smaller](work, 0, larger_tiles);
-  functions[smaller - 1](work, larger_tiles * (smaller + 1), tiles - larger_tiles);
+  if (larger_tiles > 0) functions[smaller](work, first, larger_tiles);
+  functions[smaller - 1](work, first + larger_tiles * (smaller + 1), tiles - larger_tiles);
 }
 
 }  // namespace kernels

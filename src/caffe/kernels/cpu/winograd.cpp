@@ -17,19 +17,23 @@ namespace kernels {
 namespace {
 
 // Floats of a line of the cache, of a page, and what neighbouring points are moved apart: as whole
-// pages lie at the same place of the first cache, 36 of them would drive each other out.
+// pages lie at the same place of the first cache, 36 of them would drive each other out. Points
+// that are smaller than a page lie an odd number of lines apart.
 constexpr size_t kMaxSlice = 128;  // channels
 constexpr size_t kLine = 16, kPage = 1024, kShift = 3 * kLine;
 
 size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
-size_t PointStride(size_t n) { return RoundUp(n, kPage) + kShift; }
+size_t PointStride(size_t n) {
+  if (n < kPage) return (RoundUp(n, kLine) / kLine | 1) * kLine;
+  return RoundUp(n, kPage) + kShift;
+}
 
 size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
 
 const WinogradKernels& ChosenWinograd(int block) {
 #if defined(__x86_64__)
-  switch (CpuInstructionSet()) {
+  switch (VectorInstructionSet()) {
     case InstructionSet::AVX512:
       // Vectors of 16 channels need them side by side.
       return block % 16 == 0 ? kAvx512Winograd : kAvx2Winograd;
@@ -180,9 +184,14 @@ struct Call {
   const float* bias;
   const void* residual;
   PointwiseActivation activation;
+  const FusedFunction* function;  // or null
   void* y;
   Storage input_type, weights_type, output_type;
 };
+
+const FusedFunction* FunctionOf(const FusedFunction& function) {
+  return function.kind == FusedFunction::NONE ? nullptr : &function;
+}
 
 WinogradStrip StripOf(const Call& call, size_t strip) {
   const size_t begin = call.s.tiles * strip / call.plan.strips;
@@ -190,10 +199,11 @@ WinogradStrip StripOf(const Call& call, size_t strip) {
   return {begin, end - begin, call.s.TilePanels(end - begin)};
 }
 
-WinogradWriting Writing(const Call& call, const float* bias) {
+WinogradWriting Writing(const Call& call, const float* bias, const float* slopes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const PointwiseActivation& activation = call.activation;
-  WinogradWriting writing = {bias, call.residual, 1, -kInfinity, kInfinity};
+  WinogradWriting writing = {bias, call.residual, 1, -kInfinity, kInfinity, slopes, nullptr};
+  if (call.function && !slopes) writing.function = call.function;
   if (activation.kind == PointwiseActivation::CLIP) {
     writing.least = activation.alpha;
     writing.most = activation.beta;
@@ -228,12 +238,14 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
                          m + point * m_stride);
     }
   }
-  float bias[32] = {};
-  const size_t o = output_panel * s.pair;
-  if (call.bias) std::copy_n(call.bias + o, std::min(s.pair, s.g.outputs - o), bias);
-  return s.loops.output[call.output_type](s.g, strip, strip.begin(panel_begin),
-                                          strip.begin(panel_end), m, m_stride, output_panel,
-                                          Writing(call, bias), call.y);
+  float bias[32] = {}, slopes[32] = {};
+  const size_t o = output_panel * s.pair, outputs = std::min(s.pair, s.g.outputs - o);
+  if (call.bias) std::copy_n(call.bias + o, outputs, bias);
+  const bool has_slopes = call.function && call.function->kind == FusedFunction::PRELU;
+  if (has_slopes) std::copy_n(call.function->slopes + o, outputs, slopes);
+  return s.loops.output[call.output_type](
+      s.g, strip, strip.begin(panel_begin), strip.begin(panel_end), m, m_stride, output_panel,
+      Writing(call, bias, has_slopes ? slopes : nullptr), call.y);
 }
 
 /// Each thread takes strips of its own, the next one when it is ready.
@@ -370,6 +382,7 @@ bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      epilogue.bias,
                      epilogue.residual,
                      epilogue.activation,
+                     FunctionOf(epilogue.function),
                      y,
                      StorageOf<X>(),
                      StorageOf<W>(),
@@ -409,6 +422,7 @@ bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const fl
                      epilogue.bias,
                      epilogue.residual,
                      epilogue.activation,
+                     FunctionOf(epilogue.function),
                      y,
                      StorageOf<X>(),
                      STORED_FLOAT,

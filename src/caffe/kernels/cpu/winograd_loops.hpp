@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "caffe/kernels/fused_function.hpp"
 #include "stored.hpp"
 
 // The serial parts of winograd.cpp, compiled once per instruction set (winograd_loops.inc).
@@ -33,11 +34,14 @@ struct WinogradStrip {
   size_t begin(size_t panel) const { return tiles * panel / panels; }
 };
 
-/// y = the sum with bias and residual, times `slope` if negative, then brought into [least, most].
+/// y = the sum with bias and residual, times `slope` or slopes[lane] if negative, then brought into
+/// [least, most], then `function` of that.
 struct WinogradWriting {
   const float* bias;     ///< of the output panel, one a lane
   const void* residual;  ///< as y, or null
   float slope, least, most;
+  const float* slopes;            ///< of the output panel, or null
+  const FusedFunction* function;  ///< one with an exponential, or null
 };
 
 /// The loops of one tile size m, for each Storage.

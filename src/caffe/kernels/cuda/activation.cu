@@ -154,6 +154,21 @@ void PReluSlopeGradient(Stream& stream, int outer, int channels, int inner, cons
       [=] __host__ __device__(int c, double sum) { d_slope[c] += static_cast<F>(sum); });
 }
 
+template <typename T>
+void SoftTruncation(Stream& stream, int n, T c, const T* x, T* y) {
+  ForEach(stream, n, [=] __host__ __device__(int i) { y[i] = 1 - exp(-x[i] / c); });
+}
+
+template <typename T>
+void SoftTruncationGradient(Stream& stream, int n, T c, const T* y, const T* dy, T* dx) {
+  ForEach(stream, n, [=] __host__ __device__(int i) { dx[i] = dy[i] * (1 - y[i]) / c; });
+}
+
+template void SoftTruncation(Stream&, int, float, const float*, float*);
+template void SoftTruncation(Stream&, int, double, const double*, double*);
+template void SoftTruncationGradient(Stream&, int, float, const float*, const float*, float*);
+template void SoftTruncationGradient(Stream&, int, double, const double*, const double*, double*);
+
 #define INSTANTIATE(T)                                                   \
   template void Activate(Stream&, const Activation&, int, const T*, T*); \
   template void Relu(Stream&, int, AccumulatorType<T>, const T*, T*);    \

@@ -4,7 +4,9 @@
 
 #include "../../passes/graph_editing.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/pointwise.hpp"
 #include "convolution_node.hpp"
+#include "element_types.hpp"
 
 namespace caffe {
 namespace inference {
@@ -39,7 +41,9 @@ class Family : public Implementation {
     const Format plain = {ElementType::FLOAT, false};
     std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, plain, plain)};
     const Operation* operation = OperationTable::Find(node.type());
-    if (!operation || !operation->native || !node.epilogue.empty() || operation->source) {
+    const bool finishes = node.type() == "Deconvolution" && Activates(node);
+    if (!operation || !operation->native || operation->source ||
+        !(node.epilogue.empty() || finishes)) {
       return candidates;
     }
     // What other kernels compute they keep in halves, too: a layer would keep floats.
@@ -77,6 +81,9 @@ class Family : public Implementation {
 }  // namespace
 
 LayerStep::LayerStep(const Node& node) : chain_(node) {
+  if (node.type() == "Deconvolution" && !node.epilogue.empty() && Activates(node)) {
+    finish_ = FusedEpilogueOf(node);
+  }
   if (node.math == ElementType::FLOAT16) chain_.main().set_type(ElementType::FLOAT16);
 }
 
@@ -95,17 +102,37 @@ void LayerStep::Bind(const Binding& binding) {
   };
   plain_ = std::all_of(bottoms_.begin(), bottoms_.end(), plain) &&
            std::all_of(tops_.begin(), tops_.end(), plain);
+  if (finish_) {
+    Require(!binding.outputs.empty() && binding.outputs[0].shape.size() >= 2, "it has no channels");
+    made_ = binding.outputs[0];
+  }
   operands_.clear();
   for (const Operand& operand : binding.operands) {
+    if (finish_) break;
     Require(plain_ && operand.type == ElementType::FLOAT && !operand.blocked,
             "an epilogue is computed in FLOAT and Caffe's order only");
     operands_.push_back({operand.shape, operand.as<const float>()});
   }
 }
 
+void LayerStep::Finish() {
+  const size_t channels = made_.shape[1], num = made_.shape[0];
+  const size_t spatial = CountOf({made_.shape.begin() + 2, made_.shape.end()});
+  DispatchFloat(made_.type, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_same<T, bfloat16>::value) {
+      Fail("no layer computes in ", Name(made_.type));
+    } else {
+      kernels::FinishInPlace(num, channels, spatial, made_.block, finish_->activation,
+                             finish_->function(), made_.as<T>());
+    }
+  });
+}
+
 void LayerStep::Run(void*) {
   if (!plain_) {
     native_ = chain_.main().RunPlaced(bottoms_, tops_);
+    if (finish_) Finish();
     return;
   }
   std::vector<const float*> bottoms;
@@ -114,7 +141,9 @@ void LayerStep::Run(void*) {
     bottoms.push_back(static_cast<const float*>(place.data));
   }
   for (const NodeLayer::Place& place : tops_) tops.push_back(static_cast<float*>(place.data));
-  chain_.Run(bottoms, operands_, tops);
+  if (!finish_) return chain_.Run(bottoms, operands_, tops);
+  chain_.main().Run(bottoms, tops);
+  Finish();
 }
 
 const Implementation& AnyLayer() {

@@ -1,17 +1,19 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_ANY_LAYER_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_ANY_LAYER_HPP_
 
+#include <optional>
 #include <vector>
 
 #include "../../graph/node_chain.hpp"
+#include "convolution_node.hpp"
 #include "step.hpp"
 
 namespace caffe {
 namespace inference {
 namespace cpu {
 
-/// A node by its Layer: in FLOAT and Caffe's order with all of its epilogue, or, without one, in
-/// whatever the layer can do.
+/// A node by its Layer: in FLOAT and Caffe's order with all of its epilogue, or in whatever the
+/// layer can do, without one, or a Deconvolution with an activation, which is applied in place.
 class LayerStep : public Step {
  public:
   explicit LayerStep(const Node& node);
@@ -29,9 +31,13 @@ class LayerStep : public Step {
   size_t bytes() const { return chain_.bytes(); }
 
  private:
+  void Finish();
+
   NodeChain chain_;
   std::vector<NodeLayer::Place> bottoms_, tops_;
   std::vector<NodeChain::Operand> operands_;
+  std::optional<FusedEpilogue> finish_;  // what is done in place to what the layer has made
+  Operand made_;
   bool plain_ = true;  // FLOAT in Caffe's order everywhere
   bool native_ = true;
 };

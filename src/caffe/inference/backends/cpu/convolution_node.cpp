@@ -41,23 +41,78 @@ std::optional<PointwiseActivation> ActivationOf(const LayerParameter& layer) {
   return {};
 }
 
+std::optional<kernels::FusedFunction> SmoothFunctionOf(const LayerParameter& layer) {
+  using Function = kernels::FusedFunction;
+  if (layer.type() == "ELU") return Function{Function::ELU, layer.elu_param().alpha()};
+  if (layer.type() == "Sigmoid") return Function{Function::SIGMOID};
+  if (layer.type() == "Swish") return Function{Function::SWISH, layer.swish_param().beta()};
+  if (layer.type() == "TanH") return Function{Function::TANH};
+  return {};
+}
+
+/// Axis 1 of what the node makes has its outputs.
+bool HasOutputsAsChannels(const Node& node) {
+  return node.type() != "InnerProduct" || node.layer.inner_product_param().axis() == 1;
+}
+
+/// One slope for each of the node's outputs, and zeros; nothing where they are for something else.
+std::vector<float> SlopesFor(const Node& node, const Epilogue& step) {
+  constexpr size_t kMultiple = 16;
+  const size_t outputs = node.type() == "InnerProduct"
+                             ? node.layer.inner_product_param().num_output()
+                             : node.layer.convolution_param().num_output();
+  if (step.parameters.size() != 1) return {};
+  const std::vector<float> given = step.parameters[0].ToVector();
+  const bool shared = given.size() == 1;
+  if (!shared && (given.size() != outputs || !HasOutputsAsChannels(node))) return {};
+  std::vector<float> slopes((outputs + kMultiple - 1) / kMultiple * kMultiple, 0.f);
+  for (size_t i = 0; i < outputs; ++i) slopes[i] = given[shared ? 0 : i];
+  return slopes;
+}
+
+/// Adds an activation to what kernels do. False where they cannot.
+bool AddActivation(const Node& node, const Epilogue& step, FusedEpilogue* fused) {
+  if (const auto activation = ActivationOf(step.layer)) {
+    fused->activation = *activation;
+    return true;
+  }
+  if (const auto function = SmoothFunctionOf(step.layer)) {
+    fused->set_function(*function);
+    return true;
+  }
+  if (step.layer.type() != "PReLU") return false;
+  fused->slopes = SlopesFor(node, step);
+  fused->set_function({kernels::FusedFunction::PRELU});
+  return !fused->slopes.empty();
+}
+
 }  // namespace
+
+kernels::FusedFunction FusedEpilogue::function() const {
+  kernels::FusedFunction function = function_;
+  function.slopes = slopes.empty() ? nullptr : slopes.data();
+  return function;
+}
 
 std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
   FusedEpilogue fused;
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
     const Epilogue& step = node.epilogue[i];
-    if (fused.activation.kind != PointwiseActivation::NONE) return {};
+    if (fused.activates()) return {};
     if (step.operand >= 0) {
       if (fused.residual >= 0 || !IsPlainSum(step.layer)) return {};
       fused.residual = static_cast<int>(i);
       continue;
     }
-    const std::optional<PointwiseActivation> activation = ActivationOf(step.layer);
-    if (!activation) return {};
-    fused.activation = *activation;
+    if (!AddActivation(node, step, &fused)) return {};
   }
   return fused;
+}
+
+bool Activates(const Node& node) {
+  if (!MultipliesWeights(node)) return node.epilogue.empty();
+  const auto epilogue = FusedEpilogueOf(node);
+  return epilogue && epilogue->residual < 0;
 }
 
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,

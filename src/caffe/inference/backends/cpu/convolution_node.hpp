@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 #include "implementation.hpp"
@@ -13,13 +14,28 @@ namespace caffe {
 namespace inference {
 namespace cpu {
 
-/// What kernels can do with a sum before they write it: y = activation(sum + bias + residual).
+/// What kernels can do with a sum before they write it:
+/// y = function(activation(sum + bias + residual)); one of the two does nothing.
 struct FusedEpilogue {
   int residual = -1;  ///< the number of the step whose operand is added; -1: nothing is
   PointwiseActivation activation;
+  std::vector<float> slopes;  ///< of PRELU: one an output, filled up to a multiple of 16
+
+  bool activates() const {
+    return activation.kind != PointwiseActivation::NONE ||
+           function_.kind != kernels::FusedFunction::NONE;
+  }
+  /// With these slopes: good as long as they are.
+  kernels::FusedFunction function() const;
+  void set_function(const kernels::FusedFunction& function) { function_ = function; }
+
+ private:
+  kernels::FusedFunction function_;
 };
-/// Nothing where the node's epilogue is something else.
+/// Nothing where the node's epilogue is something else. Of a node that multiplies weights.
 std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);
+/// True if the epilogue is an activation, or empty.
+bool Activates(const Node& node);
 
 /// Of a node with channels on axis 1, one input, one output, images on axis 0; nothing for others.
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,

@@ -113,7 +113,7 @@ void CpuRunner::SetInputShapes(const std::vector<Shape>& shapes) {
   try {
     InferShapes(shapes);
     Place();
-  } catch (const Error&) {
+  } catch (...) {
     shapes_ = before;
     Place();
     throw;

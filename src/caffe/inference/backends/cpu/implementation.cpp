@@ -14,7 +14,7 @@ std::string ToString(const Format& format) {
 }
 
 int ChannelBlock() {
-  return kernels::CpuInstructionSet() == kernels::InstructionSet::AVX512 ? 16 : 8;
+  return kernels::VectorInstructionSet() == kernels::InstructionSet::AVX512 ? 16 : 8;
 }
 
 bool Context::Stores(ElementType type) const {
@@ -25,6 +25,7 @@ const std::vector<const Implementation*>& Implementations() {
   static const std::vector<const Implementation*> all = {&WinogradConvolution(),
                                                          &PackedConvolution(),
                                                          &OneDnnConvolution(),
+                                                         &Int8Winograd(),
                                                          &Int8Convolution(),
                                                          &InnerProduct(),
                                                          &Int8InnerProduct(),

@@ -56,18 +56,18 @@ Extents ExtentsOf(const Graph& graph, const Node& node) {
   return ExtentsOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
 }
 
-PointwiseActivation ActivationOf(const Node& node) {
+FusedEpilogue EpilogueOf(const Node& node) {
   const auto epilogue = FusedEpilogueOf(node);
   Require(node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
               epilogue && epilogue->residual < 0,
           "layer '", node.name(), "' (", node.type(), ") is no inner product for kernels");
-  return epilogue->activation;
+  return *epilogue;
 }
 
 /// Shapes, places, epilogue, and parameter 1 as the bias.
 class InnerProductStep : public Step {
  public:
-  explicit InnerProductStep(const Node& node) : node_(node), activation_(ActivationOf(node)) {}
+  explicit InnerProductStep(const Node& node) : node_(node), epilogue_(EpilogueOf(node)) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
@@ -87,7 +87,7 @@ class InnerProductStep : public Step {
   const float* bias() const { return node_.parameters[1].floats(); }
 
   const Node& node_;
-  const PointwiseActivation activation_;
+  const FusedEpilogue epilogue_;
   Operand x_, y_;
   Extents extents_;
 };
@@ -101,7 +101,8 @@ class PackedStep : public InnerProductStep {
     DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
       using X = decltype(x);
       using Y = decltype(y);
-      const kernels::PackedConvolution::Epilogue<Y> epilogue = {bias(), nullptr, activation_};
+      const kernels::PackedConvolution::Epilogue<Y> epilogue = {
+          bias(), nullptr, epilogue_.activation, epilogue_.function()};
       DispatchFloat(node_.math, [&](auto w) {
         kernel_->Forward(extents_.rows, x_.as<const X>(), weights<decltype(w)>(), epilogue, scratch,
                          y_.as<Y>());
@@ -111,7 +112,7 @@ class PackedStep : public InnerProductStep {
 
  private:
   void Prepare() override {
-    kernel_.emplace(extents_.inputs, extents_.outputs);
+    kernel_.emplace(extents_.inputs, extents_.outputs, node_.math);
     RequireParameter(node_, 0, node_.math, kernel_->packed_size());
   }
   std::optional<kernels::InnerProduct> kernel_;
@@ -129,7 +130,8 @@ class Int8Step : public InnerProductStep {
         kernels::Int8Convolution::Epilogue<Y, float> epilogue;
         epilogue.scale = scales_.data();
         epilogue.bias = bias();
-        epilogue.activation = activation_;
+        epilogue.activation = epilogue_.activation;
+        epilogue.function = epilogue_.function();
         epilogue.factor = 1 / y_.scale;
         kernel_->Forward(extents_.rows, x_.as<const decltype(x)>(), weights<int8_t>(), epilogue,
                          scratch, y_.as<Y>());
@@ -162,7 +164,10 @@ class BlasStep : public InnerProductStep {
       kernels::Gemm(false, true, rows, outputs, inputs, 1.f, x_.as<const float>(), weights<float>(),
                     0.f, y);
     }
-    kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(), activation_, y, y);
+    kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(), epilogue_.activation, y, y);
+    const kernels::FusedFunction function = epilogue_.function();
+    if (function.kind == kernels::FusedFunction::NONE) return;
+    kernels::FinishInPlace(rows, outputs, 1, outputs, {}, function, y);
   }
 
  private:

@@ -12,6 +12,17 @@ namespace inference {
 namespace cpu {
 namespace {
 
+/// The time of a candidate, weighted by what the node's outputs take in its formats.
+double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) {
+  double floats = 0, own = 0;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const double count = static_cast<double>(CountOf(graph.values[node.outputs[i]].shape));
+    floats += count * SizeOf(ElementType::FLOAT);
+    own += count * SizeOf(candidate.outputs[i].type);
+  }
+  return WeightedTime(candidate.microseconds, own, floats);
+}
+
 /// All candidates of all nodes with their times, and a choice among them.
 class Choice {
  public:
@@ -31,6 +42,12 @@ class Choice {
       candidates_.back().resize(1);
     }
     if (options.progress) options.progress(count, count, "");
+    for (int i = 0; i < count; ++i) {
+      std::vector<double>& costs = costs_.emplace_back();
+      for (const Candidate& candidate : candidates_[i]) {
+        costs.push_back(CostOf(graph_, graph_.nodes[i], candidate));
+      }
+    }
   }
 
   /// The index of the chosen candidate of each node.
@@ -46,6 +63,7 @@ class Choice {
   double Cost() const;
   bool Improve(const std::vector<int>& nodes);
   void Descend();
+  double CostOfNode(int node) const { return costs_[node][choice_[node]]; }
 
   const Context& context_;
   const Graph& graph_;
@@ -53,6 +71,7 @@ class Choice {
   const std::vector<std::vector<int>> readers_;
   Timing* const timing_;
   std::vector<std::vector<Candidate>> candidates_;
+  std::vector<std::vector<double>> costs_;  // of the candidates
   std::vector<int> choice_;
 };
 
@@ -136,7 +155,10 @@ double Choice::CostOfValue(int value) const {
   }
   if (graph_.IsOutput(value)) want(Format());
   double cost = 0;
-  for (const Format& format : wanted) cost += timing_->OfReorder(context_, value, made, format);
+  for (const Format& format : wanted) {
+    cost += WeightedTime(timing_->OfReorder(context_, value, made, format), SizeOf(format.type),
+                         SizeOf(ElementType::FLOAT));
+  }
   return cost;
 }
 
@@ -146,7 +168,7 @@ double Choice::CostAround(const std::vector<int>& nodes) const {
   std::set<int> values;
   for (const int index : nodes) {
     const Node& node = graph_.nodes[index];
-    cost += chosen(index).microseconds;
+    cost += CostOfNode(index);
     for (const int value : node.Reads()) values.insert(value);
     values.insert(node.outputs.begin(), node.outputs.end());
   }
@@ -206,14 +228,15 @@ const std::vector<int>& Choice::Search() {
   double least = std::numeric_limits<double>::infinity();
   const auto start = [&](auto prefers) {
     choice_.clear();
-    for (const std::vector<Candidate>& candidates : candidates_) {
-      const auto key = [&](const Candidate& c) {
-        return std::make_pair(!prefers(c), c.microseconds);
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      const auto key = [&](size_t c) {
+        return std::make_pair(!prefers(candidates_[i][c]), costs_[i][c]);
       };
-      const auto first =
-          std::min_element(candidates.begin(), candidates.end(),
-                           [&](const auto& a, const auto& b) { return key(a) < key(b); });
-      choice_.push_back(static_cast<int>(first - candidates.begin()));
+      size_t first = 0;
+      for (size_t c = 1; c < candidates_[i].size(); ++c) {
+        if (key(c) < key(first)) first = c;
+      }
+      choice_.push_back(static_cast<int>(first));
     }
     Descend();
     const double cost = Cost();
@@ -297,6 +320,7 @@ class Rewriting {
     const int copy = graph_.AddValue(
         NewValueName(graph_, original.name + " as " + ToString(format)), original.shape);
     SetFormat(format, context_.ranges[value], &graph_.values[copy]);
+    graph_.values[copy].channel_scales = original.channel_scales;
     return copy;
   }
 
@@ -323,6 +347,11 @@ class Rewriting {
 };
 
 }  // namespace
+
+double WeightedTime(double microseconds, double bytes, double float_bytes) {
+  constexpr double kWeight = 0.1;
+  return float_bytes == 0 ? microseconds : microseconds * (1 + kWeight * bytes / float_bytes);
+}
 
 Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
   std::vector<ElementType> storage = {ElementType::FLOAT};

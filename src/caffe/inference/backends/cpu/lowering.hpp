@@ -22,9 +22,14 @@ struct LoweringOptions {
   std::function<void(const std::string& line)> remark;
 };
 
+/// What is compared where `microseconds` are: formats in which the outputs take `bytes` instead of
+/// `float_bytes` may take some percent longer, as much as timing is uncertain anyway.
+double WeightedTime(double microseconds, double bytes, double float_bytes);
+
 /// Chooses for each node of an optimized graph the implementation, and for each value the type and
-/// layout, with which all takes the least time together; puts reorders in where a value is wanted
-/// in several; packs weights. Inputs and outputs of the graph stay FLOAT in Caffe's order.
+/// layout, with which all takes the least time (WeightedTime) together; puts reorders in where a
+/// value is wanted in several; packs weights. Inputs and outputs of the graph stay FLOAT in Caffe's
+/// order.
 ///
 /// Exact for chains; elsewhere the search changes one node, or a node and what makes its bottom, at
 /// a time, until nothing gets better.

@@ -18,6 +18,8 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   options.bias = true;
   options.residual = epilogue.residual >= 0;
   options.activation = epilogue.activation;
+  options.function = epilogue.function();
+  options.function.slopes = nullptr;  // those of a temporary
   options.blocked_source = !plain_input;
   options.blocked_target = true;
   options.block = ChannelBlock();
@@ -35,7 +37,9 @@ class OneDnnStep : public ConvolutionStep {
       const float* residual =
           residual_.data ? residual_.as<const float>() + n * residual_.stride : nullptr;
       convolution_->Forward(x_.as<const float>() + n * x_.stride, node_.parameters[0].floats(),
-                            node_.parameters[1].floats(), residual, y_.as<float>() + n * y_.stride);
+                            node_.parameters[1].floats(), residual,
+                            epilogue_.slopes.empty() ? nullptr : epilogue_.slopes.data(),
+                            y_.as<float>() + n * y_.stride);
     }
   }
 

@@ -24,7 +24,8 @@ class PackedStep : public ConvolutionStep {
       DispatchFloat(node_.math, [&](auto w) {
         using W = decltype(w);
         const kernels::PackedConvolution::Epilogue<Y> epilogue = {
-            node_.parameters[1].floats(), residual_.as<const Y>(), epilogue_.activation};
+            node_.parameters[1].floats(), residual_.as<const Y>(), epilogue_.activation,
+            epilogue_.function()};
         kernel_->Forward(x_.shape[0], x_.as<const X>(),
                          static_cast<const W*>(node_.parameters[0].data.get()), epilogue,
                          static_cast<float*>(scratch), y_.as<Y>(), StridesOf(x_, y_, residual_));
@@ -34,7 +35,7 @@ class PackedStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked);
+    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked, node_.math);
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     Require(!residual_.data || residual_.type == y_.type, "its residual is ", Name(residual_.type),
             ", not ", Name(y_.type));

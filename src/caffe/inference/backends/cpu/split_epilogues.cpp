@@ -8,11 +8,13 @@ namespace inference {
 namespace cpu {
 namespace {
 
-/// How many of the first steps kernels compute.
+/// How many of the first steps are computed with the node's sums.
 size_t Fused(const Node& node) {
-  if (!IsConvolution(node) && node.type() != "InnerProduct") return 0;
+  if (!MultipliesWeights(node)) return 0;
   Node shorter = node;
-  while (!FusedEpilogueOf(shorter)) shorter.epilogue.pop_back();
+  while (!FusedEpilogueOf(shorter) || (shorter.type() == "Deconvolution" && !Activates(shorter))) {
+    shorter.epilogue.pop_back();
+  }
   return shorter.epilogue.size();
 }
 

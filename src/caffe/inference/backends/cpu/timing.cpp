@@ -110,23 +110,30 @@ void SetFormat(const Format& format, const Range& range, Value* value) {
 
 std::optional<double> Timing::Of(const Context& context, const Node& node,
                                  const Candidate& candidate) {
-  Graph graph = context.graph;
-  std::map<int, Format> given;
-  bool contradicts = false;
-  const auto set = [&](int value, const Format& format) {
-    contradicts = contradicts || (given.count(value) && given[value] != format);
-    given[value] = format;
-    SetFormat(format, context.ranges[value], &graph.values[value]);
-  };
-  for (size_t i = 0; i < node.inputs.size(); ++i) set(node.inputs[i], candidate.inputs[i]);
-  for (size_t i = 0; i < node.epilogue.size(); ++i) {
-    if (node.epilogue[i].operand >= 0) set(node.epilogue[i].operand, candidate.operands[i]);
-  }
-  for (size_t i = 0; i < node.outputs.size(); ++i) set(node.outputs[i], candidate.outputs[i]);
-  if (contradicts) return std::nullopt;
   Node lowered = node;
   lowered.math = candidate.math;
   lowered.implementation = candidate.implementation->name();
+  // The node's values alone, as the candidate has them.
+  Graph graph;
+  std::map<int, std::pair<int, Format>> places;
+  bool contradicts = false;
+  const auto take = [&](int* value, const Format& format) {
+    const int place = static_cast<int>(graph.values.size());
+    const auto [known, is_new] = places.insert({*value, {place, format}});
+    contradicts = contradicts || known->second.second != format;
+    if (is_new) {
+      graph.values.push_back(context.graph.values[*value]);
+      SetFormat(format, context.ranges[*value], &graph.values.back());
+    }
+    *value = known->second.first;
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) take(&lowered.inputs[i], candidate.inputs[i]);
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    int& operand = lowered.epilogue[i].operand;
+    if (operand >= 0) take(&operand, candidate.operands[i]);
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) take(&lowered.outputs[i], candidate.outputs[i]);
+  if (contradicts) return std::nullopt;
   const std::string key = KeyOf(graph, lowered, lowered.implementation, iterations_);
   if (cache_) {
     const std::optional<double> known = cache_->Find(key);
@@ -192,6 +199,7 @@ double Timing::Guess(const Context& context, const Node& node, const Candidate& 
   if (name == "winograd") cost = 0.5;
   if (name == "packed") cost = candidate.math == ElementType::FLOAT ? 1.1 : 1;
   if (name == "int8") cost = 0.7;
+  if (name == "int8_winograd") cost = 0.4;
   if (name == "move") cost = 0.01;
   if (name == "layer") cost = candidate.outputs.empty() || candidate.outputs[0].blocked ? 1.5 : 2;
   return cost * work / 1e4;

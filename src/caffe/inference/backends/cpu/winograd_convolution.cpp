@@ -37,6 +37,7 @@ class WinogradStep : public ConvolutionStep {
     epilogue.bias = node_.parameters[1].floats();
     epilogue.residual = residual_.as<const T>();
     epilogue.activation = epilogue_.activation;
+    epilogue.function = epilogue_.function();
     const T* weights = static_cast<const T*>(node_.parameters[0].data.get());
     if (!kernels::WinogradForward(shape_, x_.as<const T>(), weights, epilogue, y_.as<T>(), scratch,
                                   kernels::kWinogradScratch, StridesOf(x_, y_, residual_))) {
@@ -53,7 +54,8 @@ class WinogradStep : public ConvolutionStep {
     std::vector<float> scratch(direct->scratch_size(shape_.num) + 16);
     const size_t past = reinterpret_cast<size_t>(scratch.data()) % 64 / sizeof(float);
     const kernels::PackedConvolution::Epilogue<T> epilogue = {
-        node_.parameters[1].floats(), residual_.as<const T>(), epilogue_.activation};
+        node_.parameters[1].floats(), residual_.as<const T>(), epilogue_.activation,
+        epilogue_.function()};
     direct->Forward(shape_.num, x_.as<const T>(), packed.data(), epilogue,
                     scratch.data() + (past ? 16 - past : 0), y_.as<T>(),
                     StridesOf(x_, y_, residual_));

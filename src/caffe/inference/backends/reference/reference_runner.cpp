@@ -50,7 +50,7 @@ void ReferenceRunner::SetInputShapes(const std::vector<Shape>& shapes) {
   try {
     Shapes(shapes);
     Place();
-  } catch (const Error&) {
+  } catch (...) {
     shapes_ = before;
     std::vector<Shape> inputs;
     for (const int input : graph_->inputs) inputs.push_back(shapes_[input]);

@@ -1,0 +1,66 @@
+#ifndef CAFFE_KERNELS_CUDA_CONVOLUTION_HPP_
+#define CAFFE_KERNELS_CUDA_CONVOLUTION_HPP_
+
+#include "caffe/device.hpp"
+#include "caffe/kernels/convolution.hpp"
+
+namespace caffe {
+namespace cuda {
+
+/// What a layer's parameters say of how its products are computed.
+struct ConvolutionOptions {
+  bool use_cudnn = true;  ///< else the library's own kernels and cuBLASLt
+  /// cuDNN's algorithms by number (cudnnConvolutionFwdAlgo_t and so on); -1: the fastest.
+  int forward_algorithm = -1, data_algorithm = -1, weights_algorithm = -1;
+  /// cuDNN's cudnnMathType_t by number; -1: tensor cores for float16, and for float nothing that
+  /// rounds its factors (no TF32).
+  int math = -1;
+};
+
+// On device memory, for `num` images. T: float, double or float16, with sums in float for float16.
+// By cuDNN where it can and may, with the algorithm that was the fastest of cuDNN's proposals in
+// the first call with these sizes; else directly where there is a group for each channel, and by
+// column matrices. A bias has one number an output (an
+// input channel, in the gradient), and may be null. Throws Error where the options ask for an
+// algorithm that cuDNN cannot compute the product with.
+
+/// y = conv(x, w) + bias.
+template <typename T>
+void ConvolutionForward(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                        const ConvolutionOptions& options, const T* x, const T* weights,
+                        const AccumulatorType<T>* bias, T* y);
+/// dx = the gradient with respect to x, plus bias: the value of a deconvolution.
+template <typename T>
+void ConvolutionBackwardData(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                             const ConvolutionOptions& options, const T* dy, const T* weights,
+                             const AccumulatorType<T>* bias, T* dx);
+/// d_weights += the gradient with respect to the weights.
+template <typename T>
+void ConvolutionBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                                const ConvolutionOptions& options, const T* x, const T* dy,
+                                AccumulatorType<T>* d_weights);
+
+/// kernels::Im2col of `num` images of `channels` channels, one behind another. T and C: the same.
+template <typename T>
+void Im2col(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
+            const T* image, T* column);
+/// kernels::Col2im of the same. C and T: the same, or float and float16.
+template <typename C, typename T>
+void Col2im(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
+            const C* column, T* image);
+
+// The products without a bias of shapes with a group for each channel, directly.
+template <typename T>
+void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num, const T* x,
+                      const T* weights, T* y);
+template <typename T>
+void DepthwiseBackwardData(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                           const T* dy, const T* weights, T* dx);
+template <typename T>
+void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                              const T* x, const T* dy, AccumulatorType<T>* d_weights);
+
+}  // namespace cuda
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CUDA_CONVOLUTION_HPP_

@@ -1,0 +1,35 @@
+#ifndef CAFFE_KERNELS_CUDA_POOLING_HPP_
+#define CAFFE_KERNELS_CUDA_POOLING_HPP_
+
+#include "caffe/device.hpp"
+#include "caffe/kernels/pooling.hpp"
+
+namespace caffe {
+namespace cuda {
+
+// On device memory, with the arguments of the kernels of the same names in kernels/pooling.hpp.
+// Gradients are gathered: the sums are the same in each run.
+
+template <typename T, typename I>
+void MaxPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y,
+                       I* mask);
+template <typename T, typename I>
+void StochasticPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x,
+                              const float* draws, T* y, I* mask);
+template <typename T>
+void ExpectedPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y);
+template <typename D, typename I>
+void MaskPoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy,
+                         const I* mask, D* dx);
+template <typename I, typename Dtype>
+void MaskPositions(Stream& stream, const kernels::PoolingShape& shape, const I* mask,
+                   Dtype* positions);
+template <typename T>
+void AveragePoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y);
+template <typename D>
+void AveragePoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy, D* dx);
+
+}  // namespace cuda
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CUDA_POOLING_HPP_

@@ -1,0 +1,58 @@
+#include "cudnn.hpp"
+
+#include <map>
+
+#include "caffe/common.hpp"
+#include "check.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+/// One thread's handles, a GPU each.
+struct Handles {
+  std::map<int, cudnnHandle_t> of_device;
+  ~Handles() {
+    for (const auto& entry : of_device) CAFFE_CALL(Cudnn, cudnnDestroy, entry.second);
+  }
+};
+
+}  // namespace
+
+void CheckCudnn(cudnnStatus_t status, const char* what) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  Fail(what, ": cuDNN says ", CAFFE_CALL(Cudnn, cudnnGetErrorString, status));
+}
+
+cudnnHandle_t CudnnHandle(const Stream& stream) {
+  static thread_local Handles handles;
+  int device = 0;
+  Check(cudaGetDevice(&device), "asking which GPU is in use");
+  const auto found = handles.of_device.find(device);
+  cudnnHandle_t handle = nullptr;
+  if (found != handles.of_device.end()) {
+    handle = found->second;
+  } else {
+    CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreate, &handle), "starting cuDNN");
+    handles.of_device[device] = handle;
+  }
+  CheckCudnn(CAFFE_CALL(Cudnn, cudnnSetStream, handle, static_cast<cudaStream_t>(stream.handle())),
+             "giving cuDNN a stream");
+  return handle;
+}
+
+bool CudnnIsInstalled() {
+  static const bool installed = [] {
+    try {
+      CAFFE_CALL(Cudnn, cudnnGetVersion);
+      return true;
+    } catch (const Error& error) {
+      LOG(WARNING) << "Convolutions on the GPU run without cuDNN, far slower: " << error.what();
+      return false;
+    }
+  }();
+  return installed;
+}
+
+}  // namespace cuda
+}  // namespace caffe

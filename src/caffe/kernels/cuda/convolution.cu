@@ -1,0 +1,183 @@
+#include "caffe/error.hpp"
+#include "caffe/kernels/cuda/convolution.hpp"
+#include "launch.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+constexpr int kMaxAxes = 30;  // of blobs, beside images and channels
+
+/// A ConvolutionShape that kernels can use.
+struct Columns {
+  int axes;
+  int input_spatial, output_spatial, kernel_size;
+  int input[kMaxAxes], output[kMaxAxes], kernel[kMaxAxes];
+  int stride[kMaxAxes], pad[kMaxAxes], dilation[kMaxAxes];
+
+  explicit Columns(const kernels::ConvolutionShape& s)
+      : axes(s.axes()),
+        input_spatial(static_cast<int>(s.input_spatial())),
+        output_spatial(static_cast<int>(s.output_spatial())),
+        kernel_size(static_cast<int>(s.kernel_size())) {
+    Require(axes <= kMaxAxes, "a convolution on the GPU has at most ", kMaxAxes,
+            " spatial axes, not ", axes);
+    std::copy(s.input.begin(), s.input.end(), input);
+    std::copy(s.output.begin(), s.output.end(), output);
+    std::copy(s.kernel.begin(), s.kernel.end(), kernel);
+    std::copy(s.stride.begin(), s.stride.end(), stride);
+    std::copy(s.pad.begin(), s.pad.end(), pad);
+    std::copy(s.dilation.begin(), s.dilation.end(), dilation);
+  }
+
+  /// The place in the input plane that kernel position k meets at output position p, -1 in the
+  /// padding.
+  __host__ __device__ int InputOf(int k, int p) const {
+    int place = 0, step = 1;
+    for (int a = axes - 1; a >= 0; --a) {
+      const int at = p % output[a] * stride[a] - pad[a] + k % kernel[a] * dilation[a];
+      if (at < 0 || at >= input[a]) return -1;
+      place += at * step;
+      step *= input[a];
+      p /= output[a];
+      k /= kernel[a];
+    }
+    return place;
+  }
+  /// The output position at which kernel position k meets place i of the input plane, -1 if there
+  /// is none.
+  __host__ __device__ int OutputOf(int k, int i) const {
+    int position = 0, step = 1;
+    for (int a = axes - 1; a >= 0; --a) {
+      const int at = i % input[a] + pad[a] - k % kernel[a] * dilation[a];
+      if (at < 0 || at % stride[a] != 0 || at / stride[a] >= output[a]) return -1;
+      position += at / stride[a] * step;
+      step *= output[a];
+      i /= input[a];
+      k /= kernel[a];
+    }
+    return position;
+  }
+};
+
+/// The number of all places, which has to be one that kernels can count to.
+int Counted(double count) {
+  Require(count <= std::numeric_limits<int>::max(), "the column matrix of a convolution has ",
+          count, " elements, more than 2^31 - 1");
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+template <typename T>
+void Im2col(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
+            const T* image, T* column) {
+  const Columns c(shape);
+  const T zero = T(0.f);
+  ForEach(stream, Counted(double(num) * channels * c.kernel_size * c.output_spatial),
+          [=] __host__ __device__(int i) {
+            const int row = i / c.output_spatial;  // of the matrices of all images
+            const int place = c.InputOf(row % c.kernel_size, i % c.output_spatial);
+            column[i] = place < 0 ? zero : image[row / c.kernel_size * c.input_spatial + place];
+          });
+}
+
+template <typename C, typename T>
+void Col2im(Stream& stream, const kernels::ConvolutionShape& shape, int num, int channels,
+            const C* column, T* image) {
+  const Columns c(shape);
+  Counted(double(num) * channels * c.kernel_size * c.output_spatial);
+  ForEach(stream, Counted(double(num) * channels * c.input_spatial),
+          [=] __host__ __device__(int i) {
+            const int plane = i / c.input_spatial, place = i % c.input_spatial;
+            Math<T> sum = 0;
+            for (int k = 0; k < c.kernel_size; ++k) {
+              const int position = c.OutputOf(k, place);
+              if (position < 0) continue;
+              sum += Load(column + (plane * c.kernel_size + k) * c.output_spatial + position);
+            }
+            Store(image + i, sum);
+          });
+}
+
+template <typename T>
+void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num, const T* x,
+                      const T* weights, T* y) {
+  const Columns c(shape);
+  const int outputs = shape.outputs, multiple = shape.outputs / shape.channels;
+  ForEach(stream, Counted(double(num) * outputs * c.output_spatial),
+          [=] __host__ __device__(int i) {
+            const int plane = i / c.output_spatial, position = i % c.output_spatial;
+            const T* image = x + plane / multiple * c.input_spatial;
+            const T* factors = weights + plane % outputs * c.kernel_size;
+            Math<T> sum = 0;
+            for (int k = 0; k < c.kernel_size; ++k) {
+              const int place = c.InputOf(k, position);
+              if (place >= 0) sum += Load(factors + k) * Load(image + place);
+            }
+            Store(y + i, sum);
+          });
+}
+
+template <typename T>
+void DepthwiseBackwardData(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                           const T* dy, const T* weights, T* dx) {
+  const Columns c(shape);
+  const int channels = shape.channels, multiple = shape.outputs / shape.channels;
+  ForEach(stream, Counted(double(num) * channels * c.input_spatial),
+          [=] __host__ __device__(int i) {
+            const int plane = i / c.input_spatial, place = i % c.input_spatial;
+            Math<T> sum = 0;
+            for (int o = 0; o < multiple; ++o) {
+              const T* above = dy + (plane * multiple + o) * c.output_spatial;
+              const T* factors = weights + (plane % channels * multiple + o) * c.kernel_size;
+              for (int k = 0; k < c.kernel_size; ++k) {
+                const int position = c.OutputOf(k, place);
+                if (position >= 0) sum += Load(factors + k) * Load(above + position);
+              }
+            }
+            Store(dx + i, sum);
+          });
+}
+
+template <typename T>
+void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                              const T* x, const T* dy, AccumulatorType<T>* d_weights) {
+  using F = Math<T>;
+  const Columns c(shape);
+  const int outputs = shape.outputs, multiple = shape.outputs / shape.channels;
+  SumRows<F>(
+      stream, outputs * c.kernel_size, Counted(double(num) * c.output_spatial),
+      [=] __host__ __device__(int weight, int j) {
+        const int position = j % c.output_spatial;
+        const int plane = j / c.output_spatial * outputs + weight / c.kernel_size;
+        const int place = c.InputOf(weight % c.kernel_size, position);
+        if (place < 0) return F(0);
+        return Load(dy + plane * c.output_spatial + position) *
+               Load(x + plane / multiple * c.input_spatial + place);
+      },
+      [=] __host__ __device__(int weight, F sum) { d_weights[weight] += sum; });
+}
+
+#define INSTANTIATE(T)                                                                             \
+  template void DepthwiseForward(Stream&, const kernels::ConvolutionShape&, int, const T*,         \
+                                 const T*, T*);                                                    \
+  template void DepthwiseBackwardData(Stream&, const kernels::ConvolutionShape&, int, const T*,    \
+                                      const T*, T*);                                               \
+  template void DepthwiseBackwardWeights(Stream&, const kernels::ConvolutionShape&, int, const T*, \
+                                         const T*, AccumulatorType<T>*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(float16)
+#undef INSTANTIATE
+
+template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const float*, float*);
+template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const double*, double*);
+template void Im2col(Stream&, const kernels::ConvolutionShape&, int, int, const float16*, float16*);
+template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const float*, float*);
+template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const double*, double*);
+template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const float16*, float16*);
+template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const float*, float16*);
+
+}  // namespace cuda
+}  // namespace caffe

@@ -1,0 +1,264 @@
+#include "caffe/kernels/cuda/pooling.hpp"
+
+#include <cstdint>
+#include <type_traits>
+
+#include "launch.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+/// The window of an output on its plane: it begins at (h, w), perhaps in the padding, and covers
+/// [h_begin, h_end) x [w_begin, w_end) of the image; averages divide by `divisor`.
+struct Window {
+  int h, w;
+  int h_begin, h_end, w_begin, w_end;
+  int divisor;
+};
+
+/// A PoolingShape that kernels can use.
+struct Pool {
+  int height, width, pooled_height, pooled_width;
+  int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
+
+  explicit Pool(const kernels::PoolingShape& s)
+      : height(s.height),
+        width(s.width),
+        pooled_height(s.pooled_height),
+        pooled_width(s.pooled_width),
+        kernel_h(s.kernel_h),
+        kernel_w(s.kernel_w),
+        stride_h(s.stride_h),
+        stride_w(s.stride_w),
+        pad_h(s.pad_h),
+        pad_w(s.pad_w) {}
+
+  __host__ __device__ Window WindowAt(int ph, int pw) const {
+    const int h = ph * stride_h - pad_h, w = pw * stride_w - pad_w;
+    const int h_end = Min(h + kernel_h, height + pad_h), w_end = Min(w + kernel_w, width + pad_w);
+    return {h,
+            w,
+            Max(h, 0),
+            Min(h_end, height),
+            Max(w, 0),
+            Min(w_end, width),
+            (h_end - h) * (w_end - w)};
+  }
+  /// The window of output `o`, counted over all planes.
+  __host__ __device__ Window WindowOf(int o) const {
+    return WindowAt(o / pooled_width % pooled_height, o % pooled_width);
+  }
+  /// Where the plane of output `o` begins in the input.
+  __host__ __device__ int PlaneOf(int o) const {
+    return o / pooled_width / pooled_height * (height * width);
+  }
+  __host__ __device__ int PositionIn(const Window& window, int h, int w) const {
+    return (h - window.h) * kernel_w + (w - window.w);
+  }
+};
+
+/// The windows along one axis that cover a place: [begin, end).
+struct Covering {
+  int begin, end;
+  __host__ __device__ Covering(int at, int kernel, int stride, int pad, int pooled)
+      : begin(at + pad < kernel ? 0 : (at + pad - kernel) / stride + 1),
+        end(Min((at + pad) / stride + 1, pooled)) {}
+};
+
+/// dx[i] = the sum of term(o, window, h, w) over the outputs o whose windows cover place i, (h, w)
+/// of its plane.
+template <typename D, typename Term>
+void GatherWindows(Stream& stream, const kernels::PoolingShape& shape, Term term, D* dx) {
+  const Pool pool(shape);
+  ForEach(stream, static_cast<int>(shape.planes * shape.input_plane()),
+          [=] __host__ __device__(int i) {
+            const int w = i % pool.width, h = i / pool.width % pool.height;
+            const int plane = i / pool.width / pool.height;
+            const Covering rows(h, pool.kernel_h, pool.stride_h, pool.pad_h, pool.pooled_height);
+            const Covering columns(w, pool.kernel_w, pool.stride_w, pool.pad_w, pool.pooled_width);
+            Math<D> sum = 0;
+            for (int ph = rows.begin; ph < rows.end; ++ph) {
+              for (int pw = columns.begin; pw < columns.end; ++pw) {
+                const int o = (plane * pool.pooled_height + ph) * pool.pooled_width + pw;
+                sum += term(o, pool.WindowAt(ph, pw), h, w);
+              }
+            }
+            Store(dx + i, sum);
+          });
+}
+
+template <typename I>
+constexpr I kNone = std::is_same<I, uint8_t>::value ? I(255) : I(-1);
+
+int Outputs(const kernels::PoolingShape& s) {
+  return static_cast<int>(s.planes * s.output_plane());
+}
+
+}  // namespace
+
+template <typename T, typename I>
+void MaxPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y,
+                       I* mask) {
+  using F = Math<T>;
+  const Pool pool(shape);
+  const F lowest = -std::numeric_limits<F>::max();
+  const I none = kNone<I>;
+  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
+    const Window window = pool.WindowOf(o);
+    const T* plane = x + pool.PlaneOf(o);
+    F best = lowest;
+    I where = none;
+    for (int h = window.h_begin; h < window.h_end; ++h) {
+      for (int w = window.w_begin; w < window.w_end; ++w) {
+        const F value = Load(plane + h * pool.width + w);
+        if (value > best) {
+          best = value;
+          where = static_cast<I>(pool.PositionIn(window, h, w));
+        }
+      }
+    }
+    Store(y + o, best);
+    if (mask) mask[o] = where;
+  });
+}
+
+template <typename T, typename I>
+void StochasticPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x,
+                              const float* draws, T* y, I* mask) {
+  using F = Math<T>;
+  const Pool pool(shape);
+  const I none = kNone<I>;
+  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
+    const Window window = pool.WindowOf(o);
+    const T* plane = x + pool.PlaneOf(o);
+    F sum = 0;
+    for (int h = window.h_begin; h < window.h_end; ++h) {
+      for (int w = window.w_begin; w < window.w_end; ++w) sum += Load(plane + h * pool.width + w);
+    }
+    const F threshold = static_cast<F>(draws[o]) * sum;
+    F so_far = 0, value = 0;
+    I where = none;
+    bool found = false;
+    for (int h = window.h_begin; h < window.h_end && !found; ++h) {
+      for (int w = window.w_begin; w < window.w_end && !found; ++w) {
+        value = Load(plane + h * pool.width + w);
+        where = static_cast<I>(pool.PositionIn(window, h, w));
+        so_far += value;
+        found = so_far >= threshold;
+      }
+    }
+    Store(y + o, value);
+    mask[o] = where;
+  });
+}
+
+template <typename T>
+void ExpectedPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y) {
+  using F = Math<T>;
+  const Pool pool(shape);
+  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
+    const Window window = pool.WindowOf(o);
+    const T* plane = x + pool.PlaneOf(o);
+    F sum = 0, squares = 0;
+    for (int h = window.h_begin; h < window.h_end; ++h) {
+      for (int w = window.w_begin; w < window.w_end; ++w) {
+        const F value = Load(plane + h * pool.width + w);
+        sum += value;
+        squares += value * value;
+      }
+    }
+    Store(y + o, sum > 0 ? squares / sum : F(0));
+  });
+}
+
+template <typename D, typename I>
+void MaskPoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy,
+                         const I* mask, D* dx) {
+  const Pool pool(shape);
+  GatherWindows(
+      stream, shape,
+      [=] __host__ __device__(int o, const Window& window, int h, int w) {
+        return mask[o] == static_cast<I>(pool.PositionIn(window, h, w)) ? Load(dy + o) : Math<D>(0);
+      },
+      dx);
+}
+
+template <typename I, typename Dtype>
+void MaskPositions(Stream& stream, const kernels::PoolingShape& shape, const I* mask,
+                   Dtype* positions) {
+  const Pool pool(shape);
+  const I none = kNone<I>;
+  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
+    const Window window = pool.WindowOf(o);
+    const int h = window.h + mask[o] / pool.kernel_w, w = window.w + mask[o] % pool.kernel_w;
+    positions[o] = static_cast<Dtype>(mask[o] == none ? -1 : h * pool.width + w);
+  });
+}
+
+template <typename T>
+void AveragePoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y) {
+  using F = Math<T>;
+  const Pool pool(shape);
+  const int plane_size = static_cast<int>(shape.input_plane());
+  const Window first = pool.WindowAt(0, 0);
+  if (shape.output_plane() == 1 &&
+      (first.h_end - first.h_begin) * (first.w_end - first.w_begin) == plane_size) {
+    // Global pooling: a block of threads for each plane.
+    const int divisor = first.divisor;
+    SumRows<F>(
+        stream, static_cast<int>(shape.planes), plane_size,
+        [=] __host__ __device__(int plane, int i) {
+          return static_cast<F>(Load(x + plane * plane_size + i));
+        },
+        [=] __host__ __device__(int plane, F sum) { Store(y + plane, sum / divisor); });
+    return;
+  }
+  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
+    const Window window = pool.WindowOf(o);
+    const T* plane = x + pool.PlaneOf(o);
+    F sum = 0;
+    for (int h = window.h_begin; h < window.h_end; ++h) {
+      for (int w = window.w_begin; w < window.w_end; ++w) sum += Load(plane + h * pool.width + w);
+    }
+    Store(y + o, sum / window.divisor);
+  });
+}
+
+template <typename D>
+void AveragePoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy,
+                            D* dx) {
+  GatherWindows(
+      stream, shape,
+      [=] __host__ __device__(int o, const Window& window, int, int) {
+        return static_cast<Math<D>>(Load(dy + o)) / window.divisor;
+      },
+      dx);
+}
+
+#define INSTANTIATE_MASK(T, I)                                                              \
+  template void MaxPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*, I*); \
+  template void StochasticPoolingForward(Stream&, const kernels::PoolingShape&, const T*,   \
+                                         const float*, T*, I*);                             \
+  template void MaskPoolingBackward(Stream&, const kernels::PoolingShape&, const T*, const I*, T*);
+#define INSTANTIATE(T)                                                                       \
+  INSTANTIATE_MASK(T, uint8_t)                                                               \
+  INSTANTIATE_MASK(T, int)                                                                   \
+  template void ExpectedPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*); \
+  template void AveragePoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*);  \
+  template void AveragePoolingBackward(Stream&, const kernels::PoolingShape&, const T*, T*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(float16)
+#undef INSTANTIATE
+#undef INSTANTIATE_MASK
+
+#define INSTANTIATE(I)                                                                  \
+  template void MaskPositions(Stream&, const kernels::PoolingShape&, const I*, float*); \
+  template void MaskPositions(Stream&, const kernels::PoolingShape&, const I*, double*);
+INSTANTIATE(uint8_t)
+INSTANTIATE(int)
+#undef INSTANTIATE
+
+}  // namespace cuda
+}  // namespace caffe

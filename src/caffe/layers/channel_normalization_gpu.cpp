@@ -1,0 +1,128 @@
+#include "caffe/cuda/buffer.hpp"
+#include "caffe/cuda/stream.hpp"
+#include "caffe/kernels/cuda/channels.hpp"
+#include "caffe/kernels/cuda/elementwise.hpp"
+#include "caffe/layers/channel_normalization.hpp"
+
+namespace caffe {
+namespace {
+
+/// A parameter's values on the device, null without a parameter.
+template <typename F, typename Dtype>
+const F* ValuesOf(const Blob<Dtype>* parameter) {
+  return parameter ? parameter->template gpu_data_as<F>() : nullptr;
+}
+
+}  // namespace
+
+template <typename Dtype>
+template <typename F>
+F* ChannelNormalization<Dtype>::DeviceMoments() {
+  device_moments_.Reshape({2, channels_});
+  return device_moments_.template mutable_gpu_data_as<F>();
+}
+
+template <typename Dtype>
+template <typename T>
+void ChannelNormalization<Dtype>::MomentsGpu(const Blob<Dtype>& bottom) {
+  auto* moments = DeviceMoments<AccumulatorType<T>>();
+  cuda::ChannelMoments(cuda::CurrentStream(), num_, channels_, spatial_,
+                       bottom.template gpu_data_as<T>(), moments, moments + channels_);
+}
+
+template <typename Dtype>
+template <typename F>
+void ChannelNormalization<Dtype>::SetVarianceGpu(double eps) {
+  device_inverse_std_.Reshape({channels_});
+  const F* variance = DeviceMoments<F>() + channels_;
+  cuda::InverseDeviation(cuda::CurrentStream(), channels_, variance, eps,
+                         device_inverse_std_.template overwrite_gpu_data_as<F>());
+}
+
+template <typename Dtype>
+template <typename T>
+void ChannelNormalization<Dtype>::ForwardGpu(const Blob<Dtype>& bottom, double eps,
+                                             const Blob<Dtype>* scale, const Blob<Dtype>* shift,
+                                             bool keep, Blob<Dtype>* top) {
+  using F = AccumulatorType<T>;
+  SetVarianceGpu<F>(eps);
+  const T* x = bottom.template gpu_data_as<T>();
+  T* normalized = nullptr;
+  if (keep) {
+    normalized_.set_data_type(kElementType<T>);
+    normalized_.ReshapeLike(bottom);
+    normalized = normalized_.template overwrite_gpu_data_as<T>();
+  }
+  cuda::BatchNormForward(cuda::CurrentStream(), num_, channels_, spatial_, DeviceMoments<F>(),
+                         device_inverse_std_.template gpu_data_as<F>(), ValuesOf<F>(scale),
+                         ValuesOf<F>(shift), x, normalized,
+                         top->template overwrite_gpu_data_as<T>());
+}
+
+// The formula: channel_normalization.cpp.
+template <typename Dtype>
+template <typename T, typename D>
+void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>& top, bool batch_statistics,
+                                                const Blob<Dtype>* scale,
+                                                const Gradients& gradients) {
+  using G = AccumulatorType<D>;
+  Stream& stream = cuda::CurrentStream();
+  const bool sums_wanted =
+      gradients.scale || gradients.shift || (batch_statistics && gradients.bottom);
+  Require(!sums_wanted || normalized_.count() == top.count(),
+          "the layer keeps what its gradient needs in the TRAIN phase only");
+  const D* dy = top.template gpu_diff_as<D>();
+  const T* normalized = sums_wanted ? normalized_.template gpu_data_as<T>() : nullptr;
+  const cuda::Buffer<double> sums(stream, 2 * channels_);
+  double* sum = sums.get();
+  double* dot = sums.get() + channels_;
+  if (sums_wanted) {
+    cuda::ChannelSums(stream, num_, channels_, spatial_, dy, normalized, sum, dot);
+  }
+  const auto add = [&](const double* values, Blob<Dtype>* parameter) {
+    if (!parameter) return;
+    cuda::Axpby(stream, channels_, G(1), values, G(1),
+                parameter->template mutable_gpu_diff_as<G>());
+  };
+  add(dot, gradients.scale);
+  add(sum, gradients.shift);
+  if (!gradients.bottom) return;
+  if (batch_statistics) {
+    cuda::Scale<double>(stream, 2 * channels_, 1 / values_per_channel(), sum, sum);
+  }
+  cuda::BatchNormBackward(stream, num_, channels_, spatial_, ValuesOf<G>(scale),
+                          device_inverse_std_.template gpu_data_as<G>(), sum, dot,
+                          batch_statistics ? normalized : nullptr, dy,
+                          gradients.bottom->template overwrite_gpu_diff_as<D>());
+}
+
+template <typename Dtype>
+void ChannelNormalization<Dtype>::BackwardGpu(const LayerTypes& types, const Blob<Dtype>& top,
+                                              bool batch_statistics, const Blob<Dtype>* scale,
+                                              const Gradients& gradients) {
+  if (top.count() == 0) return;
+  Dispatch(types.forward_type, types.backward_type, [&](auto data_tag, auto diff_tag) {
+    BackwardGpuAs<decltype(data_tag), decltype(diff_tag)>(top, batch_statistics, scale, gradients);
+  });
+}
+
+#define INSTANTIATE_FORWARD(Dtype, T)                                           \
+  template void ChannelNormalization<Dtype>::MomentsGpu<T>(const Blob<Dtype>&); \
+  template void ChannelNormalization<Dtype>::ForwardGpu<T>(                     \
+      const Blob<Dtype>&, double, const Blob<Dtype>*, const Blob<Dtype>*, bool, Blob<Dtype>*);
+#define INSTANTIATE(Dtype)                                                   \
+  template float* ChannelNormalization<Dtype>::DeviceMoments<float>();       \
+  template double* ChannelNormalization<Dtype>::DeviceMoments<double>();     \
+  template void ChannelNormalization<Dtype>::SetVarianceGpu<float>(double);  \
+  template void ChannelNormalization<Dtype>::SetVarianceGpu<double>(double); \
+  INSTANTIATE_FORWARD(Dtype, float)                                          \
+  INSTANTIATE_FORWARD(Dtype, double)                                         \
+  INSTANTIATE_FORWARD(Dtype, float16)                                        \
+  template void ChannelNormalization<Dtype>::BackwardGpu(                    \
+      const LayerTypes&, const Blob<Dtype>&, bool, const Blob<Dtype>*, const Gradients&);
+INSTANTIATE(float)
+INSTANTIATE(double)
+#undef INSTANTIATE
+#undef INSTANTIATE_FORWARD
+
+}  // namespace caffe

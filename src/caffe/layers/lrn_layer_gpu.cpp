@@ -1,0 +1,34 @@
+#include "caffe/cuda/stream.hpp"
+#include "caffe/kernels/cuda/normalize.hpp"
+#include "caffe/layers/lrn_layer.hpp"
+
+namespace caffe {
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
+                                  const vector<Blob<Dtype>*>& top) {
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = bottom[0]->template gpu_data_as<T>();
+    cuda::LrnForward(cuda::CurrentStream(), ShapeNow(), x,
+                     top[0]->template overwrite_gpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
+                                   const vector<bool>& propagate_down,
+                                   const vector<Blob<Dtype>*>& bottom) {
+  if (!propagate_down[0]) return;
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top[0]->template gpu_diff_as<D>();
+    cuda::LrnBackward(cuda::CurrentStream(), ShapeNow(), bottom[0]->template gpu_data_as<T>(), dy,
+                      bottom[0]->template overwrite_gpu_diff_as<D>());
+  });
+}
+
+INSTANTIATE_LAYER_GPU_FUNCS(LRNLayer);
+
+}  // namespace caffe

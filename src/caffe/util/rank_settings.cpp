@@ -1,0 +1,10 @@
+#include "caffe/util/rank_settings.hpp"
+
+namespace caffe {
+
+RankSettings& RankSettings::Current() {
+  thread_local RankSettings settings;
+  return settings;
+}
+
+}  // namespace caffe

@@ -1,0 +1,22 @@
+#include "caffe/util/record_share.hpp"
+
+#include <set>
+
+namespace caffe {
+namespace {
+
+std::set<std::string>& Types() {
+  static std::set<std::string> types;
+  return types;
+}
+
+}  // namespace
+
+bool RecordShare::AddType(const std::string& layer_type) {
+  Types().insert(layer_type);
+  return true;
+}
+
+bool RecordShare::IsUsedBy(const std::string& layer_type) { return Types().count(layer_type) > 0; }
+
+}  // namespace caffe
