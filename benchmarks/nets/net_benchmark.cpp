@@ -355,7 +355,36 @@ size_t StatusKib(const std::string& name) {
   return 0;
 }
 
+/// Runs a net of a few small layers, which brings the library's code and threads into memory.
+void WarmUp() {
+  constexpr char kLayers[] = R"(
+      layer { name: 'data' type: 'Input' top: 'data'
+              input_param { shape { dim: 1 dim: 3 dim: 16 dim: 16 } } }
+      layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+              convolution_param { num_output: 16 kernel_size: 3 pad: 1 } }
+      layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
+      layer { name: 'norm' type: 'LRN' bottom: 'conv' top: 'norm' }
+      layer { name: 'conv2' type: 'Convolution' bottom: 'norm' top: 'conv2'
+              convolution_param { num_output: 16 kernel_size: 3 pad: 1 } }
+      layer { name: 'pool' type: 'Pooling' bottom: 'conv2' top: 'pool'
+              pooling_param { kernel_size: 2 stride: 2 } }
+      layer { name: 'ip' type: 'InnerProduct' bottom: 'pool' top: 'ip'
+              inner_product_param { num_output: 16 } }
+      layer { name: 'prob' type: 'Softmax' bottom: 'ip' top: 'prob' })";
+  NetParameter param;
+  CHECK(google::protobuf::TextFormat::ParseFromString(kLayers, &param));
+  caffe::Type type;
+  Require(caffe::Type_Parse(FLAGS_type, &type), "-type ", FLAGS_type,
+          ": valid are FLOAT and FLOAT16");
+  param.set_default_forward_type(type);
+  param.mutable_state()->set_phase(caffe::TEST);
+  Net<float> net(param);
+  net.input_blobs()[0]->mutable_cpu_data();
+  for (int i = 0; i < 4; ++i) net.Forward();
+}
+
 void PrintMemory() {
+  WarmUp();
   const size_t resident = StatusKib("VmRSS"), before = caffe::Allocator::bytes_in_use();
   ForwardBenchmark benchmark;
   benchmark.HandOverPictures();

@@ -71,15 +71,22 @@ void MemoryPool::Gather() {
   recording_ = in_use_ == 0;
 }
 
-// The largest or the earliest first, whichever takes less.
+// The largest, the longest in use or the earliest first, whichever takes least.
 size_t MemoryPool::Place(std::vector<Request>* requests) {
-  std::vector<Request> earliest = *requests;
-  const size_t by_size =
-      PlaceInOrder(requests, [](const Request& a, const Request& b) { return a.size > b.size; });
-  const size_t by_time =
-      PlaceInOrder(&earliest, [](const Request& a, const Request& b) { return a.begin < b.begin; });
-  if (by_time < by_size) *requests = earliest;
-  return std::min(by_size, by_time);
+  using Less = bool(const Request&, const Request&);
+  Less* const orders[] = {
+      [](const Request& a, const Request& b) { return a.size > b.size; },
+      [](const Request& a, const Request& b) { return a.end - a.begin > b.end - b.begin; },
+      [](const Request& a, const Request& b) { return a.begin < b.begin; }};
+  size_t least = SIZE_MAX;
+  for (Less* order : orders) {
+    std::vector<Request> placed = *requests;
+    const size_t size = PlaceInOrder(&placed, order);
+    if (size >= least) continue;
+    least = size;
+    requests->swap(placed);
+  }
+  return least;
 }
 
 // Each as low as those allow that are in use at the same time.
