@@ -15,8 +15,10 @@ struct BlobStatistics {
   std::string blob;   ///< as the net's file names it
   std::string layer;  ///< the one that writes it last
   Histogram histogram;
-  std::vector<float>
-      channels;  ///< the largest magnitude of each channel (axis 1); none without one
+  // Of each channel (axis 1); none for blobs without one.
+  std::vector<float> channels;  ///< the largest magnitude
+  std::vector<double> sums;     ///< of all values
+  int64_t values = 0;           ///< how many of a channel were seen
 };
 
 /// Runs a float net and counts the values of its blobs.

@@ -46,6 +46,9 @@ struct BlobCalibration {
 ///     channel ranges:
 ///     "conv1"  3.39 0.524
 ///
+///     channel means:
+///     "conv1"  0.71 -0.012
+///
 /// '#' begins a comment. Names are in quotes; \" \\ \n \t and \xHH stand for what they do in C. Of
 /// a blob only threshold and type are needed.
 class CalibrationTable {
@@ -87,6 +90,11 @@ class CalibrationTable {
   }
   /// Kept with 3 digits, rounded up. Throws Error unless all are finite and none negative.
   void SetChannelRanges(const std::string& blob, std::vector<float> largest);
+  /// The mean of each channel, by blob. They may be left out: the means of what layers in 8 bits
+  /// make are not corrected then.
+  const std::map<std::string, std::vector<float>>& channel_means() const { return channel_means_; }
+  /// Kept with 5 digits. Throws Error unless all are finite.
+  void SetChannelMeans(const std::string& blob, std::vector<float> means);
 
   /// What the table was made for; zeros where the file does not say it.
   const NetFingerprint& fingerprint() const { return fingerprint_; }
@@ -105,7 +113,7 @@ class CalibrationTable {
  private:
   std::vector<std::string> names_;
   std::map<std::string, BlobCalibration> blobs_;
-  std::map<std::string, std::vector<float>> weight_scales_, channel_ranges_;
+  std::map<std::string, std::vector<float>> weight_scales_, channel_ranges_, channel_means_;
   NetFingerprint fingerprint_;
   int64_t images_ = 0;
   std::string name_ = "calibration table";

@@ -101,6 +101,7 @@ class CpuBuild {
     if (table_) {
       options.ranges = RangesOf(graph, *table_, integers);
       graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
+      options.means = MeansOf(graph, *table_);
     }
     cpu::Timing timing(config_.timing_iterations, config_.timing_cache.get(),
                        config_.max_workspace);

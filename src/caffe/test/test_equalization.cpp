@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe/inference/quantize/bias_correction.hpp"
 #include "inference_test.hpp"
 
 namespace caffe {
@@ -150,6 +151,33 @@ TEST(EqualizeChannels, FollowsWhatIsAddedWhileALayerWrites) {
   const Graph equalized = example.Equalized();
   EXPECT_EQ(equalized.nodes.size(), 3u);
   ExpectNear((Floats{1, 1.f / 8}), equalized.values[b].channel_scales);
+}
+
+TEST(MeansOf, AreThoseOfTheScaledChannels) {
+  Example example(kRelu, "group: 2");
+  example.table.SetChannelMeans("b", {2, 0.03f});
+  const Graph graph = example.Equalized();
+  const auto means = MeansOf(graph, example.table);
+  ExpectNear({2, 64 * 0.03f}, means[graph.FindValue("b")]);
+  ExpectNear({}, means[graph.FindValue("a")]);
+}
+
+// In steps of 1 / 127, 0.3 becomes 38 steps and loses 0.1; in steps of 0.5 / 127, -0.26 becomes -66
+// and loses -0.04.
+TEST(CorrectBias, AddsWhatRoundedWeightsLoseOnTheAverage) {
+  Node node;
+  node.layer = ParseLayer(
+      "name: 'conv' type: 'Convolution' convolution_param { num_output: 2 kernel_size: 1 }");
+  node.parameters = {Constant::Of({2, 2, 1, 1}, {1, 0.3f, 0.5f, -0.26f})};
+  Node unknown = node;
+  CorrectBias({1, 2, 5, 5}, {}, &unknown);
+  EXPECT_EQ(unknown.parameters.size(), 1u);
+  CorrectBias({1, 2, 5, 5}, {7, 10}, &node);
+  ASSERT_EQ(node.parameters.size(), 2u);
+  ExpectNear({1.f / 127, -0.2f / 127}, node.parameters[1].ToVector());
+  node.parameters[1] = Constant::Of({2}, {1, 2});
+  CorrectBias({1, 2, 5, 5}, {7, -10}, &node);
+  ExpectNear({1 - 1.f / 127, 2 + 0.2f / 127}, node.parameters[1].ToVector());
 }
 
 }  // namespace

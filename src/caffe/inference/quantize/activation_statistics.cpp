@@ -53,18 +53,25 @@ std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& grap
 
 namespace {
 
-void AddChannels(const Blob<float>& blob, std::vector<float>* largest) {
+void AddChannels(const Blob<float>& blob, BlobStatistics* seen) {
   if (blob.num_axes() < 2 || blob.count() == 0) return;
   const size_t channels = blob.shape(1), plane = blob.count(2);
-  largest->resize(channels, 0.f);
+  seen->channels.resize(channels, 0.f);
+  seen->sums.resize(channels, 0);
+  seen->values += int64_t(blob.shape(0)) * plane;
   kernels::ParallelFor(channels, 1, [&](size_t begin, size_t end) {
     for (size_t c = begin; c < end; ++c) {
-      float most = (*largest)[c];
+      float most = seen->channels[c];
+      double sum = 0;
       for (int n = 0; n < blob.shape(0); ++n) {
         const float* x = blob.cpu_data() + (n * channels + c) * plane;
-        for (size_t i = 0; i < plane; ++i) most = std::max(most, std::abs(x[i]));
+        for (size_t i = 0; i < plane; ++i) {
+          most = std::max(most, std::abs(x[i]));
+          sum += x[i];
+        }
       }
-      (*largest)[c] = most;
+      seen->channels[c] = most;
+      seen->sums[c] += sum;
     }
   });
 }
@@ -76,7 +83,7 @@ ActivationStatistics::ActivationStatistics(Net<float>* net) : net_(net) {
   for (int v : QuantizableValues(*net, graph)) {
     const ValueGraph::Value& value = graph.values[v];
     const int layer = graph.layers[value.producer].net_index;
-    blobs_.push_back({value.blob, net->layer_names()[layer], Histogram(), {}});
+    blobs_.push_back({value.blob, net->layer_names()[layer], Histogram(), {}, {}, 0});
     places_.push_back({layer, value.top});
   }
 }
@@ -88,7 +95,7 @@ void ActivationStatistics::Forward() {
     for (; next < places_.size() && places_[next].layer == i; ++next) {
       const Blob<float>& top = *net_->top_vecs()[i][places_[next].top];
       blobs_[next].histogram.Add(top.cpu_data(), static_cast<size_t>(top.count()));
-      AddChannels(top, &blobs_[next].channels);
+      AddChannels(top, &blobs_[next]);
     }
   }
   ++batches_;

@@ -95,6 +95,18 @@ void CalibrationTable::SetChannelRanges(const std::string& blob, std::vector<flo
   channel_ranges_[blob] = std::move(largest);
 }
 
+void CalibrationTable::SetChannelMeans(const std::string& blob, std::vector<float> means) {
+  Require(!blob.empty(), "channel means of a blob without a name");
+  Require(!means.empty(), "blob '", blob, "': no channel means");
+  for (float& mean : means) {
+    Require(std::isfinite(mean), "blob '", blob, "': the channel mean ", mean, " is no number");
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.5g", mean);
+    mean = std::strtof(text, nullptr);
+  }
+  channel_means_[blob] = std::move(means);
+}
+
 std::string CalibrationTable::WhatIsStale(const NetFingerprint& net) const {
   const auto differs = [](uint64_t ours, uint64_t theirs) { return ours != 0 && ours != theirs; };
   const bool other_net = differs(fingerprint_.net, net.net);

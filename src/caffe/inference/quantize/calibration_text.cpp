@@ -18,6 +18,7 @@ const char kAnyHeader[] = "cortado calibration table ";
 const char kActivations[] = "activations:";
 const char kWeightScales[] = "weight scales:";
 const char kChannelRanges[] = "channel ranges:";
+const char kChannelMeans[] = "channel means:";
 
 // ------------------------------------------------------------------ writing
 
@@ -131,7 +132,8 @@ class Parser {
     Words words(line);
     if (!words.More()) return;
     const std::string trimmed = Trimmed(line);
-    if (trimmed == kActivations || trimmed == kWeightScales || trimmed == kChannelRanges) {
+    if (trimmed == kActivations || trimmed == kWeightScales || trimmed == kChannelRanges ||
+        trimmed == kChannelMeans) {
       section_ = trimmed;
     } else if (section_.empty()) {
       ParseFact(&words);
@@ -139,8 +141,10 @@ class Parser {
       ParseActivation(&words);
     } else if (section_ == kWeightScales) {
       ParseWeightScales(&words);
-    } else {
+    } else if (section_ == kChannelRanges) {
       ParseChannelRanges(&words);
+    } else {
+      ParseChannelMeans(&words);
     }
   }
   CalibrationTable table() const { return table_; }
@@ -164,7 +168,7 @@ class Parser {
       Require(table_.images() >= 0, "images: ", table_.images(), " is less than none");
     } else {
       Fail("'", key, "' is not known here: valid are net:, weights:, images:, ", kActivations, " ",
-           kWeightScales, " ", kChannelRanges);
+           kWeightScales, " ", kChannelRanges, " ", kChannelMeans);
     }
     table_.set_fingerprint(fingerprint);
     words->End();
@@ -197,6 +201,12 @@ class Parser {
     const std::string blob = words->Name();
     Require(table_.channel_ranges().count(blob) == 0, "blob '", blob, "' is there twice");
     table_.SetChannelRanges(blob, ParseNumbers(words, "channel range"));
+  }
+
+  void ParseChannelMeans(Words* words) {
+    const std::string blob = words->Name();
+    Require(table_.channel_means().count(blob) == 0, "blob '", blob, "' is there twice");
+    table_.SetChannelMeans(blob, ParseNumbers(words, "channel mean"));
   }
 
   static std::vector<float> ParseNumbers(Words* words, const char* what) {
@@ -259,6 +269,7 @@ std::string CalibrationTable::Text() const {
   }
   WriteLists(kWeightScales, weight_scales_, &out);
   WriteLists(kChannelRanges, channel_ranges_, &out);
+  WriteLists(kChannelMeans, channel_means_, &out);
   return out.str();
 }
 

@@ -69,6 +69,14 @@ void AddWeightScales(const Net<float>& net, CalibrationTable* table) {
   }
 }
 
+void AddChannels(const BlobStatistics& blob, CalibrationTable* table) {
+  if (blob.channels.empty()) return;
+  std::vector<float> means;
+  for (const double sum : blob.sums) means.push_back(static_cast<float>(sum / blob.values));
+  table->SetChannelRanges(blob.blob, blob.channels);
+  table->SetChannelMeans(blob.blob, std::move(means));
+}
+
 /// The cache as a table, if it is for this net; else one without blobs.
 CalibrationTable TableFromCache(const std::string& cache, const Net<float>& net,
                                 const CalibrationOptions& options) {
@@ -175,7 +183,7 @@ CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibra
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (options.leave_out.count(blobs[i].blob) > 0) continue;
     table.Set(blobs[i].blob, calibrations[i]);
-    if (!blobs[i].channels.empty()) table.SetChannelRanges(blobs[i].blob, blobs[i].channels);
+    AddChannels(blobs[i], &table);
   }
   const Net<float>& net = data.statistics.net();
   table.set_images(data.images);

@@ -225,5 +225,20 @@ Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
   return graph;
 }
 
+std::vector<std::vector<float>> MeansOf(const Graph& graph, const CalibrationTable& table) {
+  std::vector<std::vector<float>> all(graph.values.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Value& value = graph.values[i];
+    const auto known = table.channel_means().find(value.name);
+    if (known == table.channel_means().end() || value.shape.size() < 2 ||
+        known->second.size() != static_cast<size_t>(value.shape[1])) {
+      continue;
+    }
+    all[i] = known->second;
+    for (size_t c = 0; c < value.channel_scales.size(); ++c) all[i][c] /= value.channel_scales[c];
+  }
+  return all;
+}
+
 }  // namespace inference
 }  // namespace caffe

@@ -21,6 +21,10 @@ namespace inference {
 Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
                        const std::vector<cpu::Range>& ranges);
 
+/// Of each value of such a graph: the means of its channels, as it has them; nothing where the
+/// table does not know them.
+std::vector<std::vector<float>> MeansOf(const Graph& graph, const CalibrationTable& table);
+
 }  // namespace inference
 }  // namespace caffe
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "../../passes/graph_editing.hpp"
+#include "../../quantize/bias_correction.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -256,8 +257,13 @@ const std::vector<int>& Choice::Search() {
 /// Makes the graph that a choice stands for.
 class Rewriting {
  public:
-  Rewriting(const Context& context, const Choice& choice, Timing* timing)
-      : context_(context), choice_(choice), timing_(timing), graph_(context.graph) {}
+  Rewriting(const Context& context, const LoweringOptions& options, const Choice& choice,
+            Timing* timing)
+      : context_(context),
+        options_(options),
+        choice_(choice),
+        timing_(timing),
+        graph_(context.graph) {}
 
   Graph Run() {
     std::vector<Node> nodes;
@@ -272,6 +278,10 @@ class Rewriting {
 
  private:
   void Rewrite(Node node, const Candidate& candidate) {
+    if (candidate.math == ElementType::INT8 && MultipliesWeights(node) && !options_.means.empty()) {
+      const int input = node.inputs[0];
+      CorrectBias(graph_.values[input].shape, options_.means[input], &node);
+    }
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       node.inputs[i] = In(node.inputs[i], candidate.inputs[i]);
     }
@@ -339,6 +349,7 @@ class Rewriting {
   }
 
   const Context& context_;
+  const LoweringOptions& options_;
   const Choice& choice_;
   Timing* const timing_;
   Graph graph_;
@@ -365,7 +376,7 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
   const Context context = {graph, options.ranges, HaveDataDependentShapes(graph), storage};
   Choice choice(context, options, timing);
   choice.Search();
-  return Rewriting(context, choice, timing).Run();
+  return Rewriting(context, options, choice, timing).Run();
 }
 
 }  // namespace cpu

@@ -18,6 +18,9 @@ struct LoweringOptions {
   /// any of them it computes in FLOAT.
   std::vector<std::set<ElementType>> maths;
   std::vector<Range> ranges;  ///< of each value
+  /// Of each value: the means of its channels, with which what is lost on the average by rounding
+  /// weights to 8 bits goes into the bias; nothing where they are unknown.
+  std::vector<std::vector<float>> means;
   std::function<void(int done, int of, const std::string& layer)> progress;
   std::function<void(const std::string& line)> remark;
 };
