@@ -1,7 +1,8 @@
 // Times convolutions of 8-bit integers beside float ones, by this library's kernels and by oneDNN:
 // one line per layer of ResNet-50, VGG-16 and MobileNet v1 and v2. All ways take turns; a line has
 // the least milliseconds of each and how many times as long oneDNN takes in float as 8 bits, 16
-// bits and float do here.
+// bits and float do here; then 8 bits by Winograd's algorithm, where it fits, and how many times as
+// long the definition takes.
 //
 //     int8_benchmark [rounds [word]]     only the lines in which the word occurs
 #include <omp.h>
@@ -117,6 +118,7 @@ void Compare(const Row& row, int rounds) {
   const ConvolutionShape s = ShapeOf(row);
   const bool plain = row.channels < 8;
   const auto int8 = Int8Convolution::Make(s, plain);
+  const auto winograd = plain ? nullptr : Int8Convolution::MakeWinograd(s);
   const auto packed = PackedConvolution::Make(s, plain);
   caffe::onednn::LinearMap::Options options;
   options.bias = true;
@@ -127,7 +129,8 @@ void Compare(const Row& row, int rounds) {
   const size_t inputs = (s.channels + block - 1) / block * block * s.input_spatial();
   const size_t outputs = (s.outputs + block - 1) / block * block * s.output_spatial();
   const std::vector<uint8_t> x8 = Bytes<uint8_t>(inputs);
-  const std::vector<int8_t> w8 = Bytes<int8_t>(int8->packed_size());
+  const std::vector<int8_t> w8 =
+      Bytes<int8_t>(std::max(int8->packed_size(), winograd ? winograd->packed_size() : 0));
   std::vector<int8_t> y8(outputs);
   const std::vector<float> x = Random(inputs), bias = Random(s.outputs);
   const std::vector<float> scale(s.outputs, 1e-3f);
@@ -137,16 +140,17 @@ void Compare(const Row& row, int rounds) {
   std::vector<float16> half_x(inputs), half_w(packed->packed_size()), half_y(outputs);
   caffe::kernels::Convert(inputs, x.data(), half_x.data());
   caffe::kernels::Convert(half_w.size(), w.data(), half_w.data());
-  std::vector<char> scratch(int8->scratch_bytes(1) + 64);
+  std::vector<char> scratch(
+      std::max(int8->scratch_bytes(1), winograd ? winograd->scratch_bytes(1) : 0) + 64);
   void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
   Int8Convolution::Epilogue<int8_t> epilogue;
   epilogue.scale = scale.data();
   epilogue.bias = bias.data();
 
   const double none = std::numeric_limits<double>::infinity();
-  double least[4] = {none, none, none, none};
+  double least[5] = {none, none, none, none, none};
   for (int round = 0; round < rounds; ++round) {
-    const double times[4] = {
+    const double times[5] = {
         Milliseconds([&] { int8->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data()); }),
         Milliseconds([&] {
           packed->Forward(1, half_x.data(), half_w.data(), bias.data(),
@@ -158,13 +162,21 @@ void Compare(const Row& row, int rounds) {
         }),
         onednn ? Milliseconds(
                      [&] { onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data()); })
-               : none};
-    for (int i = 0; i < 4; ++i) least[i] = std::min(least[i], times[i]);
+               : none,
+        winograd ? Milliseconds([&] {
+          winograd->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data());
+        })
+                 : none};
+    for (int i = 0; i < 5; ++i) least[i] = std::min(least[i], times[i]);
   }
   std::printf("| %-24s |", row.name);
-  for (const double ms : least) std::printf(" %8.3f |", ms);
+  for (int i = 0; i < 4; ++i) std::printf(" %8.3f |", least[i]);
   for (int i = 0; i < 3; ++i) std::printf(" %5.2f |", least[3] / least[i]);
-  std::printf("\n");
+  if (winograd) {
+    std::printf(" %8.3f | %5.2f |\n", least[4], least[0] / least[4]);
+  } else {
+    std::printf("  |  |\n");
+  }
   std::fflush(stdout);
 }
 
@@ -174,8 +186,9 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
   const std::string wanted = argc > 2 ? argv[2] : "";
   std::printf(
-      "| layer | 8 bits ms | half ms | float ms | oneDNN ms | 8 bits x | half x | float x |\n"
-      "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+      "| layer | 8 bits ms | half ms | float ms | oneDNN ms | 8 bits x | half x | float x | "
+      "Winograd ms | x |\n"
+      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const Row& row : kRows) {
     if (std::string(row.name).find(wanted) != std::string::npos) Compare(row, rounds);
   }
