@@ -132,9 +132,19 @@ TEST_P(DamagedPlans, OtherFormsOfValuesAreNoCrash) {
 
 TEST_P(DamagedPlans, OtherNodesAreNoCrash) {
   const Graph& sound = *engine_->graph();
-  const std::vector<std::string> names = {
-      "winograd", "packed",  "onednn", "int8",    "inner_product", "int8_inner_product",
-      "blas",     "pooling", "move",   "reorder", "layer",         "nothing"};
+  const std::vector<std::string> names = {"winograd",
+                                          "packed",
+                                          "onednn",
+                                          "int8",
+                                          "int8_winograd",
+                                          "inner_product",
+                                          "int8_inner_product",
+                                          "blas",
+                                          "pooling",
+                                          "move",
+                                          "reorder",
+                                          "layer",
+                                          "nothing"};
   const std::vector<std::string> types = {"ReLU",    "Convolution", "Pooling", "InnerProduct",
                                           "Concat",  "Slice",       "Reorder", "Nothing",
                                           "Flatten", "Tile"};

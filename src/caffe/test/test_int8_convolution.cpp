@@ -68,12 +68,14 @@ const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
 /// twice and three times that in output and residual.
 template <typename X, typename Y, typename R = Y>
 void ExpectExact(const ConvolutionShape& s, int num, bool plain,
-                 const PointwiseActivation& activation, bool with_residual, size_t gap = 0) {
+                 const PointwiseActivation& activation, bool with_residual, size_t gap = 0,
+                 bool winograd = false) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
                                     << s.outputs << " outputs, group " << s.group);
   std::mt19937 random(seed);
-  const auto convolution = Int8Convolution::Make(s, plain);
+  const auto convolution =
+      winograd ? Int8Convolution::MakeWinograd(s) : Int8Convolution::Make(s, plain);
   ASSERT_TRUE(convolution);
   const size_t block = convolution->block();
   const std::vector<X> x = Integers<X>(num * s.input_size(), &random);
@@ -224,6 +226,57 @@ TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
 
 // Sums of 16 bits, as products of bytes have them on processors without a better instruction,
 // saturate here.
+TEST_P(Int8Convolutions, AreExactByWinogradsAlgorithm) {
+  std::mt19937 random(TestSeed());
+  const auto shape = [&](int channels, int outputs, int height, int width, int pad) {
+    ConvolutionShape s = Square(channels, outputs, 1, {3, 3, 1, 1});
+    s.input = {height, width};
+    s.pad = {pad, pad};
+    s.output = {height + 2 * pad - 2, width + 2 * pad - 2};
+    return s;
+  };
+  const auto check = [&](const ConvolutionShape& s, int num) {
+    SCOPED_TRACE(::testing::Message() << s.input[0] << " x " << s.input[1] << ", pad " << s.pad[0]);
+    ExpectExact<int8_t, float>(s, num, false, kNothing, false, 0, true);
+    ExpectExact<uint8_t, float, int8_t>(s, num, false, kClip, true, 0, true);
+    ExpectExact<int8_t, int8_t>(s, num, false, kLeaky, true, 0, true);
+    ExpectExact<uint8_t, uint8_t>(s, num, false, kRelu, false, 32, true);
+  };
+  check(shape(8, 8, 4, 4, 0), 1);
+  check(shape(3, 5, 1, 1, 1), 1);
+  check(shape(1, 17, 2, 3, 2), 2);
+  check(shape(40, 24, 7, 7, 1), 3);
+  check(shape(300, 33, 6, 9, 1), 2);  // channels in slices
+  check(shape(16, 8, 31, 26, 1), 1);  // tiles in strips
+  for (int i = 0; i < 5; ++i) {
+    check(shape(1 + random() % 40, 1 + random() % 40, 3 + random() % 12, 3 + random() % 12,
+                random() % 3),
+          1 + random() % 2);
+  }
+}
+
+TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
+  ConvolutionShape s = Square(1840, 8, 1, {4, 3, 1, 0});
+  const auto convolution = Int8Convolution::MakeWinograd(s);
+  ASSERT_TRUE(convolution);
+  for (const int sign : {1, -1}) {
+    const std::vector<uint8_t> x(1840 * 16, 255);
+    const std::vector<int8_t> weights(s.weight_count(), static_cast<int8_t>(127 * sign));
+    std::vector<int8_t> packed(convolution->packed_size());
+    convolution->PackWeights(weights.data(), packed.data());
+    const std::vector<float> scale(8, 1.f);
+    Int8Convolution::Epilogue<float> epilogue;
+    epilogue.scale = scale.data();
+    std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+    std::vector<float> y(4 * convolution->block());
+    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    EXPECT_EQ(y[0], static_cast<float>(sign * 1840 * 9 * 255 * 127));
+  }
+  s.channels = 1841;
+  EXPECT_FALSE(Int8Convolution::MakeWinograd(s)) << "too long a sum";
+  EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(8, 8, 1, {5, 3, 2, 1}))) << "a stride";
+}
+
 TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {
   const ConvolutionShape s = Shape(2048, 8, 1, {{1, 1}});
   const auto convolution = Int8Convolution::Make(s, false);

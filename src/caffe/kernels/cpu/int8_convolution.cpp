@@ -1,13 +1,12 @@
 #include "caffe/kernels/int8_convolution.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "convolution_bands.hpp"
 #include "depthwise_direct.hpp"
 #include "image_sizes.hpp"
-#include "int8_tiles.hpp"
+#include "int8_packed.hpp"
 #include "tile_runs.hpp"
 
 namespace caffe {
@@ -21,143 +20,17 @@ constexpr size_t kInputWords = 32 << 10;
 constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
 constexpr size_t kDepthwiseFloats = 6 << 10;
-constexpr size_t kGrain = 1 << 18;       // products below which work stays on one thread
 constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
-
-size_t SizeOfKind(Int8Tiles::Kind kind) { return kind == Int8Tiles::FLOAT ? 4 : 1; }
-
-/// What both kinds have in common.
-class Packed : public Int8Convolution {
- public:
-  Packed(const ConvolutionShape& shape, bool plain_input)
-      : tiles_(ChosenInt8Tiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
-  int block() const override { return tiles_.block; }
-  bool plain_input() const override { return plain_; }
-
- protected:
-  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
-
-  void Run(int num, Input x, const int8_t* packed, const Writing& w, void* scratch) const override {
-    if (num == 0) return;
-    std::vector<float> factors(2 * padded_outputs(), 0.f);
-    float* bias = factors.data() + padded_outputs();
-    std::copy_n(w.scale, shape_.outputs, factors.data());
-    if (w.bias) std::copy_n(w.bias, shape_.outputs, bias);
-    Int8Tiles::Writing writing = {factors.data(),
-                                  bias,
-                                  w.residual,
-                                  static_cast<Int8Tiles::Kind>(w.residual_kind),
-                                  w.residual_scale,
-                                  w.activation,
-                                  w.factor,
-                                  static_cast<Int8Tiles::Kind>(w.kind),
-                                  w.y};
-    const ImageStrides strides =
-        WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
-    RunItems({num, x, packed, writing, strides}, scratch);
-    ClearPadding(num, writing, strides.y);
-  }
-
-  /// What all items of a call share, with bias and scale padded and no stride 0.
-  struct Call {
-    int num;
-    Input x;
-    const int8_t* packed;
-    Int8Tiles::Writing writing;
-    ImageStrides strides;
-  };
-
-  /// Outputs with those that fill up blocks.
-  virtual size_t padded_outputs() const = 0;
-  /// Elements of an image.
-  size_t input_image() const {
-    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
-    return channels * bands_.input_plane();
-  }
-  /// Does the work.
-  virtual void RunItems(const Call& call, void* scratch) const = 0;
-
-  /// Calls f(item, scratch of `bytes` bytes) for `count` items, on all cores.
-  template <typename Function>
-  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
-    const size_t products = shape_.weight_count() * bands_.output_plane() * num;
-    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products / count));
-    ParallelParts(count, grain, [&](size_t part, size_t begin, size_t end) {
-      for (size_t item = begin; item < end; ++item) {
-        f(item, static_cast<char*>(scratch) + part * bytes);
-      }
-    });
-  }
-
-  /// `writing` for the outputs from `block` on and the pixels of a band.
-  Int8Tiles::Writing From(const Call& call, size_t block, const Band& band) const {
-    Int8Tiles::Writing writing = call.writing;
-    const size_t start = block * bands_.output_plane() * tiles_.block;
-    const auto elements = [&](size_t stride) {
-      return start + bands_.FirstTarget(band, tiles_.block, stride);
-    };
-    writing.scale += block * tiles_.block;
-    writing.bias += block * tiles_.block;
-    writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOfKind(writing.kind);
-    if (writing.residual) {
-      writing.residual = static_cast<const char*>(writing.residual) +
-                         elements(call.strides.residual) * SizeOfKind(writing.residual_kind);
-    }
-    return writing;
-  }
-
-  /// Zeros what fills up the last block of each image: activation and residual may have left
-  /// something there.
-  void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
-    const size_t used = shape_.outputs % tiles_.block, size = SizeOfKind(writing.kind);
-    if (used == 0) return;
-    const size_t plane = bands_.output_plane(), block = tiles_.block;
-    for (int n = 0; n < num; ++n) {
-      char* last = static_cast<char*>(writing.y) +
-                   (n * image + (Blocks(shape_.outputs) - 1) * plane * block) * size;
-      for (size_t i = 0; i < plane; ++i) {
-        std::memset(last + (i * block + used) * size, 0, (block - used) * size);
-      }
-    }
-  }
-
-  /// Copies every step-th position of `lanes` bytes and widens them.
-  template <typename T>
-  auto Widener(Input x, int lanes) const {
-    return [this, x, lanes](size_t offset, size_t count, int step, T* to) {
-      const int8_t* from = static_cast<const int8_t*>(x.data) + offset;
-      const size_t run = step == 1 ? count * lanes : lanes;
-      for (size_t i = 0; i < (step == 1 ? 1 : count); ++i, from += step * lanes, to += lanes) {
-        WidenRun(run, from, x.is_signed, to);
-      }
-    };
-  }
-
-  const Int8Tiles& tiles_;
-  const bool plain_;
-  const ConvolutionShape shape_;
-  const Bands bands_;
-
- private:
-  void WidenRun(size_t n, const int8_t* x, bool is_signed, int16_t* y) const {
-    is_signed ? tiles_.widen_signed(n, x, y)
-              : tiles_.widen_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
-  }
-  void WidenRun(size_t n, const int8_t* x, bool is_signed, float* y) const {
-    is_signed ? tiles_.float_signed(n, x, y)
-              : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
-  }
-};
 
 /// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
 /// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
 /// the kernel, which are the pair, or one and nothing. Weights are packed as (group, blocks of
 /// outputs that are summed together, unit, step, pair, output, 2).
-class DenseInt8 : public Packed {
+class DenseInt8 : public PackedInt8 {
  public:
   DenseInt8(const ConvolutionShape& shape, bool plain_input)
-      : Packed(shape, plain_input),
+      : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
         units_(Divide(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)) {
@@ -352,10 +225,10 @@ void DenseInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
 
 /// A group for each channel, with one output. Weights are packed as (block, position of the kernel,
 /// channel).
-class DepthwiseInt8 : public Packed {
+class DepthwiseInt8 : public PackedInt8 {
  public:
   explicit DepthwiseInt8(const ConvolutionShape& shape)
-      : Packed(shape, false),
+      : PackedInt8(shape, false),
         blocks_(Blocks(shape.channels)),
         largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
         direct_(IsDirectDepthwise(bands_)) {}
@@ -415,17 +288,18 @@ class DepthwiseInt8 : public Packed {
 void DepthwiseInt8::RunDirect(const Call& call) const {
   const size_t block = tiles_.block, taps = bands_.taps();
   const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.is_signed ? 0 : 1], bands_);
-  ForDepthwiseParts(bands_, call.num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
-    float weights[kMostDepthwiseRows * 5 * 16];
-    tiles_.float_signed(taps * block, call.packed + b * taps * block, weights);
-    Band band;
-    band.image = static_cast<int>(n);
-    const Int8Tiles::Writing target = From(call, b, band);
-    const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
-    ForDepthwiseRows(bands_, static_cast<const char*>(call.x.data) + plane, block, weights, block,
-                     begin, end,
-                     [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); });
-  });
+  ForDepthwiseParts(
+      bands_, call.num, blocks_, kInt8Grain, [&](size_t n, size_t b, int begin, int end) {
+        float weights[kMostDepthwiseRows * 5 * 16];
+        tiles_.float_signed(taps * block, call.packed + b * taps * block, weights);
+        Band band;
+        band.image = static_cast<int>(n);
+        const Int8Tiles::Writing target = From(call, b, band);
+        const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
+        ForDepthwiseRows(bands_, static_cast<const char*>(call.x.data) + plane, block, weights,
+                         block, begin, end,
+                         [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); });
+      });
 }
 
 void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const {

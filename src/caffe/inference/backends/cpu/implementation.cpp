@@ -25,6 +25,7 @@ const std::vector<const Implementation*>& Implementations() {
   static const std::vector<const Implementation*> all = {&WinogradConvolution(),
                                                          &PackedConvolution(),
                                                          &OneDnnConvolution(),
+                                                         &Int8Winograd(),
                                                          &Int8Convolution(),
                                                          &InnerProduct(),
                                                          &Int8InnerProduct(),

@@ -81,6 +81,7 @@ const Implementation& OneDnnConvolution();
 const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
 const Implementation& Int8Convolution();
+const Implementation& Int8Winograd();
 const Implementation& InnerProduct();
 const Implementation& Int8InnerProduct();
 const Implementation& BlasInnerProduct();

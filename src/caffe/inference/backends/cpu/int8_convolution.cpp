@@ -12,9 +12,18 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
+/// By the definition, or by Winograd's algorithm: the same bits.
+enum class Algorithm { DIRECT, WINOGRAD };
+
+/// Null where the algorithm has no kernel for the shape and the input's layout.
+Kernel MakeKernel(Algorithm algorithm, const kernels::ConvolutionShape& shape, bool plain_input) {
+  if (algorithm == Algorithm::DIRECT) return kernels::Int8Convolution::Make(shape, plain_input);
+  return plain_input ? nullptr : kernels::Int8Convolution::MakeWinograd(shape);
+}
+
 class Int8Step : public ConvolutionStep {
  public:
-  using ConvolutionStep::ConvolutionStep;
+  Int8Step(const Node& node, Algorithm algorithm) : ConvolutionStep(node), algorithm_(algorithm) {}
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
 
   void Run(void* scratch) override {
@@ -29,7 +38,7 @@ class Int8Step : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = kernels::Int8Convolution::Make(shape, !x_.blocked);
+    kernel_ = MakeKernel(algorithm_, shape, !x_.blocked);
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -52,13 +61,15 @@ class Int8Step : public ConvolutionStep {
                      y_.as<Y>(), StridesOf(x_, y_, residual_));
   }
 
+  const Algorithm algorithm_;
   Kernel kernel_;
   std::vector<float> scales_;
 };
 
 class Family : public Implementation {
  public:
-  const char* name() const override { return "int8"; }
+  Family(const char* name, Algorithm algorithm) : name_(name), algorithm_(algorithm) {}
+  const char* name() const override { return name_; }
 
   std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
     const Graph& graph = context.graph;
@@ -72,7 +83,7 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-      if (!kernels::Int8Convolution::Make(*shape, plain)) continue;
+      if (!MakeKernel(algorithm_, *shape, plain)) continue;
       for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
         if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
         Candidate candidate =
@@ -94,7 +105,7 @@ class Family : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
-    const Kernel kernel = kernels::Int8Convolution::Make(*shape, input.layout == Layout::PLAIN);
+    const Kernel kernel = MakeKernel(algorithm_, *shape, input.layout == Layout::PLAIN);
     const QuantizedWeights quantized =
         QuantizeWeights(node.layer, node.parameters[0].shape, node.parameters[0].floats());
     const Constant packed = NewConstant(ElementType::INT8, kernel->packed_size());
@@ -104,14 +115,23 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<Int8Step>(node);
+    return std::make_unique<Int8Step>(node, algorithm_);
   }
+
+ private:
+  const char* const name_;
+  const Algorithm algorithm_;
 };
 
 }  // namespace
 
 const Implementation& Int8Convolution() {
-  static const Family family;
+  static const Family family("int8", Algorithm::DIRECT);
+  return family;
+}
+
+const Implementation& Int8Winograd() {
+  static const Family family("int8_winograd", Algorithm::WINOGRAD);
   return family;
 }
 

@@ -192,6 +192,7 @@ double Timing::Guess(const Context& context, const Node& node, const Candidate& 
   if (name == "winograd") cost = 0.5;
   if (name == "packed") cost = candidate.math == ElementType::FLOAT ? 1.1 : 1;
   if (name == "int8") cost = 0.7;
+  if (name == "int8_winograd") cost = 0.4;
   if (name == "move") cost = 0.01;
   if (name == "layer") cost = candidate.outputs.empty() || candidate.outputs[0].blocked ? 1.5 : 2;
   return cost * work / 1e4;

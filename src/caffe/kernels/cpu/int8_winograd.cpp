@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "caffe/kernels/winograd.hpp"
+#include "int8_packed.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+// The transformed input of a strip of tiles and the transformed weights that it is multiplied by
+// stay in a core's second cache, a slice of the channels at a time; the more tiles, the less often
+// weights are transformed.
+constexpr size_t kMostTiles = 96;
+constexpr size_t kStripBytes = size_t(1) << 20;
+constexpr size_t kSlice = 128;  // channels
+constexpr size_t kPoints = 16;
+// A sum of products is below this many times 1020 times 1143, which 32 bits hold; four times the
+// result, which has 9 times as many terms below 255 times 127, is smaller.
+constexpr int kMostChannels = 1840;
+
+/// Winograd's algorithm F(2 x 2, 3 x 3) in whole numbers: with the weights' transform times 4 no
+/// number has digits behind the point, transformed inputs are below 1020 and weights below 1143,
+/// and 4 divides the sums. The result is that of the definition, to the bit, for 4 products in
+/// place of 9.
+///
+/// Weights are packed as (blocks of outputs that are summed together, block of channels, position
+/// of the kernel, pair of channels, output, 2), and transformed while they are used.
+class WinogradInt8 : public PackedInt8 {
+ public:
+  explicit WinogradInt8(const ConvolutionShape& shape)
+      : PackedInt8(shape, /*plain_input=*/false),
+        blocks_(Blocks(shape.channels)),
+        output_blocks_(Blocks(shape.outputs)),
+        tile_rows_(Divide(shape.output[0], 2)),
+        tile_columns_(Divide(shape.output[1], 2)) {
+    const size_t parts = Divide(output_blocks_, tiles_.vectors);
+    for (size_t i = 0; i <= parts; ++i) starts_.push_back(output_blocks_ * i / parts);
+  }
+
+  size_t packed_size() const override {
+    return output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
+  }
+  size_t scratch_bytes(int num) const override {
+    const Plan plan = PlanFor(num);
+    return std::min(Threads(), plan.items) * BytesOf(plan);
+  }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override;
+
+ protected:
+  size_t padded_outputs() const override { return output_blocks_ * tiles_.block; }
+  void RunItems(const Call& call, void* scratch) const override {
+    const Plan plan = PlanFor(call.num);
+    Spread(call.num, plan.items, BytesOf(plan), scratch,
+           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
+  }
+
+ private:
+  /// How the work is cut: strips of tiles and, of each, slices of the parts of the outputs.
+  struct Plan {
+    size_t tiles, strips, strip_tiles, slices, items;
+    size_t input_stride;  // from one point of the transformed input to the next
+    size_t channel_slices;
+  };
+  struct Buffers {
+    Buffers(const WinogradInt8& self, const Plan& plan, Pieces* pieces)
+        : input(pieces->Take<int16_t>(self.blocks_ * kPoints * plan.input_stride)),
+          weights(pieces->Take<int16_t>(kPoints * self.WeightsStride(plan))),
+          sums(pieces->Take<int32_t>(kPoints * self.SumsStride(plan))),
+          border(pieces->Take<int8_t>(16 * self.tiles_.block)),
+          steps(pieces->Take<int32_t>(self.blocks_)),
+          windows(pieces->Take<int32_t>(plan.strip_tiles)),
+          targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)) {}
+    int16_t *input, *weights;
+    int32_t* sums;
+    int8_t* border;
+    int32_t *steps, *windows;
+    Int8Tiles::WinogradTarget* targets;
+  };
+  struct Tile {
+    size_t image, row, column;
+  };
+
+  Plan PlanFor(int num) const;
+  size_t BytesOf(const Plan& plan) const {
+    Pieces pieces;
+    Buffers(*this, plan, &pieces);
+    return pieces.bytes();
+  }
+  // Points that lay whole pages apart would meet in the same lines of the cache.
+  static size_t Apart(size_t elements, size_t element_size) {
+    const size_t line = 64 / element_size;
+    const size_t lines = Divide(elements, line);
+    return (lines % 8 == 0 ? lines + 1 : lines) * line;
+  }
+  size_t SliceBlocks(const Plan& plan) const { return Divide(blocks_, plan.channel_slices); }
+  size_t WeightsStride(const Plan& plan) const {
+    return Apart(SliceBlocks(plan) * tiles_.block * most_vectors() * tiles_.block, 2);
+  }
+  size_t SumsStride(const Plan& plan) const {
+    return Apart(plan.strip_tiles * most_vectors() * tiles_.block, 4);
+  }
+  size_t parts() const { return starts_.size() - 1; }
+  size_t vectors(size_t part) const { return starts_[part + 1] - starts_[part]; }
+  size_t most_vectors() const { return Divide(output_blocks_, parts()); }
+  /// Packed weights of a block of channels at one position, for `v` blocks of outputs.
+  size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
+
+  Tile At(size_t tile) const {
+    const size_t row = tile / tile_columns_;
+    return {row / tile_rows_, row % tile_rows_, tile % tile_columns_};
+  }
+  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
+  void TransformInput(const Call& call, const Plan& plan, size_t first, size_t count,
+                      const Buffers& own) const;
+  void TransformBorder(const Call& call, const int8_t* plane, const Tile& tile, int16_t* v,
+                       size_t stride, int8_t* border) const;
+  void FindTargets(const Call& call, size_t first, size_t count,
+                   Int8Tiles::WinogradTarget* targets) const;
+  void Multiply(const Call& call, const Plan& plan, size_t part, size_t count,
+                const Buffers& own) const;
+  void Write(const Call& call, const Plan& plan, size_t part, size_t count,
+             const Buffers& own) const;
+
+  const size_t blocks_, output_blocks_;
+  const size_t tile_rows_, tile_columns_;
+  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks of outputs
+};
+
+WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
+  Plan plan;
+  plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
+  const size_t tile_bytes = kPoints * blocks_ * tiles_.block * sizeof(int16_t);
+  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMostTiles);
+  plan.strips = Divide(plan.tiles, most);
+  plan.strip_tiles = Divide(plan.tiles, plan.strips);
+  plan.slices = 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.strips * plan.slices; };
+  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
+  plan.items = items();
+  plan.input_stride = Apart(plan.strip_tiles * tiles_.block, 2);
+  plan.channel_slices = Divide(blocks_ * tiles_.block, kSlice);
+  return plan;
+}
+
+void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
+  const size_t channels = shape_.channels, outputs = shape_.outputs, block = tiles_.block;
+  const auto weight = [&](size_t o, size_t c, size_t tap) -> int8_t {
+    return o < outputs && c < channels ? weights[(o * channels + c) * 9 + tap] : int8_t(0);
+  };
+  for (size_t part = 0; part < parts(); ++part) {
+    for (size_t b = 0; b < blocks_; ++b) {
+      for (size_t tap = 0; tap < 9; ++tap) {
+        for (size_t pair = 0; pair < block / 2; ++pair) {
+          for (size_t o = starts_[part] * block; o < starts_[part + 1] * block; ++o) {
+            for (size_t half = 0; half < 2; ++half) {
+              *packed++ = weight(o, b * block + 2 * pair + half, tap);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
+  const size_t strip = item / plan.slices, slice = item % plan.slices;
+  const size_t first = plan.tiles * strip / plan.strips;
+  const size_t count = plan.tiles * (strip + 1) / plan.strips - first;
+  Pieces pieces(scratch);
+  const Buffers own(*this, plan, &pieces);
+  for (size_t b = 0; b < blocks_; ++b) {
+    own.steps[b] = static_cast<int32_t>(b * kPoints * plan.input_stride);
+  }
+  for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
+  TransformInput(call, plan, first, count, own);
+  FindTargets(call, first, count, own.targets);
+  for (size_t part = parts() * slice / plan.slices; part < parts() * (slice + 1) / plan.slices;
+       ++part) {
+    Multiply(call, plan, part, count, own);
+    Write(call, plan, part, count, own);
+  }
+}
+
+// Runs of tiles that lie inside the image are transformed together.
+void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t first, size_t count,
+                                  const Buffers& own) const {
+  const size_t block = tiles_.block, width = shape_.input[1], height = shape_.input[0];
+  const size_t pad_h = shape_.pad[0], pad_w = shape_.pad[1];
+  const auto inside = [&](const Tile& tile) {
+    return 2 * tile.row >= pad_h && 2 * tile.row + 4 <= height + pad_h &&
+           2 * tile.column >= pad_w && 2 * tile.column + 4 <= width + pad_w;
+  };
+  const auto transform = tiles_.winograd_input[call.x.is_signed ? 0 : 1];
+  for (size_t b = 0; b < blocks_; ++b) {
+    int16_t* v = own.input + b * kPoints * plan.input_stride;
+    for (size_t t = 0; t < count;) {
+      const Tile tile = At(first + t);
+      const int8_t* plane = static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x +
+                            b * bands_.input_plane() * block;
+      if (!inside(tile)) {
+        TransformBorder(call, plane, tile, v + t * block, plan.input_stride, own.border);
+        ++t;
+        continue;
+      }
+      const size_t last_column = (width + pad_w - 4) / 2;
+      const size_t run = std::min(count - t, last_column - tile.column + 1);
+      const size_t at = ((2 * tile.row - pad_h) * width + 2 * tile.column - pad_w) * block;
+      transform(static_cast<int>(run), plane + at, width * block, v + t * block, plan.input_stride);
+      t += run;
+    }
+  }
+}
+
+void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, const Tile& tile,
+                                   int16_t* v, size_t stride, int8_t* border) const {
+  const size_t block = tiles_.block;
+  std::memset(border, 0, 16 * block);
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t j = 0; j < 4; ++j) {
+      // Negative positions are large ones.
+      const size_t y = 2 * tile.row + i - shape_.pad[0], x = 2 * tile.column + j - shape_.pad[1];
+      if (y >= size_t(shape_.input[0]) || x >= size_t(shape_.input[1])) continue;
+      std::memcpy(border + (4 * i + j) * block, plane + (y * shape_.input[1] + x) * block, block);
+    }
+  }
+  tiles_.winograd_input[call.x.is_signed ? 0 : 1](1, border, 4 * block, v, stride);
+}
+
+void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
+                               Int8Tiles::WinogradTarget* targets) const {
+  const size_t height = shape_.output[0], width = shape_.output[1];
+  for (size_t t = 0; t < count; ++t) {
+    const Tile tile = At(first + t);
+    const size_t at = (2 * tile.row * width + 2 * tile.column) * tiles_.block;
+    targets[t] = {tile.image * call.strides.y + at, tile.image * call.strides.residual + at,
+                  static_cast<int>(std::min<size_t>(2, height - 2 * tile.row)),
+                  static_cast<int>(std::min<size_t>(2, width - 2 * tile.column))};
+  }
+}
+
+void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t part, size_t count,
+                            const Buffers& own) const {
+  const size_t v = vectors(part), run = Run(v);
+  const size_t weights_stride = WeightsStride(plan), sums_stride = SumsStride(plan);
+  const int8_t* packed = call.packed + starts_[part] * tiles_.block * blocks_ * 9 * tiles_.block;
+  for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
+    const size_t begin = blocks_ * slice / plan.channel_slices;
+    const size_t end = blocks_ * (slice + 1) / plan.channel_slices;
+    for (size_t b = begin; b < end; ++b) {
+      tiles_.winograd_weights(run, packed + b * 9 * run, run, own.weights + (b - begin) * run,
+                              weights_stride);
+    }
+    for (size_t point = 0; point < kPoints; ++point) {
+      Int8Tiles::Work work = {};
+      work.x = own.input + begin * kPoints * plan.input_stride + point * plan.input_stride;
+      work.steps = own.steps;
+      work.steps_count = static_cast<int>(end - begin);
+      work.windows = own.windows;
+      work.weights = own.weights + point * weights_stride;
+      work.partial = own.sums + point * sums_stride;
+      work.first = slice == 0;
+      work.last = false;
+      RunTiles(tiles_.blocked[v - 1], tiles_.pixels[v - 1], static_cast<int>(count), work);
+    }
+  }
+}
+
+void WinogradInt8::Write(const Call& call, const Plan& plan, size_t part, size_t count,
+                         const Buffers& own) const {
+  const size_t v = vectors(part), block = tiles_.block;
+  const Band origin;
+  for (size_t vector = 0; vector < v; ++vector) {
+    tiles_.winograd_output(From(call, starts_[part] + vector, origin), own.targets,
+                           static_cast<int>(count), own.sums + vector * block, v * block,
+                           SumsStride(plan), shape_.output[1] * block);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(
+    const ConvolutionShape& shape) {
+  if (!HasWinograd(shape) || shape.channels > kMostChannels || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0) {
+    return nullptr;
+  }
+  return std::make_shared<WinogradInt8>(shape);
+}
+
+}  // namespace kernels
+}  // namespace caffe
