@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from side_by_side import LARGE_NETS, ROOT, build  # noqa: E402
 
 NETS = ["lenet", "cifar10_quick", *LARGE_NETS]
-COLUMNS = ("weights", "activations", "resident", "most resident")
+COLUMNS = ("weights", "activations", "resident")
 
 
 def measure(program: str, net: str, batch: int, kind: str, threads: int, folder: str) -> List[int]:
@@ -28,7 +28,8 @@ def measure(program: str, net: str, batch: int, kind: str, threads: int, folder:
     command = [program, "-deploy", os.path.join(ROOT, "models", net, "deploy.prototxt"),
                "-batch", str(batch), "-type", kind]
     weights = os.path.join(folder, f"{net}.{kind}.caffemodel")
-    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), GLOG_minloglevel="1")
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_WAIT_POLICY="passive",
+                       GLOG_minloglevel="1")
 
     def run(*more: str) -> str:
         return subprocess.run([*command, *more], env=environment, check=True, text=True,

@@ -59,9 +59,9 @@ step is deploy's forward pass, its input written each time. -save writes a caffe
 read, -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
 -compare takes turns with forward passes in FLOAT and FLOAT16 and prints the least processor time of
 each (all threads together) and the memory that tensors and scratch take; with -layers also a row for
-each layer together with those that work in place behind it. -memory prints four numbers in KiB:
+each layer together with those that work in place behind it. -memory prints three numbers in KiB:
 weights, packed ones included, and activations with scratch, both by the allocator's count, and by how
-much resident memory has grown after some passes, and had grown at most; memory.py makes a table.
+much resident memory has grown after some passes; memory.py makes a table.
 
 example:
   echo 20 | net_benchmark -deploy models/lenet/deploy.prototxt -batch 64
@@ -392,13 +392,13 @@ void PrintMemory() {
   for (int i = 0; i < 4; ++i) benchmark.net().Forward();
   caffe::Allocator::ResetPeak();
   benchmark.net().Forward();
-  const size_t now = StatusKib("VmRSS"), most = StatusKib("VmHWM");
+  const size_t now = StatusKib("VmRSS");
   const size_t all = caffe::Allocator::peak_bytes() - before;
   const Layers layers = benchmark.ReleaseNet();
   const size_t weights =
       caffe::Allocator::bytes_in_use() - before - caffe::Context::Current().workspace().capacity();
-  std::cout << weights / 1024 << " " << (all - weights) / 1024 << " " << now - resident << " "
-            << most - resident << std::endl;
+  std::cout << weights / 1024 << " " << (all - weights) / 1024 << " " << now - resident
+            << std::endl;
 }
 
 int Run(int argc, char**) {

@@ -16,18 +16,14 @@ namespace caffe {
 namespace kernels {
 namespace {
 
-// Floats of a line of the cache, of a page, and what neighbouring points are moved apart: as whole
-// pages lie at the same place of the first cache, 36 of them would drive each other out. Points
-// that are smaller than a page lie an odd number of lines apart.
+// Floats of a line of the cache. Neighbouring points lie an odd number of lines apart: as whole pages
+// lie at the same place of the first cache, 36 of them would drive each other out.
 constexpr size_t kMaxSlice = 128;  // channels
-constexpr size_t kLine = 16, kPage = 1024, kShift = 3 * kLine;
+constexpr size_t kLine = 16;
 
 size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
-size_t PointStride(size_t n) {
-  if (n < kPage) return (RoundUp(n, kLine) / kLine | 1) * kLine;
-  return RoundUp(n, kPage) + kShift;
-}
+size_t PointStride(size_t n) { return (RoundUp(n, kLine) / kLine | 1) * kLine; }
 
 size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
 
