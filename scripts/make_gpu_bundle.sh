@@ -92,7 +92,6 @@ done
 install -m 755 "$root/scripts/gpu_bundle/run.sh" "$bundle/run.sh"
 {
   echo "architecture $arch"
-  "$bundle/bin/caffe" --version 2> /dev/null || true
   git -C "$root" log -1 --format='commit %h of %cs' 2> /dev/null || true
 } > "$bundle/contents.txt"
 

@@ -105,8 +105,8 @@ failures=()
 run_suite() {  # name, filter, what runs the tests
   local name=$1 tests=$2 status count
   shift 2
-  (cd "$here" && GLOG_minloglevel=3 timeout 1800 "$@" bin/caffe_tests --gtest_color=no \
-    --gtest_filter="$tests") > "$work/log" 2>&1
+  { (cd "$here" && GLOG_minloglevel=3 timeout 1800 "$@" bin/caffe_tests --gtest_color=no \
+    --gtest_filter="$tests") > "$work/log" 2>&1; } 2> /dev/null  # nor the shell's "Aborted"
   status=$?
   count=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$work/log" | tail -1)
   passed=$((passed + ${count:-0}))
