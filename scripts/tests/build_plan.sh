@@ -77,6 +77,17 @@ runs "$caffe" build $net -plan mixed.plan -precision FP16 -layer_precision conv=
 runs "$caffe" build $net -plan int8.plan -precision int8 $data -timing_iterations 1
 has out.txt '^conv  *drop  *u8 '
 runs "$caffe" calibrate $net $data -calibration_table net.table -tensorrt_cache net.cache
+# Mean and scale in the plan: pixels give what prepared pictures gave.
+runs "$caffe" build $net -plan prepared.plan -timing_iterations 0
+runs "$caffe" build $net -plan pixels.plan -normalize -mean 100 -scale 0.01 -timing_iterations 0
+runs "$caffe" infer -plan prepared.plan -images list.txt -mean 100 -scale 0.01
+cp out.txt prepared.txt
+runs "$caffe" infer -plan pixels.plan -images list.txt
+cmp prepared.txt out.txt
+runs "$caffe" build $net -plan a.plan -normalize -mean 100 -scale 0.01 -timing_iterations 0 \
+  -precision int8 -calibration_table net.table
+refuses 'there is neither -mean nor -scale' "$caffe" build $net -plan a.plan -normalize
+
 for table in net.table net.cache; do
   runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table $table \
     -timing_iterations 1
