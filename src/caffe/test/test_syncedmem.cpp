@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "caffe/context.hpp"
@@ -182,6 +184,47 @@ TEST(SyncedMemoryOnDevice, ReturnsAllMemory) {
   }
   EXPECT_EQ(device->bytes_in_use(), 0u);
   EXPECT_EQ(device->bad_frees(), 0);
+}
+
+TEST(SyncedMemoryOnDevice, MovesItsDeviceCopyToMemoryOfTheCallers) {
+  FakeDevice::Installed device;
+  Stream& stream = Context::Current().stream();
+  void* const place = device->Allocate(8);
+  {
+    SyncedMemory memory(4), unread(4);
+    int* const on_device = static_cast<int*>(memory.mutable_gpu_data());
+    stream.RunOnHost([=] { *on_device = 7; });
+    const uint64_t stamp = memory.stamp();
+    memory.PlaceOnDevice(place, nullptr);
+    EXPECT_EQ(memory.gpu_data(), place);
+    EXPECT_EQ(memory.stamp(), stamp);
+    EXPECT_EQ(*static_cast<const int*>(memory.cpu_data()), 7);
+    // What is newest on the host stays so.
+    *static_cast<int*>(unread.mutable_cpu_data()) = 9;
+    void* const second = static_cast<char*>(place) + 4;
+    unread.PlaceOnDevice(second, nullptr);
+    EXPECT_EQ(unread.gpu_data(), second);
+    EXPECT_EQ(*static_cast<const int*>(second), 9);
+  }
+  EXPECT_EQ(device->bytes_in_use(), 8u) << "it is the caller's to free";
+  device->Free(place, 8);
+  EXPECT_EQ(device->bad_frees(), 0);
+}
+
+TEST(StreamOnDevice, WaitsForWhatWasPutOnAnotherUntilThen) {
+  FakeDevice::Installed device;
+  const std::unique_ptr<Stream> first = device->CreateStream(), second = device->CreateStream();
+  std::string order;
+  first->RunOnHost([&] { order += 'a'; });
+  second->WaitFor(*first);
+  second->RunOnHost([&] { order += 'b'; });
+  first->WaitFor(*second);
+  first->RunOnHost([&] { order += 'c'; });
+  second->RunOnHost([&] { order += 'd'; });
+  second->Synchronize();
+  EXPECT_EQ(order, "abd") << "'c' was put there later";
+  first->Synchronize();
+  EXPECT_EQ(order, "abdc");
 }
 
 TEST(SyncedMemoryOnDevice, WithoutADeviceTheErrorSaysWhatToDo) {
