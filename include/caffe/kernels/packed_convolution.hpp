@@ -23,7 +23,8 @@ namespace kernels {
 /// few channels of a picture. Each may hold float, float16 or bfloat16, and so may the weights.
 ///
 /// Sums run over the channels and the kernel's positions, in float; the padding takes part as
-/// zeros, or not at all. Of n terms with the magnitudes |x w|, and bias and residual, the error is at most
+/// zeros, or not at all. Of n terms with the magnitudes |x w|, and bias and residual, the error is
+/// at most
 ///     (n + 2) 2^-23 (sum of magnitudes) + r |y|,  r = 2^-11 for float16, 2^-8 for bfloat16.
 ///
 /// With AMX dense convolutions multiply bfloat16 numbers, which x and weights are split into: a

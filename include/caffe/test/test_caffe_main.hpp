@@ -12,6 +12,7 @@
 #include <iostream>
 
 #include "caffe/common.hpp"
+#include "caffe/device.hpp"
 
 // As in Caffe, whose tests name them so.
 using std::cout;
@@ -21,7 +22,8 @@ int main(int argc, char** argv);
 
 namespace caffe {
 
-/// A typed test that runs in CPU or GPU mode. Its parameter names Dtype and the device:
+/// A typed test that runs in CPU or GPU mode; in GPU mode it is skipped where there is no GPU (a
+/// fixture with a SetUp of its own calls this one). Its parameter names Dtype and the device:
 ///
 ///     template <typename TypeParam>
 ///     class MyLayerTest : public MultiDeviceTest<TypeParam> {
@@ -35,7 +37,11 @@ class MultiDeviceTest : public ::testing::Test {
 
  protected:
   MultiDeviceTest() { Caffe::set_mode(TypeParam::device); }
-  ~MultiDeviceTest() override {}
+  ~MultiDeviceTest() override { Caffe::set_mode(Caffe::CPU); }
+
+  void SetUp() override {
+    if (TypeParam::device == Caffe::GPU && !Device::available()) GTEST_SKIP() << Device::WhyNone();
+  }
 };
 
 /// The types that layers are instantiated for. FLOAT16 is no Dtype but a storage type, set when the

@@ -87,7 +87,7 @@ class FusedConvolution {
     bool bias = false;
     bool residual = false;  ///< as y
     PointwiseActivation activation;
-    kernels::FusedFunction function = {};  ///< its slopes are Forward's
+    kernels::FusedFunction function = {};                 ///< its slopes are Forward's
     bool blocked_source = false, blocked_target = false;  ///< else in Caffe's order
     int block = 8;
     /// Elements from one image to the next; 0: they lie one behind another.

@@ -46,10 +46,10 @@ void SGDSolver<Dtype>::SaveUpdateState(TrainingState* state) {
   this->SaveTrainingState(state);
   AddExtra(kSolverType, this->type(), state);
   if (!this->param_.larc_turbo()) return;
-  AddExtra(kLarcCosines,
-           string(reinterpret_cast<const char*>(cosines_.cpu_data()),
-                  cosines_.count() * sizeof(double)),
-           state);
+  AddExtra(
+      kLarcCosines,
+      string(reinterpret_cast<const char*>(cosines_.cpu_data()), cosines_.count() * sizeof(double)),
+      state);
 }
 
 template <typename Dtype>

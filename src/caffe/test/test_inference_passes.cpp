@@ -381,10 +381,10 @@ TEST(SiblingsPass, MergesConvolutionsOfOneKind) {
       Conv("other", "data", "other", "kernel_size: 3") + Conv("plain", "data", "plain") +
       Layer("Convolution", "b", "data", "b",
             "convolution_param { num_output: 3 kernel_size: 3 pad: 1 bias_term: false }") +
-      Layer("ReLU", "relu_b", "b", "b") + Layer("TanH", "tanh", "b", "c")));
+      Layer("ReLU", "relu_b", "b", "b") + Layer("BNLL", "bnll", "b", "c")));
   const Graph result = ExpectPass(MergeSiblings, graph,
                                   "a+b Convolution+ReLU, a+b_slice Slice, other Convolution, "
-                                  "plain Convolution, tanh TanH",
+                                  "plain Convolution, bnll BNLL",
                                   kRounding);
   EXPECT_EQ(result.values[result.FindValue("a+b")].shape, (Shape{2, 7, 6, 6}));
 }

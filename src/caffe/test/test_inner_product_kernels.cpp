@@ -79,8 +79,8 @@ void Check(int num, int inputs, int outputs, bool with_residual,
     }
     if (with_residual) add(static_cast<float>(residual[i]));
     if (activation.kind == PointwiseActivation::RELU) sum = std::max(sum, 0.);
-    const double bound = RelativeBound<X, W>(inputs) * magnitude +
-                         kRounding<Y> * std::fabs(sum) + std::ldexp(1, -24);
+    const double bound = RelativeBound<X, W>(inputs) * magnitude + kRounding<Y> * std::fabs(sum) +
+                         std::ldexp(1, -24);
     ASSERT_NEAR(static_cast<float>(y[i]), sum, bound) << i;
   }
 }

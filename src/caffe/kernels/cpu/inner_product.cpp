@@ -135,7 +135,7 @@ class Product {
     Pieces pieces;
     const int rows = std::min(std::max(1, num), kRows);
     pieces.Take<Input>(size_t(rows) * pitch());
-    pieces.Take<char>(TileRows<A>(p_, rows).bytes());
+    pieces.Take<char>(TileRowsBytes(rows));
     return pieces.bytes() + Threads() * OwnBytes(rows);
   }
 
@@ -184,6 +184,8 @@ class Product {
     if (amx_) return kTileRowBytes / TileRows<A>::kElement / tiles_.block;
     return Divide(steps, Divide(steps, most));
   }
+  /// Bytes of x in the order of tiles.
+  size_t TileRowsBytes(int rows) const { return amx_ ? TileRows<A>(p_, rows).bytes() : 0; }
   /// Bytes of weights in the order of tiles.
   size_t TileWeightsBytes() const {
     return ChunkSteps() * tiles_.block * widest() * TileRows<A>::kElement * TileRows<A>::kParts;
@@ -211,7 +213,7 @@ class Product {
     Pieces shared(scratch);
     shared.Take<Input>(size_t(rows) * this->pitch());
     TileRows<A> tile_rows(p_, rows);
-    void* tile_memory = shared.Take<char>(tile_rows.bytes());
+    void* tile_memory = shared.Take<char>(TileRowsBytes(rows));
     if (amx_ && !IsStreamed(a, rows)) tile_rows.Fill(*amx_, a, first, x, pitch, tile_memory);
     char* own_memory = static_cast<char*>(scratch) + shared.bytes();
     const size_t bytes = OwnBytes(rows);

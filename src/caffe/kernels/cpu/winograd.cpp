@@ -16,8 +16,8 @@ namespace caffe {
 namespace kernels {
 namespace {
 
-// Floats of a line of the cache. Neighbouring points lie an odd number of lines apart: as whole pages
-// lie at the same place of the first cache, 36 of them would drive each other out.
+// Floats of a line of the cache. Neighbouring points lie an odd number of lines apart: as whole
+// pages lie at the same place of the first cache, 36 of them would drive each other out.
 constexpr size_t kMaxSlice = 128;  // channels
 constexpr size_t kLine = 16;
 

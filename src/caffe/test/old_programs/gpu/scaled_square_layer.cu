@@ -9,9 +9,7 @@ namespace caffe {
 
 template <typename Dtype>
 __global__ void ScaledSquareForward(const int n, const Dtype scale, const Dtype* in, Dtype* out) {
-  CUDA_KERNEL_LOOP(index, n) {
-    out[index] = scale * in[index] * in[index];
-  }
+  CUDA_KERNEL_LOOP(index, n) { out[index] = scale * in[index] * in[index]; }
 }
 
 // A kernel on the default stream, then the library's functions and cuBLAS by its handle.
@@ -22,8 +20,8 @@ void ScaledSquareLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   const Dtype* bottom_data = bottom[0]->gpu_data();
   Dtype* top_data = top[0]->mutable_gpu_data();
   // NOLINT_NEXT_LINE(whitespace/operators)
-  ScaledSquareForward<Dtype><<<CAFFE_GET_BLOCKS(count), CAFFE_CUDA_NUM_THREADS>>>(
-      count, scale_, bottom_data, top_data);
+  ScaledSquareForward<Dtype>
+      <<<CAFFE_GET_BLOCKS(count), CAFFE_CUDA_NUM_THREADS>>>(count, scale_, bottom_data, top_data);
   CUDA_POST_KERNEL_CHECK;
   caffe_gpu_axpy(count, shift_, ones_.gpu_data(), top_data);
   CUBLAS_CHECK(cublasSetPointerMode(Caffe::cublas_handle(), CUBLAS_POINTER_MODE_HOST));
