@@ -53,6 +53,25 @@ void SquareLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 
 #ifdef CPU_ONLY
 STUB_GPU(SquareLayer);
+#else
+template <typename Dtype>
+void SquareLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
+                                     const vector<Blob<Dtype>*>& top) {
+  const Dtype* bottom_data = bottom[0]->gpu_data();
+  caffe_gpu_mul(bottom[0]->count(), bottom_data, bottom_data, top[0]->mutable_gpu_data());
+}
+
+template <typename Dtype>
+void SquareLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
+                                      const vector<bool>& propagate_down,
+                                      const vector<Blob<Dtype>*>& bottom) {
+  if (propagate_down[0]) {
+    Dtype* bottom_diff = bottom[0]->mutable_gpu_diff();
+    const int count = bottom[0]->count();
+    caffe_gpu_mul(count, top[0]->gpu_diff(), bottom[0]->gpu_data(), bottom_diff);
+    caffe_gpu_scal(count, Dtype(2), bottom_diff);
+  }
+}
 #endif
 
 INSTANTIATE_CLASS(SquareLayer);
