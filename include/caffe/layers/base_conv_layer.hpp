@@ -64,6 +64,9 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   /// The same on the device.
   template <typename D>
   void BiasGradientGpu(const Blob<Dtype>& top);
+  /// All gradients of one top and its bottom on the device, in types T of data and D of gradients.
+  template <typename T, typename D>
+  void BackwardOneGpu(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
   /// How the layer's parameters want products to be computed there. Throws Error naming the field
   /// that is wrong.
   const cuda::ConvolutionOptions& gpu_options();

@@ -61,10 +61,6 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   bool TrainWidened(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
-#ifndef CPU_ONLY
-  template <typename T, typename D>
-  void BackwardOneGpu(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
-#endif
 
   std::unique_ptr<OneDnn> onednn_;
 };

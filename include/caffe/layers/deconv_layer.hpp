@@ -43,10 +43,6 @@ class DeconvolutionLayer : public BaseConvolutionLayer<Dtype> {
  private:
   template <typename T, typename D>
   void BackwardOne(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
-#ifndef CPU_ONLY
-  template <typename T, typename D>
-  void BackwardOneGpu(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
-#endif
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
 
   std::shared_ptr<LinearMapRunner<Dtype>> onednn_;
