@@ -61,6 +61,11 @@ void ApplyToPixels(Stream& stream, int pixels, int channels, const Pixels& x, co
                    const float* b, const Pixels* residual, const OutputFunction& f,
                    const Pixels& y);
 
+/// The same in Caffe's order.
+void ApplyToPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
+                   const float* a, const float* b, const Planes* residual, const OutputFunction& f,
+                   const Planes& y);
+
 enum class Combination { SUM, PRODUCT, MAXIMUM };
 /// y = f(the sum of coefficients[i] x[i], or the product or the largest of x[i]), of at least one
 /// and at most kMostCombined arrays. `coefficients` has one number an array, or none: 1; it is read

@@ -94,9 +94,8 @@ template <typename T>
 void PackWeights(const kernels::ConvolutionShape& shape, bool channels_last, const T* weights,
                  T* packed);
 
-/// Of how many the input's channels (and the outputs, if they are in the same type) should be a
-/// multiple for tensor cores, channels-last: fill up channels with zeros, and weights with zeros
-/// for them. 1: of any.
+/// Of how many the channels of inputs of this type should be a multiple for tensor cores,
+/// channels-last: fill up channels with zeros, and weights with zeros for them.
 int FavouredChannels(ElementType type);
 
 }  // namespace cuda
