@@ -231,7 +231,7 @@ Value ReadValue(Reader* in) {
               (value.shape.size() >= 2 &&
                value.channel_scales.size() == static_cast<size_t>(value.shape[1])),
           "value '", value.name, "' has scales for other channels than its own");
-  Require(value.block > 0 && (layout != Layout::CHANNELS_BLOCKED || value.shape.size() >= 2),
+  Require(value.block > 0 && (layout == Layout::PLAIN || value.shape.size() >= 2),
           "value '", value.name, "' cannot lie in blocks of channels");
   value.view.base = in->Int();
   value.view.axis = in->Int();

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <random>
 
-#include "caffe/inference/backends/cpu/lowering.hpp"
-#include "caffe/inference/backends/cpu/split_epilogues.hpp"
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/lowering.hpp"
+#include "caffe/inference/backends/split_epilogues.hpp"
 #include "caffe/inference/quantize/equalization.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "caffe/kernels/instruction_set.hpp"
@@ -19,14 +20,12 @@ namespace caffe {
 namespace inference {
 namespace {
 
-using cpu::LoweringOptions;
-
 /// Times out of the hat, so that everything that can be chosen is chosen at some time.
-class RandomTiming : public cpu::Timing {
+class RandomTiming : public Timing {
  public:
-  explicit RandomTiming(unsigned seed) : Timing(0, nullptr, 0), random_(seed) {}
-  std::optional<double> Of(const cpu::Context& context, const Node& node,
-                           const cpu::Candidate& candidate) override {
+  explicit RandomTiming(unsigned seed) : Timing(cpu::CpuTarget(), 0, nullptr, 0), random_(seed) {}
+  std::optional<double> Of(const LoweringContext& context, const Node& node,
+                           const Candidate& candidate) override {
     const auto time = Timing::Of(context, node, candidate);
     if (!time) return time;
     return static_cast<double>(random_() % 1000) * 1000;
@@ -40,7 +39,7 @@ class RandomTiming : public cpu::Timing {
 Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
               const CalibrationTable* table = nullptr) {
   return Optimize(std::move(graph), {}, nullptr, [&](Graph optimized) {
-    if (seed % 2) optimized = cpu::SplitEpilogues(std::move(optimized));
+    if (seed % 2) optimized = SplitEpilogues(std::move(optimized));
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
     options.ranges.resize(optimized.values.size());
@@ -50,7 +49,7 @@ Graph Lowered(Graph graph, const std::set<ElementType>& maths, unsigned seed,
       optimized = EqualizeChannels(std::move(optimized), *table, options.ranges);
     }
     RandomTiming timing(seed);
-    return cpu::Lower(std::move(optimized), options, &timing);
+    return Lower(std::move(optimized), options, &timing);
   });
 }
 
@@ -131,7 +130,7 @@ TEST_P(LoweredNets, ComputeTheSameInASmallerBatch) {
 
 TEST(LoweredNets, UseEveryImplementationAtSomeTime) {
   std::set<std::string> missing;
-  for (const cpu::Implementation* implementation : cpu::Implementations()) {
+  for (const Implementation* implementation : cpu::CpuTarget().implementations()) {
     missing.insert(implementation->name());
   }
   if (!onednn::Enabled()) missing.erase("onednn");
@@ -149,11 +148,12 @@ TEST(LoweredNets, UseEveryImplementationAtSomeTime) {
 }
 
 /// Every way takes as long as every other, but writing 8-bit integers this much.
-class EvenTiming : public cpu::Timing {
+class EvenTiming : public Timing {
  public:
-  explicit EvenTiming(double integers) : Timing(0, nullptr, 0), integers_(integers) {}
-  std::optional<double> Of(const cpu::Context& context, const Node& node,
-                           const cpu::Candidate& candidate) override {
+  explicit EvenTiming(double integers)
+      : Timing(cpu::CpuTarget(), 0, nullptr, 0), integers_(integers) {}
+  std::optional<double> Of(const LoweringContext& context, const Node& node,
+                           const Candidate& candidate) override {
     if (!Timing::Of(context, node, candidate)) return std::nullopt;
     return 1e6 * (candidate.outputs[0].type == ElementType::INT8 ? integers_ : 1);
   }
@@ -194,7 +194,7 @@ std::set<ElementType> TypesBetween(double integers) {
     options.maths.assign(optimized.nodes.size(), {ElementType::INT8});
     options.ranges = RangesOf(optimized, table, std::vector<bool>(optimized.nodes.size(), true));
     EvenTiming timing(integers);
-    return cpu::Lower(std::move(optimized), options, &timing);
+    return Lower(std::move(optimized), options, &timing);
   });
   std::set<ElementType> types;
   for (const char* name : {"squeeze", "one", "three", "join", "pool"}) {
@@ -210,9 +210,9 @@ TEST(Lowering, TakesTheNarrowTypeWhereTimesAreAlike) {
 }
 
 TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {
-  EXPECT_DOUBLE_EQ(cpu::WeightedTime(100, 8, 8), 110);
-  EXPECT_DOUBLE_EQ(cpu::WeightedTime(100, 2, 8), 102.5);
-  EXPECT_DOUBLE_EQ(cpu::WeightedTime(100, 0, 0), 100);
+  EXPECT_DOUBLE_EQ(WeightedTime(100, 8, 8), 110);
+  EXPECT_DOUBLE_EQ(WeightedTime(100, 2, 8), 102.5);
+  EXPECT_DOUBLE_EQ(WeightedTime(100, 0, 0), 100);
 }
 
 const std::vector<Case> kCases = {

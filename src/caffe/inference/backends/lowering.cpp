@@ -4,13 +4,12 @@
 #include <limits>
 #include <map>
 
-#include "../../passes/graph_editing.hpp"
-#include "../../quantize/bias_correction.hpp"
+#include "../passes/graph_editing.hpp"
+#include "../quantize/bias_correction.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
 namespace inference {
-namespace cpu {
 namespace {
 
 /// The time of a candidate, weighted by what the node's outputs take in its formats.
@@ -27,7 +26,7 @@ double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) 
 /// All candidates of all nodes with their times, and a choice among them.
 class Choice {
  public:
-  Choice(const Context& context, const LoweringOptions& options, Timing* timing)
+  Choice(const LoweringContext& context, const LoweringOptions& options, Timing* timing)
       : context_(context),
         graph_(context.graph),
         producers_(Producers(graph_)),
@@ -39,7 +38,7 @@ class Choice {
       candidates_.push_back(CandidatesOf(i, options));
       if (!candidates_.back().empty()) continue;
       // A layer that refuses the numbers that it was timed with runs all the same.
-      candidates_.back() = AnyLayer().Candidates(context_, graph_.nodes[i]);
+      candidates_.back() = timing_->target().any_layer().Candidates(context_, graph_.nodes[i]);
       candidates_.back().resize(1);
     }
     if (options.progress) options.progress(count, count, "");
@@ -66,7 +65,7 @@ class Choice {
   void Descend();
   double CostOfNode(int node) const { return costs_[node][choice_[node]]; }
 
-  const Context& context_;
+  const LoweringContext& context_;
   const Graph& graph_;
   const std::vector<int> producers_;
   const std::vector<std::vector<int>> readers_;
@@ -83,11 +82,26 @@ bool Touches(const Node& node, const std::vector<bool>& values) {
          std::any_of(node.outputs.begin(), node.outputs.end(), marked);
 }
 
+/// Appends a candidate, or puts it in the place of a slower variant of itself.
+void Keep(const Candidate& candidate, std::vector<Candidate>* all) {
+  const auto same = std::find_if(all->begin(), all->end(), [&](const Candidate& other) {
+    return !candidate.variant.empty() && other.implementation == candidate.implementation &&
+           other.math == candidate.math && other.inputs == candidate.inputs &&
+           other.operands == candidate.operands && other.outputs == candidate.outputs;
+  });
+  if (same == all->end()) {
+    all->push_back(candidate);
+  } else if (candidate.microseconds < same->microseconds) {
+    *same = candidate;
+  }
+}
+
 std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {
   const Node& node = graph_.nodes[index];
   std::vector<Candidate> all;
-  for (const Implementation* implementation : Implementations()) {
-    if (Touches(node, context_.dependent) && implementation != &AnyLayer()) continue;
+  for (const Implementation* implementation : timing_->target().implementations()) {
+    const bool any = implementation == &timing_->target().any_layer();
+    if (Touches(node, context_.dependent) && !any) continue;
     for (Candidate& candidate : implementation->Candidates(context_, node)) {
       all.push_back(std::move(candidate));
     }
@@ -122,7 +136,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
         only ? 0 : timing_->Of(context_, graph_.nodes[index], candidate);
     if (!time) continue;
     candidate.microseconds = *time;
-    timed.push_back(candidate);
+    Keep(candidate, &timed);
   }
   return timed;
 }
@@ -222,7 +236,7 @@ void Choice::Descend() {
   }
 }
 
-// From each node's fastest on, and from all nodes in one type and in blocks of channels, as far as
+// From each node's fastest on, and from all nodes in one type and the target's layout, as far as
 // they can: such choices lie in valleys that single steps may not reach.
 const std::vector<int>& Choice::Search() {
   std::vector<int> best;
@@ -247,7 +261,7 @@ const std::vector<int>& Choice::Search() {
   };
   start([](const Candidate&) { return true; });
   for (const ElementType type : context_.storage) {
-    const Format wanted = {type, true};
+    const Format wanted = {type, timing_->target().layout()};
     start([&](const Candidate& c) { return !c.outputs.empty() && c.outputs[0] == wanted; });
   }
   choice_ = best;
@@ -257,12 +271,13 @@ const std::vector<int>& Choice::Search() {
 /// Makes the graph that a choice stands for.
 class Rewriting {
  public:
-  Rewriting(const Context& context, const LoweringOptions& options, const Choice& choice,
+  Rewriting(const LoweringContext& context, const LoweringOptions& options, const Choice& choice,
             Timing* timing)
       : context_(context),
         options_(options),
         choice_(choice),
         timing_(timing),
+        target_(timing->target()),
         graph_(context.graph) {}
 
   Graph Run() {
@@ -271,8 +286,9 @@ class Rewriting {
     formats_.assign(graph_.values.size(), Format());
     for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], choice_.chosen(i));
     for (Node& node : graph_.nodes) {
-      node.parameters = ImplementationOf(node.implementation).Pack(graph_, node);
+      node.parameters = ImplementationOf(target_, node.implementation).Pack(graph_, node);
     }
+    graph_.target = target_.name();
     return std::move(graph_);
   }
 
@@ -290,7 +306,7 @@ class Rewriting {
       if (operand >= 0) operand = In(operand, candidate.operands[i]);
     }
     node.math = candidate.math;
-    node.implementation = candidate.implementation->name();
+    node.implementation = candidate.FullName();
     node.microseconds = static_cast<float>(candidate.microseconds);
     std::vector<int> wanted_plain;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -303,7 +319,7 @@ class Rewriting {
         formats_[value] = Format();
         wanted_plain.push_back(value);
       } else {
-        SetFormat(candidate.outputs[i], context_.ranges[value], &graph_.values[value]);
+        SetFormat(target_, candidate.outputs[i], context_.ranges[value], &graph_.values[value]);
       }
     }
     graph_.nodes.push_back(std::move(node));
@@ -329,7 +345,7 @@ class Rewriting {
     const Value original = graph_.values[value];
     const int copy = graph_.AddValue(
         NewValueName(graph_, original.name + " as " + ToString(format)), original.shape);
-    SetFormat(format, context_.ranges[value], &graph_.values[copy]);
+    SetFormat(target_, format, context_.ranges[value], &graph_.values[copy]);
     graph_.values[copy].channel_scales = original.channel_scales;
     return copy;
   }
@@ -342,16 +358,17 @@ class Rewriting {
     node.layer.set_phase(TEST);
     node.inputs = {from};
     node.outputs = {to};
-    node.implementation = Reorder().name();
+    node.implementation = target_.reorder().name();
     node.math = after.type;
     node.microseconds = static_cast<float>(timing_->OfReorder(context_, original, before, after));
     graph_.nodes.push_back(node);
   }
 
-  const Context& context_;
+  const LoweringContext& context_;
   const LoweringOptions& options_;
   const Choice& choice_;
   Timing* const timing_;
+  const Target& target_;
   Graph graph_;
   std::vector<Format> formats_;                   // of the values that were there
   std::map<std::pair<int, Format>, int> copies_;  // of values in other formats
@@ -373,12 +390,12 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
       }
     }
   }
-  const Context context = {graph, options.ranges, HaveDataDependentShapes(graph), storage};
+  const LoweringContext context = {graph, options.ranges, HaveDataDependentShapes(graph), storage,
+                                   options.tensor_float};
   Choice choice(context, options, timing);
   choice.Search();
   return Rewriting(context, options, choice, timing).Run();
 }
 
-}  // namespace cpu
 }  // namespace inference
 }  // namespace caffe

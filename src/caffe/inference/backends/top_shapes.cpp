@@ -1,13 +1,11 @@
 #include "top_shapes.hpp"
 
-#include "../../passes/graph_editing.hpp"
+#include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "implementation.hpp"
 
 namespace caffe {
 namespace inference {
-namespace cpu {
 namespace {
 
 /// Elements that one row of an inner product, or one position of a convolution, has.
@@ -50,6 +48,5 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
   }
 }
 
-}  // namespace cpu
 }  // namespace inference
 }  // namespace caffe

@@ -1,5 +1,5 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_CPU_TOP_SHAPES_HPP_
-#define CAFFE_INFERENCE_BACKENDS_CPU_TOP_SHAPES_HPP_
+#ifndef CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_
+#define CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_
 
 #include <vector>
 
@@ -7,7 +7,6 @@
 
 namespace caffe {
 namespace inference {
-namespace cpu {
 
 /// The shapes of a node's outputs for inputs of these shapes, by the operation table: for nodes
 /// that do not run by their layer. Throws Error, naming the layer, where it cannot take them or
@@ -15,8 +14,7 @@ namespace cpu {
 std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
                                const std::vector<Shape>& inputs);
 
-}  // namespace cpu
 }  // namespace inference
 }  // namespace caffe
 
-#endif  // CAFFE_INFERENCE_BACKENDS_CPU_TOP_SHAPES_HPP_
+#endif  // CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_

@@ -1,11 +1,10 @@
 #include "split_epilogues.hpp"
 
-#include "../../passes/graph_editing.hpp"
+#include "../passes/graph_editing.hpp"
 #include "convolution_node.hpp"
 
 namespace caffe {
 namespace inference {
-namespace cpu {
 namespace {
 
 /// How many of the first steps are computed with the node's sums.
@@ -61,6 +60,5 @@ Graph SplitEpilogues(Graph graph) {
   return graph;
 }
 
-}  // namespace cpu
 }  // namespace inference
 }  // namespace caffe

@@ -1,17 +1,14 @@
 #include "convolution_node.hpp"
 
 #include <algorithm>
-#include <cstring>
 
-#include "../../passes/graph_editing.hpp"
-#include "caffe/allocator.hpp"
+#include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 
 namespace caffe {
 namespace inference {
-namespace cpu {
 namespace {
 
 /// A sum of two without coefficients other than 1.
@@ -147,79 +144,10 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, 
                             graph.values[node.outputs[0]].shape);
 }
 
-void RequireParameter(const Node& node, size_t index, ElementType type, size_t count) {
-  Require(index < node.parameters.size(), "parameter ", index, " is missing");
-  const Constant& parameter = node.parameters[index];
-  Require(parameter.type == type && parameter.count() == count, "parameter ", index, " has ",
-          parameter.count(), " elements of type ", Name(parameter.type), ", not ", count, " of ",
-          Name(type));
-}
-
-namespace {
-
-/// The node's epilogue, which has to be one.
-FusedEpilogue CheckedEpilogue(const Node& node) {
-  Require(IsConvolution(node) && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
-          node.name(), "' (", node.type(), ") is no convolution of one bottom");
-  const auto epilogue = FusedEpilogueOf(node);
-  Require(epilogue.has_value(), "layer '", node.name(), "': no kernel has its epilogue");
-  return *epilogue;
-}
-
-}  // namespace
-
-ConvolutionStep::ConvolutionStep(const Node& node)
-    : node_(node), epilogue_(CheckedEpilogue(node)) {}
-
-void ConvolutionStep::Bind(const Binding& binding) {
-  x_ = binding.inputs[0];
-  y_ = binding.outputs[0];
-  residual_ = epilogue_.residual >= 0 ? binding.operands[epilogue_.residual] : Operand();
-  const auto shape = ConvolutionShapeOf(node_, x_.shape, y_.shape);
-  Require(shape.has_value(), "no kernel takes a bottom of shape ", ShapeString(x_.shape));
-  Require(y_.blocked && (x_.blocked || shape->group == 1) &&
-              (!residual_.data || (residual_.blocked && residual_.shape == y_.shape)),
-          "its blobs do not lie as kernels take them");
-  RequireParameter(node_, 1, ElementType::FLOAT, shape->outputs);
-  Prepare(*shape);
-}
-
 std::vector<float> BiasOf(const Node& node, size_t outputs) {
   return node.parameters.size() > 1 ? node.parameters[1].ToVector()
                                     : std::vector<float>(outputs, 0.f);
 }
 
-kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual) {
-  kernels::ImageStrides strides;
-  if (!x.dense()) strides.x = x.stride;
-  if (!y.dense()) strides.y = y.stride;
-  if (residual.data && !residual.dense()) strides.residual = residual.stride;
-  return strides;
-}
-
-Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
-                  const Format& input, const Format& output) {
-  Candidate candidate;
-  candidate.implementation = &implementation;
-  candidate.math = math;
-  candidate.inputs.assign(node.inputs.size(), input);
-  candidate.operands.assign(node.epilogue.size(), output);
-  candidate.outputs.assign(node.outputs.size(), output);
-  return candidate;
-}
-
-Constant NewConstant(ElementType type, size_t count) {
-  const size_t bytes = std::max<size_t>(1, count) * SizeOf(type);
-  Allocator* owner = nullptr;
-  void* memory = AllocateHost(bytes, &owner);
-  std::memset(memory, 0, bytes);
-  return {{static_cast<int>(count)},
-          type,
-          std::shared_ptr<const void>(memory, [bytes, owner](const void* p) {
-            FreeHost(const_cast<void*>(p), bytes, owner);
-          })};
-}
-
-}  // namespace cpu
 }  // namespace inference
 }  // namespace caffe

@@ -1,12 +1,11 @@
-#ifndef CAFFE_INFERENCE_BACKENDS_CPU_ELEMENT_TYPES_HPP_
-#define CAFFE_INFERENCE_BACKENDS_CPU_ELEMENT_TYPES_HPP_
+#ifndef CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
+#define CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
 
 #include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
 namespace inference {
-namespace cpu {
 
 /// Calls f(T()) with the C++ type of FLOAT, FLOAT16 or BFLOAT16.
 template <typename F>
@@ -48,8 +47,7 @@ void DispatchFloats(ElementType first, ElementType second, F&& f) {
 constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
                                        ElementType::BFLOAT16};
 
-}  // namespace cpu
 }  // namespace inference
 }  // namespace caffe
 
-#endif  // CAFFE_INFERENCE_BACKENDS_CPU_ELEMENT_TYPES_HPP_
+#endif  // CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
