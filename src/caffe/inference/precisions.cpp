@@ -109,7 +109,7 @@ class LoweredBuild {
     }
     options.ranges.resize(graph.values.size());
     if (table_) {
-      options.ranges = RangesOf(graph, *table_, integers);
+      options.ranges = RangesOf(graph, *table_, integers, target_.takes_unsigned());
       graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
       options.means = MeansOf(graph, *table_);
     }

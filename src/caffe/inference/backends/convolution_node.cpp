@@ -52,33 +52,39 @@ bool HasOutputsAsChannels(const Node& node) {
   return node.type() != "InnerProduct" || node.layer.inner_product_param().axis() == 1;
 }
 
-/// One slope for each of the node's outputs, and zeros; nothing where they are for something else.
-std::vector<float> SlopesFor(const Node& node, const Epilogue& step) {
+/// One slope for each of this many outputs, and zeros, from one for each or one for all; nothing
+/// from others.
+std::vector<float> SlopesFor(const std::vector<Constant>& parameters, size_t outputs,
+                             bool are_channels) {
   constexpr size_t kMultiple = 16;
-  const size_t outputs = node.type() == "InnerProduct"
-                             ? node.layer.inner_product_param().num_output()
-                             : node.layer.convolution_param().num_output();
-  if (step.parameters.size() != 1) return {};
-  const std::vector<float> given = step.parameters[0].ToVector();
+  if (parameters.size() != 1) return {};
+  const std::vector<float> given = parameters[0].ToVector();
   const bool shared = given.size() == 1;
-  if (!shared && (given.size() != outputs || !HasOutputsAsChannels(node))) return {};
+  if (!shared && (given.size() != outputs || !are_channels)) return {};
   std::vector<float> slopes((outputs + kMultiple - 1) / kMultiple * kMultiple, 0.f);
   for (size_t i = 0; i < outputs; ++i) slopes[i] = given[shared ? 0 : i];
   return slopes;
 }
 
-/// Adds an activation to what kernels do. False where they cannot.
-bool AddActivation(const Node& node, const Epilogue& step, FusedEpilogue* fused) {
-  if (const auto activation = ActivationOf(step.layer)) {
+size_t OutputsOf(const Node& node) {
+  return node.type() == "InnerProduct" ? node.layer.inner_product_param().num_output()
+                                       : node.layer.convolution_param().num_output();
+}
+
+/// Adds an activation of this many outputs to what kernels do; `are_channels`: they lie on axis 1.
+/// False where kernels cannot.
+bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& parameters,
+                   size_t outputs, bool are_channels, FusedEpilogue* fused) {
+  if (const auto activation = ActivationOf(layer)) {
     fused->activation = *activation;
     return true;
   }
-  if (const auto function = SmoothFunctionOf(step.layer)) {
+  if (const auto function = SmoothFunctionOf(layer)) {
     fused->set_function(*function);
     return true;
   }
-  if (step.layer.type() != "PReLU") return false;
-  fused->slopes = SlopesFor(node, step);
+  if (layer.type() != "PReLU") return false;
+  fused->slopes = SlopesFor(parameters, outputs, are_channels);
   fused->set_function({kernels::FusedFunction::PRELU});
   return !fused->slopes.empty();
 }
@@ -101,7 +107,19 @@ std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
       fused.residual = static_cast<int>(i);
       continue;
     }
-    if (!AddActivation(node, step, &fused)) return {};
+    if (!AddActivation(step.layer, step.parameters, OutputsOf(node), HasOutputsAsChannels(node),
+                       &fused)) {
+      return {};
+    }
+  }
+  return fused;
+}
+
+std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels) {
+  FusedEpilogue fused;
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.epilogue.empty() ||
+      !AddActivation(node.layer, node.parameters, channels, true, &fused)) {
+    return {};
   }
   return fused;
 }

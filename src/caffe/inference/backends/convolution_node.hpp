@@ -33,6 +33,9 @@ struct FusedEpilogue {
 };
 /// Nothing where the node's epilogue is something else. Of a node that multiplies weights.
 std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);
+/// What a node that is an activation by itself does with this many channels (axis 1); nothing for
+/// other nodes. Its slopes are not packed yet.
+std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 

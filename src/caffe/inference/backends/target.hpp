@@ -25,6 +25,8 @@ class Target {
   /// filled up to a multiple of `block`.
   virtual Layout::Kind layout() const = 0;
   virtual int block(ElementType type) const = 0;
+  /// True if 8-bit integers without a sign are as good as those with one.
+  virtual bool takes_unsigned() const = 0;
 
   /// What a measured time is good for: library, machine, threads.
   virtual std::string TimingKey() const = 0;

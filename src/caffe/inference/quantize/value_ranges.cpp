@@ -45,7 +45,7 @@ struct Threshold {
 }  // namespace
 
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
-                            const std::vector<bool>& integers) {
+                            const std::vector<bool>& integers, bool unsigned_too) {
   Groups groups(graph.values.size());
   for (const Node& node : graph.nodes) {
     if (!OnlyMoves(node)) continue;
@@ -58,7 +58,7 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
     if (!found || graph.values[i].is_constant()) continue;
     Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
     group.value = std::max(group.value, found->threshold);
-    group.is_unsigned = group.is_unsigned && found->is_unsigned;
+    group.is_unsigned = group.is_unsigned && found->is_unsigned && unsigned_too;
   }
   const std::vector<bool> read = ReadAsIntegers(graph, integers);
   std::vector<Range> ranges(graph.values.size());

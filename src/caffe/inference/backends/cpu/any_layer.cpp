@@ -22,7 +22,7 @@ NodeLayer::Place PlaceOf(const Operand& operand) {
     const size_t spatial = CountOf({operand.shape.begin() + 2, operand.shape.end()});
     layout = Layout::ChannelsBlocked(operand.block, operand.shape[0], channels, spatial);
   }
-  return {operand.data, operand.type, layout};
+  return {operand.data, operand.type, layout, false};
 }
 
 /// A node by its Layer: in FLOAT and Caffe's order with all of its epilogue, or in whatever the

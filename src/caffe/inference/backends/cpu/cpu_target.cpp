@@ -72,6 +72,7 @@ class ThisProcessor : public Target {
   const Implementation& any_layer() const override { return AnyLayer(); }
   Layout::Kind layout() const override { return kBlocked; }
   int block(ElementType) const override { return ChannelBlock(); }
+  bool takes_unsigned() const override { return true; }
 
   std::string TimingKey() const override {
     return Join(PlanFingerprint(), " ", omp_get_max_threads(), " threads");

@@ -140,7 +140,8 @@ class Family : public Implementation {
     const bool last = input.layout == kLast;
     const float* const weights = node.parameters[0].floats();
     if (node.math != ElementType::INT8) {
-      return PackedParameters(node, epilogue, *filled, last, FillUp(*given, *filled, weights), bias);
+      return PackedParameters(node, epilogue, *filled, last, FillUp(*given, *filled, weights),
+                              bias);
     }
     const QuantizedWeights quantized =
         QuantizeWeights(node.layer, node.parameters[0].shape, weights);
@@ -184,7 +185,8 @@ class Family : public Implementation {
     const Value output = in(node.outputs[0], candidate.outputs[0]);
     Value residual;
     if (epilogue.residual >= 0) {
-      residual = in(node.epilogue[epilogue.residual].operand, candidate.operands[epilogue.residual]);
+      residual =
+          in(node.epilogue[epilogue.residual].operand, candidate.operands[epilogue.residual]);
     }
     const auto shape =
         FilledShape(node, input, output, epilogue.residual >= 0 ? &residual : nullptr);

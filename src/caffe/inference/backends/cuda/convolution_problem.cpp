@@ -1,5 +1,7 @@
 #include "convolution_problem.hpp"
 
+#include <algorithm>
+
 #include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/cuda/stream.hpp"
@@ -15,6 +17,9 @@ using caffe::cuda::ConvolutionProblem;
 using caffe::cuda::FusedConvolution;
 
 const std::string kTensorFloat = "tf32 ";
+
+/// Of the ways that are expected to be fast, those that are timed.
+constexpr size_t kMostWays = 12;
 
 std::shared_ptr<const FusedConvolution> WayOf(Stream& stream, const ConvolutionProblem& problem,
                                               const std::string& name) {
@@ -58,7 +63,9 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
   for (const bool tf32 : {true, false}) {
     if (tf32 && !rounds) continue;
     problem.tf32 = tf32;
-    for (const auto& way : caffe::cuda::FusedConvolutions(stream, problem)) {
+    auto ways = caffe::cuda::FusedConvolutions(stream, problem);
+    ways.resize(std::min(ways.size(), kMostWays));
+    for (const auto& way : ways) {
       candidate.variant = (tf32 ? kTensorFloat : "") + way->name();
       candidates->push_back(candidate);
     }

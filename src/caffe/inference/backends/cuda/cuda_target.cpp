@@ -103,6 +103,7 @@ class Gpu : public Target {
   const Implementation& any_layer() const override { return AnyLayer(); }
   Layout::Kind layout() const override { return kLast; }
   int block(ElementType type) const override { return ChannelMultiple(type); }
+  bool takes_unsigned() const override { return false; }  // no tensor core does
 
   std::string TimingKey() const override { return PlanFingerprint(kTarget); }
 
@@ -186,9 +187,9 @@ const Target& CudaTarget() {
 std::string GpuFingerprint() {
   Device& device = Device::Get();
   const bool native = Context::Current().stream().handle() != nullptr;
-  return Join("GPU: ", device.name(),
-              native ? ", compute capability " + caffe::cuda::ComputeCapability(
-                                                     Context::Current().settings().device)
+  return Join(device.name(),
+              native ? ", compute capability " +
+                           caffe::cuda::ComputeCapability(Context::Current().settings().device)
                      : "");
 }
 
