@@ -105,7 +105,7 @@ class Case {
         y_places_(PlacesOf(problem, shape_.outputs, shape_.output_spatial(), extra)),
         x_(StoredArray::Random(problem.input, 0.05f, x_places_.Count(problem.num), random)),
         residual_(
-            StoredArray::Random(problem.residual, 0.1f, y_places_.Count(problem.num), random)),
+            StoredArray::Random(problem.residual, 0.125f, y_places_.Count(problem.num), random)),
         weights_(StoredArray::Random(WeightType(), 1, shape_.weight_count(), random)),
         bias_(WholeNumbers<float>(shape_.outputs, random)) {
     problem_.input_stride = x_places_.stride;
