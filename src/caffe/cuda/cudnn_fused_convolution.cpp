@@ -17,7 +17,7 @@ namespace {
 using Extents = std::vector<int64_t>;
 using Tensor = CudnnGraph::Tensor;
 
-constexpr size_t kMostPlans = 8;  // of each kind: making one takes up to a second
+constexpr size_t kMostPlans = 5;  // of each kind: making one may take a second
 
 cudnnDataType_t TypeOf(ElementType type) {
   switch (type) {

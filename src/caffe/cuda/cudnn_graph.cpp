@@ -276,10 +276,12 @@ CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& na
   int64_t index = -1;
   Require(bool(words >> index) && index >= 0, "'", name, "' does not name an engine of cuDNN's");
   std::vector<CudnnDescriptor> choices;
-  int64_t knob = 0, value = 0;
-  char equals = 0;
-  while (words >> knob >> equals >> value) {
-    Require(equals == '=', "'", name, "' does not name an engine of cuDNN's");
+  for (std::string word; words >> word;) {
+    std::istringstream setting(word);
+    int64_t knob = 0, value = 0;
+    char equals = 0;
+    Require((setting >> knob >> equals >> value) && equals == '=' && setting.peek() == EOF, "'",
+            name, "' does not name an engine of cuDNN's");
     CudnnDescriptor choice(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
     choice.Set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
                static_cast<cudnnBackendKnobType_t>(knob));
@@ -287,7 +289,6 @@ CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& na
     choice.Finalize("choosing an engine of cuDNN's");
     choices.push_back(choice);
   }
-  Require(words.eof(), "'", name, "' does not name an engine of cuDNN's");
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.Set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, *graph_);
   engine.Set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index);
