@@ -1,6 +1,7 @@
 #ifndef CAFFE_KERNELS_CPU_INT8_TILES_HPP_
 #define CAFFE_KERNELS_CPU_INT8_TILES_HPP_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,8 +33,28 @@ struct Int8Tiles {
     FusedFunction function;  ///< slopes: (V, block)
     float factor;
     Kind kind;
-    void* y;  ///< of the first block of outputs
+    void* y;                    ///< of the first block of outputs
+    float least = 0, most = 0;  ///< of a byte, before it is rounded
   };
+  /// What a range of bytes does as well is left out of the activation: for a `writing` that is
+  /// complete but for least and most.
+  static void SetRange(Writing* writing) {
+    const bool is_signed = writing->kind == INT8;
+    const float least = is_signed ? -127.f : 0.f, most = is_signed ? 127.f : 255.f;
+    writing->least = least;
+    writing->most = most;
+    PointwiseActivation& activation = writing->activation;
+    if (writing->kind == FLOAT || writing->function.kind != FusedFunction::NONE) return;
+    if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
+      writing->least = 0;
+    } else if (activation.kind == PointwiseActivation::CLIP && writing->factor > 0) {
+      writing->least = std::clamp(activation.alpha * writing->factor, least, most);
+      writing->most = std::clamp(activation.beta * writing->factor, least, most);
+    } else {
+      return;
+    }
+    activation = PointwiseActivation();
+  }
 
   /// Sums over steps s and pairs k, of pixels p and of V vectors v of `block` lanes each:
   /// sum[p][v] = the sum of weights[s][k][v] x[windows[p] + steps[s] + 2 k], a product of pairs.
