@@ -54,7 +54,7 @@ size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
 
 /// What follows from a shape alone.
 struct Setting {
-  explicit Setting(const WinogradShape& s, const ImageStrides& given = {})
+  Setting(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
@@ -83,11 +83,14 @@ struct Setting {
     g.depth = RoundUp(g.channels, kernels.lanes);
     const size_t side = s.tile + s.kernel - 1;
     points = side * side;
-    const size_t most = std::min(kMaxSlice, kMaxSlicePoints / points);
+    pair = 2 * kernels.lanes;
+    // Half of the scratch memory is for the weights of a slice, as far as it can be.
+    const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
+    const size_t most = std::clamp(fitting / kernels.lanes * kernels.lanes, kernels.lanes,
+                                   std::min(kMaxSlice, kMaxSlicePoints / points));
     slices = (g.depth + most - 1) / most;
     g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
-    pair = 2 * kernels.lanes;
     padded_outputs = Blocks(g.outputs, s.block) * s.block;
     const ImageStrides strides =
         WithoutZeros(given, Blocks(s.channels, s.block) * s.block * g.height * g.width,
@@ -316,7 +319,7 @@ bool Forward(const Call& call, void* scratch) {
 // 14 to transform the weights, a tile of a channel 25. Both ways gain the same from wider vectors
 // and more threads.
 bool WinogradPays(const WinogradShape& shape) {
-  const Setting s(shape);
+  const Setting s(shape, kWinogradScratch);
   constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
   constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
@@ -365,7 +368,7 @@ void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weigh
 }
 
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
-  const Setting s(shape);
+  const Setting s(shape, max_scratch);
   return sizeof(float) * MakePlan(s, max_scratch).floats();
 }
 
@@ -373,7 +376,7 @@ template <typename X, typename W, typename Y>
 bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch, size_t max_scratch,
                      const ImageStrides& strides) {
-  const Setting s(shape, strides);
+  const Setting s(shape, max_scratch, strides);
   const Plan plan = MakePlan(s, max_scratch);
   const size_t group_x = s.g.channels * s.g.height * s.g.width;
   const size_t group_y = s.g.outputs * s.g.output_height * s.g.output_width;
