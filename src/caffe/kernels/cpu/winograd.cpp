@@ -447,7 +447,8 @@ bool HasWinograd(const ConvolutionShape& s) {
   const std::vector<int> ones = {1, 1};
   if (s.axes() != 2 || s.stride != ones || s.dilation != ones) return false;
   const int unit = s.group * 16;  // whole blocks, whatever they are
-  if (s.group != 1 && (s.channels % unit != 0 || s.outputs % unit != 0)) return false;
+  if (s.group < 1) return false;
+  if (s.group > 1 && (s.channels % unit != 0 || s.outputs % unit != 0)) return false;
   const int kernel = s.kernel[0];
   return (kernel == 3 || kernel == 5) && s.kernel[1] == kernel && s.pad[0] < kernel &&
          s.pad[1] < kernel;
