@@ -611,10 +611,13 @@ TEST(Winograd, NothingToDoForNoImages) {
   s.channels = s.outputs = 8;
   s.height = s.width = 8;
   const std::vector<float> packed(WinogradPackedSize(s));
-  const Memory scratch(WinogradScratchSize(s));
-  EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
-                              WinogradEpilogue<float>(), static_cast<float*>(nullptr),
-                              scratch.get()));
+  for (const int count : {1, 2}) {
+    const Threads threads(count);
+    const Memory scratch(WinogradScratchSize(s));
+    EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
+                                WinogradEpilogue<float>(), static_cast<float*>(nullptr),
+                                scratch.get()));
+  }
 }
 
 // As measured (docs/performance.md).
