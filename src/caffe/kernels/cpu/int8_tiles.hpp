@@ -8,6 +8,7 @@
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
+#include "window_row.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -107,9 +108,10 @@ struct Int8Tiles {
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2.
   void (*depthwise_direct[2][2][2])(const Writing&, const DepthwiseRow& row, size_t target);
-  /// y = the maximum of `count` rows of windows, or their sum divided by `size`, times `factor`:
-  /// (columns, lanes) bytes each, `pitch` elements apart; `lanes` a multiple of 8.
-  void (*max_window[2])(int count, int columns, size_t pitch, int lanes, const void* x, void* y);
+  /// y = the maximum of each window.
+  void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
+  /// y = the sum of `count` rows of a window divided by `size`, times `factor`: (columns, lanes)
+  /// bytes each, `pitch` elements apart; `lanes` a multiple of 8.
   void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
                             float factor, const void* x, void* y);
 
