@@ -1,7 +1,7 @@
-// Times 3x3 convolutions by Winograd's algorithm beside oneDNN's direct float ones, in blocks of 8
-// or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer of VGG-16,
-// ResNet, GoogLeNet and SSD300. All ways take turns; a line has the medians in milliseconds, how
-// many times as long oneDNN takes, and what WinogradPays says.
+// Times 3x3 and 5x5 convolutions by Winograd's algorithm beside oneDNN's direct float ones, in
+// blocks of 8 or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer
+// of VGG-16, ResNet, GoogLeNet, SSD300 and CIFAR-10 quick. All ways take turns; a line has the
+// medians in milliseconds, how many times as long oneDNN takes, and what WinogradPays says.
 //
 //     winograd_benchmark [word [rounds]]     only the lines in which the word occurs
 #include <omp.h>
@@ -28,25 +28,30 @@ using caffe::PointwiseActivation;
 using caffe::kernels::WinogradEpilogue;
 using caffe::kernels::WinogradShape;
 
-/// A layer with as many inputs as outputs on a side, padded by one.
+/// A layer with as many inputs as outputs on a side.
 struct Row {
   const char* name;
   int channels, outputs, extent;
+  int kernel = 3;
 };
 
-const Row kRows[] = {{"VGG conv1_2", 64, 64, 224},       {"VGG conv2_1", 64, 128, 112},
-                     {"VGG conv2_2", 128, 128, 112},     {"VGG conv3_1", 128, 256, 56},
-                     {"VGG conv3_2", 256, 256, 56},      {"VGG conv4_1", 256, 512, 28},
-                     {"VGG conv4_2", 512, 512, 28},      {"VGG conv5_1", 512, 512, 14},
-                     {"ResNet conv2", 64, 64, 56},       {"ResNet conv3", 128, 128, 28},
-                     {"ResNet conv4", 256, 256, 14},     {"ResNet conv5", 512, 512, 7},
-                     {"GoogLeNet conv2", 64, 192, 56},   {"GoogLeNet 3a 3x3", 96, 128, 28},
-                     {"GoogLeNet 3b 3x3", 128, 192, 28}, {"GoogLeNet 4a 3x3", 96, 208, 14},
-                     {"GoogLeNet 4e 3x3", 160, 320, 14}, {"GoogLeNet 5b 3x3", 192, 384, 7},
-                     {"SSD conv1_2", 64, 64, 300},       {"SSD conv3_2", 256, 256, 75},
-                     {"SSD conv4_2", 512, 512, 38},      {"SSD conv5_1", 512, 512, 19},
-                     {"SSD conv4_3 boxes", 512, 16, 38}, {"SSD fc7 classes", 1024, 126, 19},
-                     {"SSD conv8_2 boxes", 256, 24, 5},  {"VGG conv1_1", 3, 64, 224}};
+const Row kRows[] = {{"VGG conv1_2", 64, 64, 224},        {"VGG conv2_1", 64, 128, 112},
+                     {"VGG conv2_2", 128, 128, 112},      {"VGG conv3_1", 128, 256, 56},
+                     {"VGG conv3_2", 256, 256, 56},       {"VGG conv4_1", 256, 512, 28},
+                     {"VGG conv4_2", 512, 512, 28},       {"VGG conv5_1", 512, 512, 14},
+                     {"ResNet conv2", 64, 64, 56},        {"ResNet conv3", 128, 128, 28},
+                     {"ResNet conv4", 256, 256, 14},      {"ResNet conv5", 512, 512, 7},
+                     {"GoogLeNet conv2", 64, 192, 56},    {"GoogLeNet 3a 3x3", 96, 128, 28},
+                     {"GoogLeNet 3b 3x3", 128, 192, 28},  {"GoogLeNet 4a 3x3", 96, 208, 14},
+                     {"GoogLeNet 4e 3x3", 160, 320, 14},  {"GoogLeNet 5b 3x3", 192, 384, 7},
+                     {"SSD conv1_2", 64, 64, 300},        {"SSD conv3_2", 256, 256, 75},
+                     {"SSD conv4_2", 512, 512, 38},       {"SSD conv5_1", 512, 512, 19},
+                     {"SSD conv4_3 boxes", 512, 16, 38},  {"SSD fc7 classes", 1024, 126, 19},
+                     {"SSD conv8_2 boxes", 256, 24, 5},   {"VGG conv1_1", 3, 64, 224},
+                     {"GoogLeNet 3a 5x5", 16, 32, 28, 5}, {"GoogLeNet 3b 5x5", 32, 96, 28, 5},
+                     {"GoogLeNet 4a 5x5", 16, 48, 14, 5}, {"GoogLeNet 4e 5x5", 32, 128, 14, 5},
+                     {"GoogLeNet 5b 5x5", 48, 128, 7, 5}, {"CIFAR conv2", 32, 32, 16, 5},
+                     {"CIFAR conv3", 32, 64, 8, 5}};
 
 // On one thread what counts is the processor's time, which other work on the machine disturbs
 // least.
@@ -99,8 +104,9 @@ void Compare(const Row& row, int num, int rounds) {
   shape.channels = row.channels;
   shape.outputs = row.outputs;
   shape.input = shape.output = {row.extent, row.extent};
-  shape.kernel = {3, 3};
-  shape.stride = shape.pad = shape.dilation = {1, 1};
+  shape.kernel = {row.kernel, row.kernel};
+  shape.pad = {row.kernel / 2, row.kernel / 2};
+  shape.stride = shape.dilation = {1, 1};
   caffe::onednn::LinearMap::Options options;
   options.bias = true;
   options.activation.kind = PointwiseActivation::RELU;
@@ -110,7 +116,8 @@ void Compare(const Row& row, int num, int rounds) {
   s.channels = row.channels;
   s.outputs = row.outputs;
   s.height = s.width = row.extent;
-  s.pad_h = s.pad_w = 1;
+  s.kernel = row.kernel;
+  s.pad_h = s.pad_w = row.kernel / 2;
   s.block = std::max(8, onednn->target().block);
 
   const size_t blocks = (s.channels + s.block - 1) / s.block;
@@ -124,9 +131,6 @@ void Compare(const Row& row, int num, int rounds) {
   onednn->PackWeights(w.data(), onednn_weights.data());
   caffe::kernels::WinogradPackWeights(s, w.data(), packed.data());
   const auto half_x = Narrow<float16>(x), half_packed = Narrow<float16>(packed);
-  Aligned transformed(4 * caffe::kernels::WinogradTransformedSize(s));
-  caffe::kernels::WinogradTransformWeights(s, packed.data(),
-                                           static_cast<float*>(transformed.get()));
   const size_t outputs = num * ((s.outputs + s.block - 1) / s.block * s.block) * spatial;
   std::vector<float> onednn_y(outputs), y(outputs);
   std::vector<float16> half_y(outputs);
@@ -142,10 +146,6 @@ void Compare(const Row& row, int num, int rounds) {
   const std::vector<std::function<void()>> ways = {
       [&] { onednn->ForwardPacked(onednn_weights.data(), x.data(), bias.data(), onednn_y.data()); },
       [&] { WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get()); },
-      [&] {
-        WinogradForwardTransformed(s, x.data(), static_cast<const float*>(transformed.get()),
-                                   epilogue, y.data(), scratch.get());
-      },
       [&] {
         WinogradForward(s, half_x.data(), half_packed.data(), half_epilogue, half_y.data(),
                         scratch.get());
@@ -167,10 +167,9 @@ void Compare(const Row& row, int num, int rounds) {
   std::vector<double> ms;
   for (const auto& values : times) ms.push_back(Median(values));
   const double gflop = 2e-9 * num * shape.weight_count() * spatial;
-  std::printf(
-      "| %-17s | %d | %8.3f | %8.3f | %8.3f | %8.3f | %.2f | %.2f | %.2f | %s | %.1f | %.0f |\n",
-      row.name, num, ms[0], ms[1], ms[2], ms[3], ms[0] / ms[1], ms[0] / ms[2], ms[0] / ms[3],
-      WinogradPays(s) ? "yes" : "no", scratch_size / 1048576., gflop / ms[1] * 1e3);
+  std::printf("| %-17s | %d | %8.3f | %8.3f | %8.3f | %.2f | %.2f | %s | %.1f | %.0f |\n", row.name,
+              num, ms[0], ms[1], ms[2], ms[0] / ms[1], ms[0] / ms[2],
+              WinogradPays(s) ? "yes" : "no", scratch_size / 1048576., gflop / ms[1] * 1e3);
   std::fflush(stdout);
 }
 
@@ -184,9 +183,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::printf(
-      "| layer | batch | oneDNN float ms | float ms | transformed ms | half ms | float x "
-      "| transformed x | half x | pays | scratch MB | direct GFLOP/s |\n");
-  std::printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|\n");
+      "| layer | batch | oneDNN float ms | float ms | half ms | float x | half x "
+      "| pays | scratch MB | direct GFLOP/s |\n");
+  std::printf("|---|---:|---:|---:|---:|---:|---:|---|---:|---:|\n");
   for (int num : {1, 8}) {
     for (const Row& row : kRows) {
       if (std::string(row.name).find(wanted) != std::string::npos) Compare(row, num, rounds);

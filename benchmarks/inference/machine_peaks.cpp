@@ -26,23 +26,41 @@ struct Lanes16 {
   typedef float Register __attribute__((vector_size(64)));
 };
 
-/// `steps` multiplications with additions in each of kSums registers of `kBytes`; what they sum to.
-/// Inlined into functions for an instruction set each.
+/// `kCount` chains of additions, each in a register. Not an array: the compiler would keep it in
+/// memory.
+template <typename Register, int kCount>
+struct Chains {
+  Register sum;
+  Chains<Register, kCount - 1> others;
+
+  [[gnu::always_inline]] void Start() {
+    sum = float(kCount) - Register{};
+    others.Start();
+  }
+  [[gnu::always_inline]] void Step(const Register& factor) {
+    sum = sum * factor + factor;
+    asm volatile("" : "+v"(sum));  // in this order
+    others.Step(factor);
+  }
+  [[gnu::always_inline]] float Total() const { return sum[0] + others.Total(); }
+};
+template <typename Register>
+struct Chains<Register, 0> {
+  [[gnu::always_inline]] void Start() {}
+  [[gnu::always_inline]] void Step(const Register&) {}
+  [[gnu::always_inline]] float Total() const { return 0; }
+};
+
+/// `steps` multiplications with additions in each of kSums registers; what they sum to. Inlined
+/// into functions for an instruction set each.
 template <typename Lanes>
 [[gnu::always_inline]] inline float MultiplyAndAdd(int steps, float by) {
   using Register = typename Lanes::Register;
-  Register sums[kSums] = {}, factor = by - Register{};
-  for (int i = 0; i < kSums; ++i) sums[i] += float(i);
-  for (int step = 0; step < steps; ++step) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kSums; ++i) {
-      sums[i] = sums[i] * factor + factor;
-      asm volatile("" : "+v"(sums[i]));  // in a register, in this order
-    }
-  }
-  float total = 0;
-  for (const Register& sum : sums) total += sum[0];
-  return total;
+  const Register factor = by - Register{};
+  Chains<Register, kSums> chains;
+  chains.Start();
+  for (int step = 0; step < steps; ++step) chains.Step(factor);
+  return chains.Total();
 }
 
 float Narrow(int steps, float by) { return MultiplyAndAdd<Lanes4>(steps, by); }

@@ -20,9 +20,10 @@ struct LrnShape {
 template <typename T>
 void LrnForward(const LrnShape& shape, const T* x, T* y);
 
-/// The same across channels, which lie in blocks of `block`, the last one filled up with zeros, as
-/// the output's is: (num, channels / block, height, width, block).
-void BlockedLrnForward(const LrnShape& shape, int block, const float16* x, float16* y);
+/// The same across channels, which lie in blocks of `block` (8 or 16), the last one filled up with
+/// zeros, as the output's is: (num, channels / block, height, width, block). T: float or float16.
+template <typename T>
+void BlockedLrnForward(const LrnShape& shape, int block, const T* x, T* y);
 
 /// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
 /// computed anew.

@@ -9,22 +9,26 @@
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
-// Convolution with 3x3 kernels, stride 1, dilation 1, one group, by Winograd's algorithm (Lavin and
-// Gray, 2015): F(m x m, 3x3) takes (m + 2)^2 products for m x m outputs instead of 9 m^2, a quarter
-// for m = 4.
+// Convolution with 3x3 or 5x5 kernels, stride 1, dilation 1, by Winograd's algorithm
+// (Lavin and Gray, 2015): F(m x m, r x r) takes (m + r - 1)^2 products for m x m outputs instead of
+// r^2 m^2, for m = 4 a quarter with r = 3 and 0.16 with r = 5.
 //
 // Images are arrays (num, ceil(channels / block), height, width, block); what lies past the last
 // channel must be zero in the input and the residual, and is zero in the output. X, W, Y: float,
 // float16 or bfloat16, in any combination; arithmetic is float.
 //
-// Error. A tile is the m x m outputs and the (m + 2) x (m + 2) inputs that belong together. With
-// F = sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the nine
-// positions), before what Y rounds:
-//     |error| <= k * 2^-24 * F,  k = 64 for m = 4, k = 16 for m = 2 (WinogradErrorBound).
-// The tests show that for random data with a margin of two; the worst is one channel, from 64 on k
-// is 3 at most, and 4 for direct sums. No data at all exceeds k = 176 (channels + 25) for m = 4, 16
-// (channels + 25) for m = 2. Note that it is the tile that counts: beside a large input small
-// outputs lose digits.
+// Error. A tile is the m x m outputs and the (m + r - 1)^2 inputs that belong together. With F =
+// sum over c of (the largest |x| of the tile in channel c) * (the sum of |w| over the kernel),
+// before what Y rounds:
+//     |error| <= k * 2^-24 * F   (WinogradErrorBound).
+// The tests show that for random data with a margin of two. The worst is one channel; from 64 on k
+// is what the third column says, and 4 for direct sums. No data at all exceeds the last column's.
+// Note that it is the tile that counts: beside a large input small outputs lose digits.
+//
+//     m  r    k   k, many channels   k, any data
+//     2  3   16          3           16 (channels + 25)
+//     4  3   64          3           176 (channels + 25)
+//     4  5  256          8           1565 (channels + 35)
 //
 // Infinities and NaNs. One in an input spreads NaN over all outputs of the tiles that it is in, one
 // in the weights over a whole channel, and finite inputs above 1e36 may overflow. The forward
@@ -37,21 +41,23 @@ namespace kernels {
 
 struct WinogradShape {
   int num = 0;       ///< images
-  int channels = 0;  ///< of the input
-  int outputs = 0;   ///< channels of the output
+  int channels = 0;  ///< of the input, all groups together
+  int outputs = 0;   ///< channels of the output, all groups together
+  int groups = 1;    ///< more: each has whole blocks of channels and outputs
   int height = 0;    ///< of the input
   int width = 0;
-  int pad_h = 0;  ///< zeros above and below, at most 2
-  int pad_w = 0;  ///< zeros left and right, at most 2
-  int block = 8;  ///< channels in a block: 8 or 16
-  int tile = 4;   ///< m: 4, or 2 (more exact and slower)
+  int pad_h = 0;   ///< zeros above and below, less than the kernel
+  int pad_w = 0;   ///< zeros left and right, less than the kernel
+  int block = 8;   ///< channels in a block: 8 or 16
+  int kernel = 3;  ///< r: 3 or 5
+  int tile = 4;    ///< m: 4, or with kernels of 3 also 2 (more exact and slower)
 
-  int output_height() const { return height + 2 * pad_h - 2; }
-  int output_width() const { return width + 2 * pad_w - 2; }
+  int output_height() const { return height + 2 * pad_h - kernel + 1; }
+  int output_width() const { return width + 2 * pad_w - kernel + 1; }
 };
 
-/// True for what these functions compute: two axes, one group, 3x3, stride and dilation 1, pad at
-/// most 2.
+/// True for what these functions compute: two axes, 3x3 or 5x5, stride and dilation 1, pad less
+/// than the kernel, one group or groups of whole blocks of 16 channels and outputs.
 bool HasWinograd(const ConvolutionShape& shape);
 /// The sizes of such a convolution of `num` images, with tiles of 4.
 WinogradShape WinogradShapeOf(const ConvolutionShape& shape, int num, int block);
@@ -62,7 +68,9 @@ WinogradShape WinogradShapeOf(const ConvolutionShape& shape, int num, int block)
 constexpr size_t kWinogradScratch = size_t(2) << 20;
 
 /// k of the error bound above.
-constexpr float WinogradErrorBound(int tile) { return tile == 4 ? 64.f : 16.f; }
+constexpr float WinogradErrorBound(int tile, int kernel) {
+  return kernel == 5 ? 256.f : tile == 4 ? 64.f : 16.f;
+}
 
 /// True where Winograd's algorithm takes less time than a direct convolution, by a model fitted to
 /// measurements: not with few channels on one side, nor with so few tiles that transforming the
@@ -72,7 +80,8 @@ bool WinogradPays(const WinogradShape& shape);
 /// Elements of the packed weights: outputs and channels rounded up to whole blocks at most.
 size_t WinogradPackedSize(const WinogradShape& shape);
 
-/// From (outputs, channels, 3, 3) to (ceil(outputs / block), channels, 9, block) and back.
+/// From (outputs, channels, kernel, kernel) to (ceil(outputs / block), channels, kernel^2, block)
+/// and back.
 template <typename From, typename To>
 void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* packed);
 template <typename From, typename To>
@@ -88,7 +97,7 @@ struct WinogradEpilogue {
   FusedFunction function = {};
 };
 
-/// Bytes of scratch memory for WinogradForward and WinogradForwardTransformed on as many threads as
+/// Bytes of scratch memory for WinogradForward on as many threads as
 /// OpenMP would use now: at most `max_scratch` a thread where that is possible at all.
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
 
@@ -99,22 +108,6 @@ template <typename X, typename W, typename Y>
 bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
                      size_t max_scratch = kWinogradScratch, const ImageStrides& strides = {});
-
-/// Floats of the transformed weights: 4 times (m = 4) the packed size or a little more.
-size_t WinogradTransformedSize(const WinogradShape& shape);
-
-/// Weights for WinogradForwardTransformed, in an order of the instruction set's own.
-template <typename W>
-void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed);
-
-/// WinogradForward with weights transformed beforehand (on the same instruction set). `transformed`
-/// is aligned to 64. The same bits as WinogradForward, and hardly sooner: with few tiles it takes
-/// as long to fetch four times the weights, and longer from memory than from a cache.
-template <typename X, typename Y>
-bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
-                                const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                                size_t max_scratch = kWinogradScratch,
-                                const ImageStrides& strides = {});
 
 }  // namespace kernels
 }  // namespace caffe

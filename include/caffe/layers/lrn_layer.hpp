@@ -51,7 +51,8 @@ class LRNLayer : public Layer<Dtype> {
   kernels::LrnShape ShapeNow() const;
   /// Null where the library's own kernels compute.
   onednn::Lrn* OneDnn(const Blob<Dtype>& bottom);
-  /// False where the bottom does not lie in blocks of halves.
+  /// False where the bottom does not lie in blocks of T.
+  template <typename T>
   bool ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
   const Engine engine_ = ReadEngine(this->layer_param_);

@@ -61,19 +61,18 @@ onednn::Lrn* LRNLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
   });
 }
 
-// FLOAT16 where it lies: no second copy in Caffe's order.
+// Where it lies: no second copy in Caffe's order.
 template <typename Dtype>
+template <typename T>
 bool LRNLayer<Dtype>::ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom,
                                      Blob<Dtype>* top) {
-  if (this->forward_type() != ElementType::FLOAT16 || this->phase_ != TEST ||
-      engine_ == Engine::REFERENCE || shape.within_channel) {
+  if (this->phase_ != TEST || engine_ == Engine::REFERENCE || shape.within_channel) {
     return false;
   }
-  const Layout layout = LayoutFor<float16>(bottom.data_tensor(), bottom.shape());
+  const Layout layout = LayoutFor<T>(bottom.data_tensor(), bottom.shape());
   if (layout.kind != Layout::CHANNELS_BLOCKED) return false;
-  const float16* x = ReadAs<float16>(bottom.data_tensor(), layout);
-  kernels::BlockedLrnForward(shape, layout.block, x,
-                             OverwriteAs<float16>(top->data_tensor(), layout));
+  const T* x = ReadAs<T>(bottom.data_tensor(), layout);
+  kernels::BlockedLrnForward(shape, layout.block, x, OverwriteAs<T>(top->data_tensor(), layout));
   return true;
 }
 
@@ -87,9 +86,11 @@ void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     return;
   }
   const kernels::LrnShape shape = ShapeNow();
-  if (ForwardBlocked(shape, *bottom[0], top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
+    if constexpr (!std::is_same<T, double>::value) {
+      if (ForwardBlocked<T>(shape, *bottom[0], top[0])) return;
+    }
     const auto forward =
         engine_ == Engine::REFERENCE ? kernels::ReferenceLrn<T> : kernels::LrnForward<T>;
     forward(shape, bottom[0]->template cpu_data_as<T>(),

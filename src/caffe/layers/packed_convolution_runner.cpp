@@ -15,7 +15,7 @@ constexpr int kPlainChannels = 4;
 
 /// Bytes of scratch of each thread for Winograd's algorithm: of all together a tenth of what it
 /// reads and writes, as far as it can work so.
-constexpr size_t kLeastScratch = size_t(1) << 19;
+constexpr size_t kLeastScratch = size_t(3) << 17;
 
 size_t WinogradScratch(const kernels::ConvolutionShape& s, int num) {
   const size_t threads = std::max(1, omp_get_max_threads());

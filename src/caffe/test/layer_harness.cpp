@@ -612,11 +612,13 @@ struct GpuMode {
   ~GpuMode() { Caffe::set_mode(Caffe::CPU); }
 };
 
+#ifndef CPU_ONLY
 /// True for a layer that draws random numbers, on a device others than on the host.
 bool Draws(const LayerCase& c) {
   const LayerParameter param = ParseLayer(c.prototxt, c.bottoms.size(), c.tops);
   return param.type() == "Dropout" && param.phase() == TRAIN;
 }
+#endif
 
 /// What the layer computes in GPU mode on the present device, in every type.
 void CheckDevice(const LayerCase& c, const Inputs& inputs, const Results& oracle) {

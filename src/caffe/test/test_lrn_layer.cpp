@@ -34,10 +34,11 @@ const std::vector<BadLayerCase> kBadCases = {
 INSTANTIATE_TEST_SUITE_P(LRN, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
 /// Channels of (num, channels, plane) in blocks, the last one filled up with zeros; and back.
-std::vector<float16> InBlocks(const kernels::LrnShape& s, int block,
-                              const std::vector<float16>& plain, bool back) {
+template <typename T>
+std::vector<T> InBlocks(const kernels::LrnShape& s, int block, const std::vector<T>& plain,
+                        bool back) {
   const size_t plane = size_t(s.height) * s.width, blocks = (s.channels + block - 1) / block;
-  std::vector<float16> result(s.num * plane * (back ? s.channels : blocks * block), float16(0.f));
+  std::vector<T> result(s.num * plane * (back ? s.channels : blocks * block), T(0.f));
   for (int n = 0; n < s.num; ++n) {
     for (int c = 0; c < s.channels; ++c) {
       for (size_t i = 0; i < plane; ++i) {
@@ -50,7 +51,8 @@ std::vector<float16> InBlocks(const kernels::LrnShape& s, int block,
   return result;
 }
 
-TEST(LrnKernels, InBlocksOfHalvesAgreeWithTheDefinition) {
+template <typename T>
+void CheckInBlocks(float unit) {
   std::mt19937 random(5);
   std::normal_distribution<float> value(0.f, 3.f);
   const kernels::LrnShape shapes[] = {{2, 20, 3, 5, 5, false, 0.5, 0.75, 2},
@@ -60,22 +62,27 @@ TEST(LrnKernels, InBlocksOfHalvesAgreeWithTheDefinition) {
                                       {1, 512, 11, 13, 3, false, 1, 0.75, 1}};
   for (const kernels::LrnShape& s : shapes) {
     for (const int block : {8, 16}) {
-      std::vector<float16> x(size_t(s.num) * s.channels * s.height * s.width), expected(x.size());
-      for (float16& v : x) v = float16(value(random));
+      std::vector<T> x(size_t(s.num) * s.channels * s.height * s.width), expected(x.size());
+      for (T& v : x) v = T(value(random));
       kernels::ReferenceLrn(s, x.data(), expected.data());
-      std::vector<float16> y = InBlocks(s, block, x, false);
+      std::vector<T> y = InBlocks(s, block, x, false);
       kernels::BlockedLrnForward(s, block, y.data(), y.data());  // in place
-      const std::vector<float16> plain = InBlocks(s, block, y, true);
+      const std::vector<T> plain = InBlocks(s, block, y, true);
       EXPECT_TRUE(std::equal(y.begin(), y.end(), InBlocks(s, block, plain, false).begin(),
-                             [](float16 a, float16 b) { return float(a) == float(b); }))
+                             [](T a, T b) { return float(a) == float(b); }))
           << "zeros fill up the last block";
       for (size_t i = 0; i < x.size(); ++i) {
         const float want = static_cast<float>(expected[i]);
-        ASSERT_NEAR(float(plain[i]), want, std::abs(want) / 1024 + 1e-7f)
+        ASSERT_NEAR(float(plain[i]), want, std::abs(want) * unit + 1e-7f)
             << s.channels << " channels, blocks of " << block << ", element " << i;
       }
     }
   }
+}
+
+TEST(LrnKernels, InBlocksAgreeWithTheDefinition) {
+  CheckInBlocks<float16>(1.f / 1024);
+  CheckInBlocks<float>(2e-6f);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "caffe/kernels/instruction_set.hpp"
@@ -118,15 +120,17 @@ Expected Convolve(const WinogradShape& s, const Images& x, const std::vector<flo
     return inside ? double(x.at(n, c, size_t(y) * s.width + i)) : 0.;
   };
   // The largest input of each tile.
+  const int side = s.tile + s.kernel - 1, taps = s.kernel * s.kernel;
+  const int channels = s.channels / s.groups;
   const int tiles_y = (height + s.tile - 1) / s.tile, tiles_x = (width + s.tile - 1) / s.tile;
   std::vector<double> largest(size_t(s.num) * s.channels * tiles_y * tiles_x);
   for (size_t t = 0; t < largest.size(); ++t) {
     const int top = int(t / tiles_x % tiles_y) * s.tile - s.pad_h;
     const int left = int(t % tiles_x) * s.tile - s.pad_w;
     const int plane = int(t / tiles_x / tiles_y);
-    for (int i = 0; i < (s.tile + 2) * (s.tile + 2); ++i) {
-      const double value = input(plane / s.channels, plane % s.channels, top + i / (s.tile + 2),
-                                 left + i % (s.tile + 2));
+    for (int i = 0; i < side * side; ++i) {
+      const double value =
+          input(plane / s.channels, plane % s.channels, top + i / side, left + i % side);
       largest[t] = std::max(largest[t], std::fabs(value));
     }
   }
@@ -135,11 +139,12 @@ Expected Convolve(const WinogradShape& s, const Images& x, const std::vector<flo
       for (int y = 0; y < height; ++y) {
         for (int i = 0; i < width; ++i) {
           double sum = 0, bound = 0;
-          for (int c = 0; c < s.channels; ++c) {
+          for (int i_c = 0; i_c < channels; ++i_c) {
+            const int c = o / (s.outputs / s.groups) * channels + i_c;
             double weights = 0;
-            for (int k = 0; k < 9; ++k) {
-              const double weight = w[(size_t(o) * s.channels + c) * 9 + k];
-              sum += weight * input(n, c, y - s.pad_h + k / 3, i - s.pad_w + k % 3);
+            for (int k = 0; k < taps; ++k) {
+              const double weight = w[(size_t(o) * channels + i_c) * taps + k];
+              sum += weight * input(n, c, y - s.pad_h + k / s.kernel, i - s.pad_w + k % s.kernel);
               weights += std::fabs(weight);
             }
             const size_t plane = size_t(n) * s.channels + c;
@@ -157,8 +162,9 @@ Expected Convolve(const WinogradShape& s, const Images& x, const std::vector<flo
 std::string Describe(const WinogradShape& s) {
   const auto text = [](int value) { return std::to_string(value); };
   return text(s.num) + " x " + text(s.channels) + " x " + text(s.height) + " x " + text(s.width) +
-         " to " + text(s.outputs) + ", pad " + text(s.pad_h) + " x " + text(s.pad_w) +
-         ", blocks of " + text(s.block) + ", tiles of " + text(s.tile);
+         " to " + text(s.outputs) + ", " + text(s.groups) + " groups, kernel " + text(s.kernel) +
+         ", pad " + text(s.pad_h) + " x " + text(s.pad_w) + ", blocks of " + text(s.block) +
+         ", tiles of " + text(s.tile);
 }
 
 double Activate(const PointwiseActivation& activation, double value) {
@@ -174,7 +180,7 @@ double Activate(const PointwiseActivation& activation, double value) {
 
 /// What a test gives to the kernel beside the images.
 struct Extras {
-  bool bias = false, residual = false, transformed = false;
+  bool bias = false, residual = false;
   PointwiseActivation activation;
   size_t max_scratch = kWinogradScratch;
   size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
@@ -191,17 +197,8 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
   ImageStrides strides;
   if (extras.gap > 0) strides = {x.size() / s.num, y.size() / s.num, image + 3 * extras.gap};
   const Memory scratch(WinogradScratchSize(s, extras.max_scratch));
-  if (extras.transformed) {
-    const Memory weights(sizeof(float) * WinogradTransformedSize(s));
-    float* transformed = static_cast<float*>(weights.get());
-    WinogradTransformWeights(s, packed.data(), transformed);
-    EXPECT_TRUE(weights.intact());
-    *finite = WinogradForwardTransformed(s, x.data(), transformed, epilogue, y.data(),
-                                         scratch.get(), extras.max_scratch, strides);
-  } else {
-    *finite = WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get(),
-                              extras.max_scratch, strides);
-  }
+  *finite = WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get(),
+                            extras.max_scratch, strides);
   EXPECT_TRUE(scratch.intact());
   std::vector<Y> images;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -221,7 +218,8 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
   SCOPED_TRACE(Describe(s));
   const size_t spatial = size_t(s.output_height()) * s.output_width();
   const Images x = RandomImages<X>(s.num, s.channels, size_t(s.height) * s.width, 1, random);
-  const Images w = RandomImages<W>(1, s.outputs, size_t(s.channels) * 9, 0.25, random);
+  const Images w = RandomImages<W>(
+      1, s.outputs, size_t(s.channels) / s.groups * s.kernel * s.kernel, 0.25, random);
   const Images bias = RandomImages<float>(1, s.outputs, 1, 1, random);
   const Images residual = RandomImages<Y>(s.num, s.outputs, spatial, 1, random);
   const Y nan(std::numeric_limits<float>::quiet_NaN());
@@ -238,7 +236,7 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
   EXPECT_TRUE(finite);
 
   const Expected expected = Convolve(s, x, w.values);
-  const double bound = WinogradErrorBound(s.tile) * std::pow(2., -24);
+  const double bound = WinogradErrorBound(s.tile, s.kernel) * std::pow(2., -24);
   const double slope = std::max(1., std::fabs(double(extras.activation.alpha)));
   double largest = 0;
   for (size_t n = 0; n < s.num; ++n) {
@@ -274,17 +272,25 @@ int Draw(int least, int most, std::mt19937* random) {
   return std::uniform_int_distribution<int>(least, most)(*random);
 }
 
+/// m and r of what there is.
+const std::pair<int, int> kAlgorithms[] = {{4, 3}, {2, 3}, {4, 5}};
+
 WinogradShape RandomShape(std::mt19937* random) {
   WinogradShape s;
   s.num = Draw(1, 3, random);
   s.channels = Draw(1, 40, random);
   s.outputs = Draw(1, 40, random);
-  s.pad_h = Draw(0, 2, random);
-  s.pad_w = Draw(0, 2, random);
-  s.height = Draw(std::max(1, 3 - 2 * s.pad_h), 15, random);
-  s.width = Draw(std::max(1, 3 - 2 * s.pad_w), 15, random);
+  std::tie(s.tile, s.kernel) = kAlgorithms[Draw(0, 2, random)];
+  s.pad_h = Draw(0, s.kernel - 1, random);
+  s.pad_w = Draw(0, s.kernel - 1, random);
+  s.height = Draw(std::max(1, s.kernel - 2 * s.pad_h), 15, random);
+  s.width = Draw(std::max(1, s.kernel - 2 * s.pad_w), 15, random);
   s.block = Draw(0, 1, random) ? 8 : 16;
-  s.tile = Draw(0, 2, random) ? 4 : 2;
+  s.groups = Draw(0, 2, random) ? 1 : Draw(2, 3, random);
+  if (s.groups > 1) {
+    s.channels = s.groups * s.block * Draw(1, 2, random);
+    s.outputs = s.groups * s.block * Draw(1, 2, random);
+  }
   return s;
 }
 
@@ -292,7 +298,6 @@ Extras RandomExtras(std::mt19937* random) {
   Extras extras;
   extras.bias = Draw(0, 1, random);
   extras.residual = Draw(0, 1, random);
-  extras.transformed = Draw(0, 1, random);
   extras.max_scratch = Draw(0, 1, random) ? kWinogradScratch : 0;
   extras.gap = Draw(0, 1, random) * Draw(1, 50, random);
   switch (Draw(0, 3, random)) {
@@ -341,15 +346,15 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
   OnEveryInstructionSet([&] {
     for (const int threads_count : {2, 5}) {
       const Threads threads(threads_count);
-      for (const bool transformed : {false, true}) {
+      for (const int kernel : {3, 5}) {
         Extras extras;
-        extras.transformed = transformed;
         extras.max_scratch = 0;
         WinogradShape s;
         s.num = 1;
         s.channels = 264;
         s.outputs = 24;
         s.height = s.width = 10;
+        s.kernel = kernel;
         s.pad_h = s.pad_w = 1;
         Check<float, float, float>(s, extras, &random);
         extras.max_scratch = kWinogradScratch;
@@ -366,17 +371,18 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
 TEST(Winograd, ErrorStaysBelowHalfOfItsBound) {
   std::mt19937 random(TestSeed());
   OnEveryInstructionSet([&] {
-    for (const int tile : {4, 2}) {
+    for (const auto& [tile, kernel] : kAlgorithms) {
       for (const int channels : {1, 8, 64, 512}) {
         WinogradShape s;
         s.num = 1;
         s.channels = channels;
         s.outputs = 16;
         s.height = s.width = 24;
-        s.pad_h = s.pad_w = 1;
+        s.kernel = kernel;
+        s.pad_h = s.pad_w = kernel / 2;
         s.tile = tile;
         const double k = Check<float, float, float>(s, Extras(), &random);
-        EXPECT_LE(k, WinogradErrorBound(tile) / 2) << channels;
+        EXPECT_LE(k, WinogradErrorBound(tile, kernel) / 2) << channels << " channels, " << kernel;
       }
     }
   });
@@ -384,23 +390,27 @@ TEST(Winograd, ErrorStaysBelowHalfOfItsBound) {
 
 // x = 1 ... 36 row by row, w = 1 ... 9: the first output is 1*1 + 2*2 + 3*3 + 7*4 + 8*5 + 9*6 +
 // 13*7 + 14*8 + 15*9 = 474, and each step to the right adds the sum of the weights, 45, each step
-// down six times that.
+// down six times that. With kernels of 5, x = 1 ... 64, w = 1 ... 25: 1*1 + ... + 37*25 = 8225, 325
+// and eight times that.
 TEST(Winograd, OneTileByHand) {
   OnEveryInstructionSet([] {
-    for (const int tile : {4, 2}) {
+    for (const auto& [tile, kernel] : kAlgorithms) {
+      const int extent = kernel + 3, taps = kernel * kernel;
       WinogradShape s;
       s.num = s.channels = s.outputs = 1;
-      s.height = s.width = 6;
+      s.height = s.width = extent;
+      s.kernel = kernel;
       s.tile = tile;
-      std::vector<float> x(36 * 8), w(9);
-      for (int i = 0; i < 36; ++i) x[i * 8] = float(i + 1);
-      for (int i = 0; i < 9; ++i) w[i] = float(i + 1);
+      std::vector<float> x(extent * extent * 8), w(taps);
+      for (int i = 0; i < extent * extent; ++i) x[i * 8] = float(i + 1);
+      for (int i = 0; i < taps; ++i) w[i] = float(i + 1);
       bool finite = false;
       const std::vector<float> y =
           Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), Extras(), &finite);
       EXPECT_TRUE(finite);
       for (int i = 0; i < 16; ++i) {
-        EXPECT_NEAR(474 + 45 * (i % 4) + 270 * (i / 4), y[i * 8], 2e-3) << i;
+        const int first = kernel == 3 ? 474 : 8225, right = kernel == 3 ? 45 : 325;
+        EXPECT_NEAR(first + right * (i % 4 + extent * (i / 4)), y[i * 8], 2e-6 * first * taps) << i;
       }
     }
   });
@@ -453,17 +463,19 @@ TEST(Winograd, SaysWhereSomethingIsNotFinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Threads threads(1);
   OnEveryInstructionSet([&] {
-    for (const int tile : {4, 2}) {
+    for (const auto& [tile, kernel] : kAlgorithms) {
       WinogradShape s;
       s.num = 2;
       s.channels = 9;
       s.outputs = 10;
       s.height = s.width = 11;
-      s.pad_h = s.pad_w = 1;
+      s.kernel = kernel;
+      s.pad_h = s.pad_w = kernel / 2;
       s.tile = tile;
       const size_t spatial = 121;
       const Images images = RandomImages<float>(s.num, s.channels, spatial, 1, &random);
-      const Images weights = RandomImages<float>(1, s.outputs, s.channels * 9, 1, &random);
+      const Images weights =
+          RandomImages<float>(1, s.outputs, s.channels * kernel * kernel, 1, &random);
       std::vector<float> x = images.InBlocks<float>(s.block), w = weights.values;
       const auto finite = [&] {
         bool result = false;
@@ -478,8 +490,8 @@ TEST(Winograd, SaysWhereSomethingIsNotFinite) {
         EXPECT_FALSE(finite()) << "input at " << position;
         x[at] = before;
       }
-      for (int k = 0; k < 9; ++k) {
-        const size_t at = (size_t(9) * s.channels + 8) * 9 + k;
+      for (int k = 0; k < kernel * kernel; ++k) {
+        const size_t at = (size_t(9) * s.channels + 8) * kernel * kernel + k;
         const float before = w[at];
         w[at] = k % 2 ? -infinity : std::nanf("");
         EXPECT_FALSE(finite()) << "weight " << k;
@@ -522,17 +534,14 @@ TEST(Winograd, BitsDependNeitherOnThreadsNorOnScratch) {
     std::vector<float> first;
     for (const int count : {1, 2, 7}) {
       for (const size_t max_scratch : {size_t(0), kWinogradScratch, size_t(1) << 26}) {
-        for (const bool transformed : {false, true}) {
-          const Threads threads(count);
-          Extras extras;
-          extras.max_scratch = max_scratch;
-          extras.transformed = transformed;
-          bool finite;
-          const auto y =
-              Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), extras, &finite);
-          if (first.empty()) first = y;
-          EXPECT_EQ(first, y) << count << " threads, " << max_scratch << " bytes";
-        }
+        const Threads threads(count);
+        Extras extras;
+        extras.max_scratch = max_scratch;
+        bool finite;
+        const auto y =
+            Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), extras, &finite);
+        if (first.empty()) first = y;
+        EXPECT_EQ(first, y) << count << " threads, " << max_scratch << " bytes";
       }
     }
   });
@@ -554,18 +563,22 @@ TEST(Winograd, ScratchIsWhatWasAllowed) {
 
 TEST(Winograd, UnpacksWhatItPacked) {
   std::mt19937 random(TestSeed());
-  WinogradShape s;
-  s.channels = 5;
-  s.outputs = 19;
-  const Images w = RandomImages<float16>(1, s.outputs, s.channels * 9, 1, &random);
-  std::vector<float16> packed(WinogradPackedSize(s));
-  EXPECT_EQ(24u * 5 * 9, packed.size());
-  WinogradPackWeights(s, w.values.data(), packed.data());
-  EXPECT_EQ(w.values[(17 * 5 + 3) * 9 + 7],
-            static_cast<float>(packed[((2 * 5 + 3) * 9 + 7) * 8 + 1]));
-  std::vector<float> back(w.values.size());
-  WinogradUnpackWeights(s, packed.data(), back.data());
-  EXPECT_EQ(w.values, back);
+  for (const int kernel : {3, 5}) {
+    const int taps = kernel * kernel;
+    WinogradShape s;
+    s.channels = 5;
+    s.outputs = 19;
+    s.kernel = kernel;
+    const Images w = RandomImages<float16>(1, s.outputs, s.channels * taps, 1, &random);
+    std::vector<float16> packed(WinogradPackedSize(s));
+    EXPECT_EQ(24u * 5 * taps, packed.size());
+    WinogradPackWeights(s, w.values.data(), packed.data());
+    EXPECT_EQ(w.values[(17 * 5 + 3) * taps + 7],
+              static_cast<float>(packed[((2 * 5 + 3) * taps + 7) * 8 + 1]));
+    std::vector<float> back(w.values.size());
+    WinogradUnpackWeights(s, packed.data(), back.data());
+    EXPECT_EQ(w.values, back);
+  }
 }
 
 TEST(Winograd, RefusesOtherConvolutions) {
@@ -580,6 +593,10 @@ TEST(Winograd, RefusesOtherConvolutions) {
   };
   expect_error(&WinogradShape::block, 4);
   expect_error(&WinogradShape::tile, 6);
+  expect_error(&WinogradShape::kernel, 4);
+  expect_error(&WinogradShape::groups, 0);
+  expect_error(&WinogradShape::groups, 2);
+  expect_error(&WinogradShape::kernel, 7);
   expect_error(&WinogradShape::pad_h, 3);
   expect_error(&WinogradShape::pad_w, -1);
   expect_error(&WinogradShape::height, 2);
@@ -594,10 +611,13 @@ TEST(Winograd, NothingToDoForNoImages) {
   s.channels = s.outputs = 8;
   s.height = s.width = 8;
   const std::vector<float> packed(WinogradPackedSize(s));
-  const Memory scratch(WinogradScratchSize(s));
-  EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
-                              WinogradEpilogue<float>(), static_cast<float*>(nullptr),
-                              scratch.get()));
+  for (const int count : {1, 2}) {
+    const Threads threads(count);
+    const Memory scratch(WinogradScratchSize(s));
+    EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
+                                WinogradEpilogue<float>(), static_cast<float*>(nullptr),
+                                scratch.get()));
+  }
 }
 
 // As measured (docs/performance.md).

@@ -135,21 +135,44 @@ void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& 
              : pool_all(std::integral_constant<int, 16>());
 }
 
-/// With a function of PackedTiles or Int8Tiles.
+/// With a function of PackedTiles or Int8Tiles. Windows that lie within the image's width are
+/// computed together.
 template <typename T, typename Function>
-void MaxByWindows(const PoolingShape& shape, int block, Function* pool, const T* x, T* y) {
-  PoolWindows(shape, block, x, y,
-              [=](int rows, int columns, size_t pitch, float, const T* from, T* to) {
-                pool(rows, columns, pitch, block, from, to);
-              });
+void MaxByRows(const PoolingShape& s, size_t block, Function* pool, const T* x, T* y) {
+  const int width = s.width - s.kernel_w + s.pad_w;  // of where windows without padding begin
+  const int begin = std::min(s.pooled_width, (s.pad_w + s.stride_w - 1) / s.stride_w);
+  const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
+  const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
+  ParallelFor(
+      s.planes * s.pooled_height, std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
+      [&](size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+          const int row = static_cast<int>(i % s.pooled_height);
+          const T* plane = x + i / s.pooled_height * s.input_plane() * block;
+          T* to = y + i * s.pooled_width * block;
+          const auto compute = [&](int column, int outputs) {
+            const Window w = WindowAt(s, row, column);
+            const WindowRow windows = {outputs,
+                                       std::max(0, w.bottom - w.top),
+                                       std::max(0, w.right - w.left),
+                                       s.width * block,
+                                       s.stride_w * block,
+                                       static_cast<int>(block)};
+            pool(windows, plane + (size_t(w.top) * s.width + w.left) * block, to + column * block);
+          };
+          for (int column = 0; column < begin; ++column) compute(column, 1);
+          if (begin < end) compute(begin, end - begin);
+          for (int column = end; column < s.pooled_width; ++column) compute(column, 1);
+        }
+      });
 }
 template <typename T>
 void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
-  MaxByWindows(shape, block, ChosenPackedTiles().max_window[StorageOf<T>()], x, y);
+  MaxByRows(shape, block, ChosenPackedTiles().max_windows[StorageOf<T>()], x, y);
 }
 template <typename T>
 void MaxOfBytes(const PoolingShape& shape, int block, const T* x, T* y) {
-  MaxByWindows(shape, block, ChosenInt8Tiles().max_window[std::is_unsigned<T>::value], x, y);
+  MaxByRows(shape, block, ChosenInt8Tiles().max_windows[std::is_unsigned<T>::value], x, y);
 }
 template <typename T>
 void AverageOfStored(const PoolingShape& shape, int block, const T* x, T* y) {

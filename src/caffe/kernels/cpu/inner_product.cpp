@@ -462,13 +462,11 @@ void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_
                            const Writing& w, void* scratch) const {
   const std::vector<float> scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());
   const std::vector<float> bias = Padded(w.bias, panels_.outputs(), panels_.padded_outputs());
-  const Int8Arithmetic a = {
-      tiles_,
-      x,
-      type == ElementType::INT8,
-      packed,
-      {scale.data(), bias.data(), w.residual, KindOf(w.residual_type), w.residual_scale,
-       w.activation, w.function, w.factor, KindOf(w.type), w.y}};
+  Int8Tiles::Writing writing = {scale.data(),     bias.data(),  w.residual, KindOf(w.residual_type),
+                                w.residual_scale, w.activation, w.function, w.factor,
+                                KindOf(w.type),   w.y};
+  Int8Tiles::SetRange(&writing);
+  const Int8Arithmetic a = {tiles_, x, type == ElementType::INT8, packed, writing};
   Product<Int8Arithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
 }
 

@@ -46,6 +46,7 @@ class PackedInt8 : public Int8Convolution {
                                   w.factor,
                                   static_cast<Int8Tiles::Kind>(w.kind),
                                   w.y};
+    Int8Tiles::SetRange(&writing);
     const ImageStrides strides =
         WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
     RunItems({num, x, packed, writing, strides}, scratch);

@@ -1,12 +1,14 @@
 #ifndef CAFFE_KERNELS_CPU_INT8_TILES_HPP_
 #define CAFFE_KERNELS_CPU_INT8_TILES_HPP_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
+#include "window_row.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -32,8 +34,28 @@ struct Int8Tiles {
     FusedFunction function;  ///< slopes: (V, block)
     float factor;
     Kind kind;
-    void* y;  ///< of the first block of outputs
+    void* y;                    ///< of the first block of outputs
+    float least = 0, most = 0;  ///< of a byte, before it is rounded
   };
+  /// What a range of bytes does as well is left out of the activation: for a `writing` that is
+  /// complete but for least and most.
+  static void SetRange(Writing* writing) {
+    const bool is_signed = writing->kind == INT8;
+    const float least = is_signed ? -127.f : 0.f, most = is_signed ? 127.f : 255.f;
+    writing->least = least;
+    writing->most = most;
+    PointwiseActivation& activation = writing->activation;
+    if (writing->kind == FLOAT || writing->function.kind != FusedFunction::NONE) return;
+    if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
+      writing->least = 0;
+    } else if (activation.kind == PointwiseActivation::CLIP && writing->factor > 0) {
+      writing->least = std::clamp(activation.alpha * writing->factor, least, most);
+      writing->most = std::clamp(activation.beta * writing->factor, least, most);
+    } else {
+      return;
+    }
+    activation = PointwiseActivation();
+  }
 
   /// Sums over steps s and pairs k, of pixels p and of V vectors v of `block` lanes each:
   /// sum[p][v] = the sum of weights[s][k][v] x[windows[p] + steps[s] + 2 k], a product of pairs.
@@ -86,9 +108,10 @@ struct Int8Tiles {
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2.
   void (*depthwise_direct[2][2][2])(const Writing&, const DepthwiseRow& row, size_t target);
-  /// y = the maximum of `count` rows of windows, or their sum divided by `size`, times `factor`:
-  /// (columns, lanes) bytes each, `pitch` elements apart; `lanes` a multiple of 8.
-  void (*max_window[2])(int count, int columns, size_t pitch, int lanes, const void* x, void* y);
+  /// y = the maximum of each window.
+  void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
+  /// y = the sum of `count` rows of a window divided by `size`, times `factor`: (columns, lanes)
+  /// bytes each, `pitch` elements apart; `lanes` a multiple of 8.
   void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
                             float factor, const void* x, void* y);
 

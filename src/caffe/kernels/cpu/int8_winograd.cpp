@@ -284,8 +284,8 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t part, size_t
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(
     const ConvolutionShape& shape) {
-  if (!HasWinograd(shape) || shape.channels > kMostChannels || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0) {
+  if (!HasWinograd(shape) || shape.kernel[0] != 3 || shape.group != 1 || shape.channels > kMostChannels ||
+      shape.weight_count() == 0 || shape.output_spatial() == 0) {
     return nullptr;
   }
   return std::make_shared<WinogradInt8>(shape);

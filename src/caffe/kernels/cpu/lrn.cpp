@@ -13,6 +13,7 @@ namespace kernels {
 namespace {
 
 constexpr size_t kTileElements = 1 << 15;
+constexpr size_t kBlockedTileElements = 1 << 12;  // passed over many times: for the first cache
 
 /// `rows` rows of `length` elements, `stride` apart in the array, from `offset` on.
 struct Tile {
@@ -148,24 +149,24 @@ namespace {
 
 /// Some positions of all channels of an image, in blocks: the channels of a position are brought
 /// together in a row with zeros on both sides, so that windows are sums of neighbours.
+template <typename T, int kBlock>
 class BlockedTile {
  public:
-  BlockedTile(const LrnShape& s, int block, size_t most)
+  BlockedTile(const LrnShape& s, size_t most)
       : s_(s),
-        block_(block),
-        blocks_((s.channels + block - 1) / block),
-        pitch_(size_t(blocks_) * block + s.size - 1),
-        x_(most * blocks_ * block),
+        blocks_((s.channels + kBlock - 1) / kBlock),
+        pitch_(size_t(blocks_) * kBlock + s.size - 1),
+        x_(most * blocks_ * kBlock),
         squares_(most * pitch_ + s.size - 1),
         powers_(most * pitch_) {}
 
   /// Of `length` positions, the first of which lies at `x` and at `y`.
-  void Forward(size_t length, const float16* x, float16* y) {
-    const size_t plane = Plane(s_) * block_, run = length * block_, half = s_.size / 2;
+  void Forward(size_t length, const T* x, T* y) {
+    const size_t plane = Plane(s_) * kBlock, run = length * kBlock, half = s_.size / 2;
     for (int b = 0; b < blocks_; ++b) {
       float* from = x_.data() + b * run;
       Convert(run, x + b * plane, from);
-      Spread(length, from, squares_.data() + half + b * block_);
+      Spread(length, from, squares_.data() + half + b * kBlock);
     }
     const size_t n = length * pitch_;
     std::copy_n(squares_.data(), n, powers_.data());
@@ -175,20 +176,20 @@ class BlockedTile {
     Power(n);
     for (int b = 0; b < blocks_; ++b) {
       float* values = x_.data() + b * run;
-      Scale(length, powers_.data() + b * block_, values);
+      Scale(length, powers_.data() + b * kBlock, values);
       Convert(run, values, y + b * plane);
     }
   }
 
  private:
   void Spread(size_t length, const float* from, float* to) const {
-    for (size_t i = 0; i < length; ++i, from += block_, to += pitch_) {
-      for (int k = 0; k < block_; ++k) to[k] = from[k] * from[k];
+    for (size_t i = 0; i < length; ++i, from += kBlock, to += pitch_) {
+      for (int k = 0; k < kBlock; ++k) to[k] = from[k] * from[k];
     }
   }
   void Scale(size_t length, const float* powers, float* values) const {
-    for (size_t i = 0; i < length; ++i, values += block_, powers += pitch_) {
-      for (int k = 0; k < block_; ++k) values[k] *= powers[k];
+    for (size_t i = 0; i < length; ++i, values += kBlock, powers += pitch_) {
+      for (int k = 0; k < kBlock; ++k) values[k] *= powers[k];
     }
   }
   void Power(size_t n) {
@@ -201,25 +202,33 @@ class BlockedTile {
   }
 
   const LrnShape& s_;
-  const int block_, blocks_;
+  const int blocks_;
   const size_t pitch_;
   std::vector<float> x_, squares_, powers_;
 };
 
-}  // namespace
-
-void BlockedLrnForward(const LrnShape& s, int block, const float16* x, float16* y) {
-  const size_t plane = Plane(s), length = std::min<size_t>(plane, TileLength(s));
+template <typename T, int kBlock>
+void ForwardInBlocks(const LrnShape& s, const T* x, T* y) {
+  const size_t plane = Plane(s),
+               most = std::max<size_t>(8, kBlockedTileElements / std::max(1, s.channels));
+  const size_t length = std::min(plane, most);
   if (plane == 0 || s.channels == 0) return;
   const size_t tiles = (plane + length - 1) / length;
-  const size_t image = (s.channels + block - 1) / block * block * plane;
+  const size_t image = (s.channels + kBlock - 1) / kBlock * kBlock * plane;
   ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
-    BlockedTile tile(s, block, length);
+    BlockedTile<T, kBlock> tile(s, length);
     for (size_t i = begin; i < end; ++i) {
-      const size_t start = i % tiles * length, offset = i / tiles * image + start * block;
+      const size_t start = i % tiles * length, offset = i / tiles * image + start * kBlock;
       tile.Forward(std::min(length, plane - start), x + offset, y + offset);
     }
   });
+}
+
+}  // namespace
+
+template <typename T>
+void BlockedLrnForward(const LrnShape& s, int block, const T* x, T* y) {
+  block == 8 ? ForwardInBlocks<T, 8>(s, x, y) : ForwardInBlocks<T, 16>(s, x, y);
 }
 
 template <typename T, typename D>
@@ -250,6 +259,8 @@ CAFFE_LRN(float, float16);
 CAFFE_LRN(float16, float);
 CAFFE_LRN(float16, float16);
 #undef CAFFE_LRN
+template void BlockedLrnForward(const LrnShape&, int, const float*, float*);
+template void BlockedLrnForward(const LrnShape&, int, const float16*, float16*);
 template void LrnForward(const LrnShape&, const float*, float*);
 template void LrnForward(const LrnShape&, const double*, double*);
 template void LrnForward(const LrnShape&, const float16*, float16*);

@@ -8,6 +8,7 @@
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
 #include "stored.hpp"
+#include "window_row.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -68,10 +69,10 @@ struct PackedTiles {
   void (*widen_blocks[STORAGES])(size_t blocks, size_t step, const void* x, float* y);
   /// The same for single numbers.
   void (*widen[STORAGES])(size_t n, size_t step, const void* x, float* y);
-  /// y = the maximum of `count` rows of windows, or their sum divided by `size`: (columns, lanes)
-  /// numbers each, `pitch` elements apart; `lanes` a multiple of 8. A NaN is no maximum.
-  void (*max_window[STORAGES])(int count, int columns, size_t pitch, int lanes, const void* x,
-                               void* y);
+  /// y = the maximum of each window. A NaN is no maximum.
+  void (*max_windows[STORAGES])(const WindowRow& windows, const void* x, void* y);
+  /// y = the sum of `count` rows of a window divided by `size`: (columns, lanes) numbers each,
+  /// `pitch` elements apart; `lanes` a multiple of 8.
   void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
                                    const void* x, void* y);
 };

@@ -18,7 +18,8 @@ namespace {
 
 // Floats of a line of the cache. Neighbouring points lie an odd number of lines apart: as whole
 // pages lie at the same place of the first cache, 36 of them would drive each other out.
-constexpr size_t kMaxSlice = 128;  // channels
+constexpr size_t kMaxSlice = 128;                   // channels
+constexpr size_t kMaxSlicePoints = 36 * kMaxSlice;  // points of all its channels
 constexpr size_t kLine = 16;
 
 size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
@@ -44,20 +45,32 @@ const WinogradKernels& ChosenWinograd(int block) {
 #endif
 }
 
+const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
+  if (s.kernel == 5) return kernels.f45;
+  return s.tile == 4 ? kernels.f43 : kernels.f23;
+}
+
+size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
+
 /// What follows from a shape alone.
 struct Setting {
-  explicit Setting(const WinogradShape& s, const ImageStrides& given = {})
-      : kernels(ChosenWinograd(s.block)), loops(s.tile == 4 ? kernels.tile4 : kernels.tile2) {
+  Setting(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
+      : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
-    Require(s.tile == 2 || s.tile == 4, "Winograd: tiles of ", s.tile, "; 2 or 4");
+    Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
+    Require(s.tile == 4 || (s.tile == 2 && s.kernel == 3), "Winograd: tiles of ", s.tile,
+            "; 4, or 2 for kernels of 3");
     Require(s.num >= 0 && s.channels > 0 && s.outputs > 0, "Winograd: ", s.num, " images, ",
             s.channels, " channels, ", s.outputs, " outputs");
-    Require(s.pad_h >= 0 && s.pad_h <= 2 && s.pad_w >= 0 && s.pad_w <= 2, "Winograd: pad ", s.pad_h,
-            " x ", s.pad_w, "; 0 to 2");
+    const int unit = s.groups * s.block;
+    Require(s.groups == 1 || (s.groups > 1 && s.channels % unit == 0 && s.outputs % unit == 0),
+            "Winograd: ", s.groups, " groups that are not whole blocks of ", s.block, " channels");
+    Require(s.pad_h >= 0 && s.pad_h < s.kernel && s.pad_w >= 0 && s.pad_w < s.kernel,
+            "Winograd: pad ", s.pad_h, " x ", s.pad_w, "; 0 to ", s.kernel - 1);
     Require(s.height > 0 && s.width > 0 && s.output_height() > 0 && s.output_width() > 0,
             "Winograd: an input of ", s.height, " x ", s.width, " is smaller than the kernel");
-    g.channels = s.channels;
-    g.outputs = s.outputs;
+    g.channels = s.channels / s.groups;
+    g.outputs = s.outputs / s.groups;
     g.block = s.block;
     g.height = s.height;
     g.width = s.width;
@@ -68,15 +81,20 @@ struct Setting {
     g.tiles_y = (g.output_height + s.tile - 1) / s.tile;
     g.tiles_x = (g.output_width + s.tile - 1) / s.tile;
     g.depth = RoundUp(g.channels, kernels.lanes);
-    slices = (g.depth + kMaxSlice - 1) / kMaxSlice;
+    const size_t side = s.tile + s.kernel - 1;
+    points = side * side;
+    pair = 2 * kernels.lanes;
+    // Half of the scratch memory is for the weights of a slice, as far as it can be.
+    const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
+    const size_t most = std::clamp(fitting / kernels.lanes * kernels.lanes, kernels.lanes,
+                                   std::min(kMaxSlice, kMaxSlicePoints / points));
+    slices = (g.depth + most - 1) / most;
     g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
-    points = (s.tile + 2) * (s.tile + 2);
-    pair = 2 * kernels.lanes;
-    padded_outputs = Blocks(s.outputs, s.block) * s.block;
+    padded_outputs = Blocks(g.outputs, s.block) * s.block;
     const ImageStrides strides =
         WithoutZeros(given, Blocks(s.channels, s.block) * s.block * g.height * g.width,
-                     padded_outputs * g.output_height * g.output_width);
+                     Blocks(s.outputs, s.block) * s.block * g.output_height * g.output_width);
     g.x_image = strides.x;
     g.y_image = strides.y;
     g.residual_image = strides.residual;
@@ -122,21 +140,20 @@ struct Plan {
 };
 
 // Tiles of a strip. Weights are transformed for each strip anew, which takes as long as the
-// products of 5 tiles: with kLargeStrip that is nothing, with FairStrip an eighth. Strips that a
+// products of 5 tiles: with kLargeStrip that is nothing, with kFairStrip an eighth. Strips that a
 // thread has for itself have room for fewer tiles, but sharing them the threads wait for each other
 // twice a strip, which costs more where there is other work on the machine.
 constexpr size_t kLargeStrip = 96;
-constexpr size_t FairStrip(bool transformed) { return transformed ? 24 : 40; }
+constexpr size_t kFairStrip = 40;
 
-Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared) {
+Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
   Plan plan;
   plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
   plan.shared = shared;
-  plan.weights = transformed ? 0 : s.slice_weights();
+  plan.weights = s.slice_weights();
   plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
   if (!shared && plan.threads > 1) {
-    plan.strips =
-        std::max(plan.strips, std::min(4 * plan.threads, s.tiles / FairStrip(transformed)));
+    plan.strips = std::max(plan.strips, std::min(4 * plan.threads, s.tiles / kFairStrip));
   }
   for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
     plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
@@ -147,10 +164,10 @@ Plan PlanFor(const Setting& s, bool transformed, size_t max_scratch, bool shared
   }
 }
 
-Plan MakePlan(const Setting& s, bool transformed, size_t max_scratch) {
-  const Plan own = PlanFor(s, transformed, max_scratch, false);
-  const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= FairStrip(transformed);
-  return own.threads == 1 || fair ? own : PlanFor(s, transformed, max_scratch, true);
+Plan MakePlan(const Setting& s, size_t max_scratch) {
+  const Plan own = PlanFor(s, max_scratch, false);
+  const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
+  return own.threads == 1 || fair ? own : PlanFor(s, max_scratch, true);
 }
 
 /// The scratch memory of a plan, in parts.
@@ -175,8 +192,7 @@ struct Call {
   const Setting& s;
   const Plan& plan;
   const void* x;
-  const void* packed;        // or
-  const float* transformed;  // one of both
+  const void* packed;
   const float* bias;
   const void* residual;
   PointwiseActivation activation;
@@ -184,10 +200,6 @@ struct Call {
   void* y;
   Storage input_type, weights_type, output_type;
 };
-
-const FusedFunction* FunctionOf(const FusedFunction& function) {
-  return function.kind == FusedFunction::NONE ? nullptr : &function;
-}
 
 WinogradStrip StripOf(const Call& call, size_t strip) {
   const size_t begin = call.s.tiles * strip / call.plan.strips;
@@ -220,17 +232,12 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
   for (size_t slice = 0; slice < s.slices; ++slice) {
     const size_t begin = slice * s.g.slice;
     const size_t end = std::min(s.g.depth, begin + s.g.slice);
-    const float* weights = u;
-    if (call.transformed) {
-      weights = call.transformed + (output_panel * s.slices + slice) * s.slice_weights();
-    } else {
-      s.loops.weights[call.weights_type](s.g, call.packed, output_panel, begin, end, u,
-                                         s.weights_stride);
-    }
+    s.loops.weights[call.weights_type](s.g, call.packed, output_panel, begin, end, u,
+                                       s.weights_stride);
     for (size_t point = 0; point < s.points; ++point) {
       s.kernels.multiply(strip, panel_begin, panel_end, end - begin,
                          v + point * v_stride + begin * strip.panels * s.kernels.panel,
-                         weights + point * s.weights_stride, s.vectors(output_panel), slice > 0,
+                         u + point * s.weights_stride, s.vectors(output_panel), slice > 0,
                          m + point * m_stride);
     }
   }
@@ -308,30 +315,32 @@ bool Forward(const Call& call, void* scratch) {
 }  // namespace
 
 // Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
-// of products each cycle at 87% of the peak; a pair of a channel and an output costs 14 to
-// transform the weights, or hardly less to fetch them transformed; a tile of a channel 25. Both
-// ways gain the same from wider vectors and more threads.
+// of products each cycle at 87% of the peak; with 36 points a pair of a channel and an output costs
+// 14 to transform the weights, a tile of a channel 25. Both ways gain the same from wider vectors
+// and more threads.
 bool WinogradPays(const WinogradShape& shape) {
-  const Setting s(shape);
-  constexpr double kProduct = 1 / (16 * 0.87), kStart = 10000, kMargin = 1.1;
+  const Setting s(shape, kWinogradScratch);
+  constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
+  constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
-  const double channels = Blocks(shape.channels, shape.block) * shape.block;
+  const double channels = Blocks(s.g.channels, shape.block) * shape.block;
   // Direct convolutions have their own ways with pictures of three colours.
   const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
   const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
-  const double direct = 9 * kProduct * positions * direct_channels * outputs;
-  const double winograd = (s.points * kProduct * tiles + 14) * channels * outputs +
-                          25 * tiles * (channels + outputs) + kStart;
+  const double direct = Taps(shape) * kProduct * positions * direct_channels * outputs;
+  const double winograd = s.points * ((kProduct * tiles + kWeights) * channels * outputs +
+                                      kTransforms * tiles * (channels + outputs)) +
+                          kStart;
   return kMargin * winograd < direct;
 }
 
 size_t WinogradPackedSize(const WinogradShape& s) {
-  return Blocks(s.outputs, s.block) * s.block * s.channels * 9;
+  return Blocks(s.outputs, s.block) * s.block * (s.channels / s.groups) * Taps(s);
 }
 
 template <typename From, typename To>
 void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
-  const size_t block = s.block, row = size_t(s.channels) * 9;
+  const size_t block = s.block, row = s.channels / s.groups * Taps(s);
   ParallelFor(Blocks(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
       for (size_t i = 0; i < row; ++i) {
@@ -348,7 +357,7 @@ void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed
 
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weights) {
-  const size_t block = s.block, row = size_t(s.channels) * 9;
+  const size_t block = s.block, row = s.channels / s.groups * Taps(s);
   ParallelFor(s.outputs, 1, [&](size_t begin, size_t end) {
     for (size_t o = begin; o < end; ++o) {
       const From* from = packed + o / block * row * block + o % block;
@@ -359,79 +368,45 @@ void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weigh
 }
 
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
-  const Setting s(shape);
-  return sizeof(float) * std::max(MakePlan(s, false, max_scratch).floats(),
-                                  MakePlan(s, true, max_scratch).floats());
+  const Setting s(shape, max_scratch);
+  return sizeof(float) * MakePlan(s, max_scratch).floats();
 }
 
 template <typename X, typename W, typename Y>
 bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
                      const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch, size_t max_scratch,
                      const ImageStrides& strides) {
-  const Setting s(shape, strides);
-  const Plan plan = MakePlan(s, false, max_scratch);
-  const Call call = {s,
-                     plan,
-                     x,
-                     packed,
-                     nullptr,
-                     epilogue.bias,
-                     epilogue.residual,
-                     epilogue.activation,
-                     FunctionOf(epilogue.function),
-                     y,
-                     StorageOf<X>(),
-                     StorageOf<W>(),
-                     StorageOf<Y>()};
-  return Forward(call, scratch);
+  const Setting s(shape, max_scratch, strides);
+  if (s.tiles == 0) return true;
+  const Plan plan = MakePlan(s, max_scratch);
+  const size_t group_x = s.g.channels * s.g.height * s.g.width;
+  const size_t group_y = s.g.outputs * s.g.output_height * s.g.output_width;
+  const size_t group_weights = WinogradPackedSize(shape) / shape.groups;
+  FusedFunction function = epilogue.function;
+  bool finite = true;
+  for (size_t group = 0; group < size_t(shape.groups); ++group) {
+    const size_t o = group * s.g.outputs;
+    if (epilogue.function.slopes) function.slopes = epilogue.function.slopes + o;
+    const Call call = {s,
+                       plan,
+                       x + group * group_x,
+                       packed + group * group_weights,
+                       epilogue.bias ? epilogue.bias + o : nullptr,
+                       epilogue.residual ? epilogue.residual + group * group_y : nullptr,
+                       epilogue.activation,
+                       function.kind == FusedFunction::NONE ? nullptr : &function,
+                       y + group * group_y,
+                       StorageOf<X>(),
+                       StorageOf<W>(),
+                       StorageOf<Y>()};
+    if (!Forward(call, scratch)) finite = false;
+  }
+  return finite;
 }
 
-size_t WinogradTransformedSize(const WinogradShape& shape) {
-  const Setting s(shape);
-  return s.output_panels * s.slices * s.slice_weights();
-}
-
-template <typename W>
-void WinogradTransformWeights(const WinogradShape& shape, const W* packed, float* transformed) {
-  const Setting s(shape);
-  ParallelFor(s.output_panels * s.slices, 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const size_t channel = i % s.slices * s.g.slice;
-      s.loops.weights[StorageOf<W>()](s.g, packed, i / s.slices, channel,
-                                      std::min(s.g.depth, channel + s.g.slice),
-                                      transformed + i * s.slice_weights(), s.weights_stride);
-    }
-  });
-}
-
-template <typename X, typename Y>
-bool WinogradForwardTransformed(const WinogradShape& shape, const X* x, const float* transformed,
-                                const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                                size_t max_scratch, const ImageStrides& strides) {
-  const Setting s(shape, strides);
-  const Plan plan = MakePlan(s, true, max_scratch);
-  const Call call = {s,
-                     plan,
-                     x,
-                     nullptr,
-                     transformed,
-                     epilogue.bias,
-                     epilogue.residual,
-                     epilogue.activation,
-                     FunctionOf(epilogue.function),
-                     y,
-                     StorageOf<X>(),
-                     STORED_FLOAT,
-                     StorageOf<Y>()};
-  return Forward(call, scratch);
-}
-
-#define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                                   \
-  template void WinogradPackWeights(const WinogradShape&, const A*, B*);                  \
-  template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);                \
-  template bool WinogradForwardTransformed(const WinogradShape&, const A*, const float*,  \
-                                           const WinogradEpilogue<B>&, B*, void*, size_t, \
-                                           const ImageStrides&);
+#define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                  \
+  template void WinogradPackWeights(const WinogradShape&, const A*, B*); \
+  template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);
 #define CAFFE_INSTANTIATE_FORWARD(X, W, Y)                                     \
   template bool WinogradForward(const WinogradShape&, const X*, const W*,      \
                                 const WinogradEpilogue<Y>&, Y*, void*, size_t, \
@@ -453,17 +428,16 @@ CAFFE_INSTANTIATE_PAIR(bfloat16, bfloat16)
 #undef CAFFE_INSTANTIATE_PAIR
 #undef CAFFE_INSTANTIATE_WEIGHTS
 #undef CAFFE_INSTANTIATE_FORWARD
-template void WinogradTransformWeights(const WinogradShape&, const float*, float*);
-template void WinogradTransformWeights(const WinogradShape&, const float16*, float*);
-template void WinogradTransformWeights(const WinogradShape&, const bfloat16*, float*);
 
 WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
   WinogradShape w;
   w.num = num;
   w.channels = s.channels;
   w.outputs = s.outputs;
+  w.groups = s.group;
   w.height = s.input[0];
   w.width = s.input[1];
+  w.kernel = s.kernel[0];
   w.pad_h = s.pad[0];
   w.pad_w = s.pad[1];
   w.block = block;
@@ -471,9 +445,14 @@ WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
 }
 
 bool HasWinograd(const ConvolutionShape& s) {
-  const std::vector<int> ones = {1, 1}, threes = {3, 3};
-  return s.axes() == 2 && s.group == 1 && s.kernel == threes && s.stride == ones &&
-         s.dilation == ones && s.pad[0] <= 2 && s.pad[1] <= 2;
+  const std::vector<int> ones = {1, 1};
+  if (s.axes() != 2 || s.stride != ones || s.dilation != ones) return false;
+  const int unit = s.group * 16;  // whole blocks, whatever they are
+  if (s.group < 1) return false;
+  if (s.group > 1 && (s.channels % unit != 0 || s.outputs % unit != 0)) return false;
+  const int kernel = s.kernel[0];
+  return (kernel == 3 || kernel == 5) && s.kernel[1] == kernel && s.pad[0] < kernel &&
+         s.pad[1] < kernel;
 }
 
 }  // namespace kernels

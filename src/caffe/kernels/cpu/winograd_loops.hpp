@@ -9,12 +9,12 @@
 
 // The serial parts of winograd.cpp, compiled once per instruction set (winograd_loops.inc).
 //
-// Names: a *point* is one of the (m + 2)^2 positions of a transformed tile; each point has a matrix
-// product of its own, [tiles x channels] x [channels x outputs]. *Lanes* are the floats of a
-// vector; an *output panel* has 2 vectors of output channels, a *tile panel* up to `panel` tiles:
-// as many as the registers hold sums for. A *slice* is as many channels as are multiplied at a
-// time: the weights of a slice and an output panel, transformed, stay in the second cache, those of
-// one point in the first.
+// Names: F(m, r) computes m outputs a side with kernels of r. A *point* is one of the (m + r - 1)^2
+// positions of a transformed tile; each point has a matrix product of its own, [tiles x channels] x
+// [channels x outputs]. *Lanes* are the floats of a vector; an *output panel* has 2 vectors of
+// output channels, a *tile panel* up to `panel` tiles: as many as the registers hold sums for. A
+// *slice* is as many channels as are multiplied at a time: the weights of a slice and an output
+// panel, transformed, stay in the second cache, those of one point in the first.
 namespace caffe {
 namespace kernels {
 
@@ -44,7 +44,7 @@ struct WinogradWriting {
   const FusedFunction* function;  ///< one with an exponential, or null
 };
 
-/// The loops of one tile size m, for each Storage.
+/// The loops of one F(m, r), for each Storage.
 struct WinogradLoops {
   /// v[point * stride + ...] = the transformed tiles of the panels [panel_begin, panel_end),
   /// channels [channel_begin, channel_end) (whole vectors), in the order (slice, panel, vector of
@@ -67,7 +67,7 @@ struct WinogradLoops {
 struct WinogradKernels {
   size_t lanes;  ///< floats of a vector
   size_t panel;  ///< tiles of a tile panel, at most
-  WinogradLoops tile4, tile2;
+  WinogradLoops f43, f23, f45;
   /// One point's product over `depth` channels of a slice (whole vectors): m (tile, lane of 2
   /// vectors) = or += v times u for the panels [panel_begin, panel_end) of the strip; v, m belong
   /// to panel 0. `vectors`: 1 if there are no outputs in the second vector.
