@@ -126,6 +126,16 @@ TEST(CudaEngine, ComputesWhatTheNetDoesInEveryPrecisionWhateverTheMode) {
   });
 }
 
+TEST(CudaEngine, IntegersHaveASignAsTensorCoresWantThem) {
+  const SmallNet net;
+  const FakeDevice::Installed device;
+  const auto engine = net.Build(Precision::INT8);
+  std::set<ElementType> types;
+  for (const Value& value : engine->graph()->values) types.insert(value.type);
+  EXPECT_TRUE(types.count(ElementType::INT8));
+  EXPECT_FALSE(types.count(ElementType::UINT8));
+}
+
 TEST(CudaEngine, IsBuiltByMeasurement) {
   const SmallNet net;
   ForEachDevice([&](const FakeDevice*) {

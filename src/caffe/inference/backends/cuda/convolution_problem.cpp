@@ -64,6 +64,8 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
     if (tf32 && !rounds) continue;
     problem.tf32 = tf32;
     auto ways = caffe::cuda::FusedConvolutions(stream, problem);
+    // The last resort, for a problem that no other takes.
+    if (ways.size() > 1 && ways.back()->name() == "direct") ways.pop_back();
     ways.resize(std::min(ways.size(), kMostWays));
     for (const auto& way : ways) {
       candidate.variant = (tf32 ? kTensorFloat : "") + way->name();
