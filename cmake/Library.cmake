@@ -37,9 +37,12 @@ endif()
 if(HAVE_CUDA)
   file(GLOB cuda_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.cpp
+    ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cuda/*.cpp
     ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cuda/*.cu)
+  list(REMOVE_ITEM cuda_sources ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cuda/absent.cpp)
   list(APPEND sources ${cuda_sources})
 else()
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cuda/absent.cpp)
   list(FILTER sources EXCLUDE REGEX "_gpu\\.cpp$")
 endif()
 set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/mpi/absent.cpp)

@@ -146,7 +146,7 @@ example:
 const char kTimeUsage[] = R"(caffe time: times a net or a plan, layer by layer.
 
 usage: caffe time -model FILE [-weights FILE] [-iterations N] [-phase TRAIN|TEST]
-       caffe time -plan FILE [-batch N] [-iterations N]
+       caffe time -plan FILE [-batch N] [-iterations N] [-gpu N]
 
 A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the data or
 the inputs that its prototxt has. A plan is run on noise: latency of a run (the smallest, the mean,
@@ -155,6 +155,7 @@ the median, and what 99 of 100 do not exceed), items a second, and then the time
   -model FILE           the net definition
   -plan FILE            an engine that caffe build has written
   -batch N              items a run (default: the largest batch that the plan is built for)
+  -gpu N                the GPU that the net runs on, or that the plan was built on (default 0)
   -iterations N         runs (default 50)
   -phase TRAIN|TEST     of a net
   -level N, -stage A,B  the net's state, for include and exclude rules
@@ -221,6 +222,17 @@ void ChooseDevice() {
   if (!gpus.empty()) return UseGpu(gpus[0]);
   LOG(INFO) << "Use CPU.";
   Caffe::set_mode(Caffe::CPU);
+}
+
+// The GPU of -gpu is the one that engines are built for and run on; what is done beside them is
+// done on the CPU.
+void ChooseEngineDevice() {
+  const vector<int> gpus = GpusOfFlag();
+  if (gpus.empty()) return;
+  Require(gpus.size() == 1, "-gpu ", FLAGS_gpu, ": an engine is for one GPU");
+  Caffe::SetDevice(gpus[0]);
+  LOG(INFO) << "Engines use the GPU with device ID " << gpus[0] << ": "
+            << caffe::Device::Get().name();
 }
 
 // Of the ranks that one machine has, each takes one of the GPUs of -gpu.
@@ -476,6 +488,7 @@ caffe::NetParameter TestPhaseNet(const char* command) {
 // The engine of -plan on the data of -model, scored by the layers of -model.
 caffe::inference::EngineScoring TestedPlan(const char* command) {
   Require(FLAGS_weights.empty(), "a plan has its weights: leave out -weights");
+  ChooseEngineDevice();
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
   caffe::inference::EngineScoring scoring(TestPhaseNet(command),
                                           caffe::inference::Engine::Load(FLAGS_plan));
@@ -491,6 +504,7 @@ int TestPlan() {
     Require(FLAGS_model.empty(), "give -model with data of its own, or one of ", caffe::kInputFlags,
             ", not both");
     Require(FLAGS_npy.empty(), "NumPy files have no labels: give -data or -images");
+    ChooseEngineDevice();
     Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
     return caffe::TestPlanOnPictures(caffe::inference::Engine::Load(FLAGS_plan));
   }
@@ -566,6 +580,7 @@ void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
 int Time() {
   if (!FLAGS_plan.empty()) {
     Require(FLAGS_model.empty(), "give -model or -plan to time, not both");
+    ChooseEngineDevice();
     return caffe::TimePlan();
   }
   Require(!FLAGS_model.empty(), "time needs a net definition: -model FILE");
@@ -639,17 +654,20 @@ int Build() {
   const caffe::NetParameter net = TestPhaseNet("build");
   Require(!FLAGS_weights.empty(), "build needs trained weights: -weights FILE");
   Require(!FLAGS_plan.empty(), "build needs a plan to write: -plan FILE");
+  ChooseEngineDevice();
   return caffe::BuildPlan(net, FLAGS_model, SplitAtCommas(FLAGS_weights));
 }
 
 int Inspect() {
   Require(!FLAGS_plan.empty(), "inspect needs a plan: -plan FILE");
+  ChooseEngineDevice();
   return caffe::InspectPlan();
 }
 
 int Compare() {
   const caffe::NetParameter net = TestPhaseNet("compare");
   Require(!FLAGS_weights.empty(), "compare needs trained weights: -weights FILE");
+  ChooseEngineDevice();
   return caffe::Compare(net, FLAGS_model, SplitAtCommas(FLAGS_weights));
 }
 
@@ -657,6 +675,7 @@ int Compare() {
 int Infer(const vector<string>& pictures) {
   Require(FLAGS_plan.empty() || (FLAGS_model.empty() && FLAGS_weights.empty()),
           "give -plan FILE, or -model and -weights to build an engine, not both");
+  ChooseEngineDevice();
   if (!FLAGS_plan.empty()) return caffe::Infer(nullptr, {}, pictures);
   Require(!FLAGS_model.empty(),
           "infer needs an engine: -plan FILE, or -model and -weights to build one");

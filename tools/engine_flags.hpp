@@ -32,8 +32,13 @@ DEFINE_double(max_accuracy_loss, 0,
               "build: what -precision best may cost: a share of top-1, else an output error.");
 DEFINE_int32(max_batch, 0,
              "build, infer, compare: the largest batch that the engine runs; 0: the prototxt's.");
+DEFINE_bool(
+    tf32, false,
+    "build, infer, compare: on a GPU, fp32 may round factors to 10 bits, for tensor cores.");
 DEFINE_string(skip_pass, "",
               "build, infer, compare: names of passes to leave out, separated by ','.");
+
+DECLARE_string(gpu);
 
 namespace caffe {
 
@@ -42,6 +47,8 @@ the engine:
   -precision fp32|fp16|bf16|int8|best
                         what layers with weights compute in (default fp32); best: what is fastest
                         for each layer on this machine
+  -gpu N                for this GPU, and no other; without it for the CPU
+  -tf32                 on a GPU, fp32 may round factors to 10 bits, for tensor cores
   -layer_precision NAME=TYPE,...
                         other precisions for these layers. What a layer cannot do in its type it
                         does in the best one that it can, and a note says so
@@ -172,6 +179,7 @@ class EngineMaker {
     const bool best = inference::ParsePrecision(FLAGS_precision) == inference::Precision::BEST;
     Require(best || !IsGiven("max_accuracy_loss"),
             "-max_accuracy_loss is for -precision best, not for ", FLAGS_precision);
+    Require(!FLAGS_tf32 || !FLAGS_gpu.empty(), "-tf32 is for GPUs: give -gpu N");
     Require(FLAGS_max_accuracy_loss >= 0, "-max_accuracy_loss must not be negative, got ",
             FLAGS_max_accuracy_loss);
     Require(FLAGS_timing_iterations >= 0, "-timing_iterations must not be negative, got ",
@@ -188,6 +196,8 @@ class EngineMaker {
 
   void SetConfig() {
     config.precision = inference::ParsePrecision(FLAGS_precision);
+    if (!FLAGS_gpu.empty()) config.backend = inference::Backend::CUDA;
+    config.tensor_float = FLAGS_tf32;
     for (const auto& pair : engine_flags::Pairs("-layer_precision", FLAGS_layer_precision)) {
       config.layer_precisions[pair.first] = inference::ParsePrecision(pair.second);
     }

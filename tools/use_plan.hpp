@@ -35,6 +35,7 @@ that was measured when the plan was built, the memory of its weights and of what
 that were fused into another one follow its name.
 
   -plan FILE   a plan that caffe build has written
+  -gpu N       the GPU that it was built on, if it was (default 0)
   -json        JSON instead of the table
   -graph       the graph as well: what each layer reads, and where blobs lie in memory
 

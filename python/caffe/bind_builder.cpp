@@ -82,9 +82,12 @@ SharedObject FunctionField(const py::dict& fields, const char* name) {
 }
 
 Backend ParseBackend(const std::string& name) {
-  Require(name == "cpu" || name == "reference", "there is no backend '", name,
-          "': give cpu or reference");
-  return name == "cpu" ? Backend::CPU : Backend::REFERENCE;
+  const std::map<std::string, Backend> backends = {
+      {"cpu", Backend::CPU}, {"cuda", Backend::CUDA}, {"reference", Backend::REFERENCE}};
+  const auto found = backends.find(name);
+  Require(found != backends.end(), "there is no backend '", name,
+          "': give cpu, cuda or reference");
+  return found->second;
 }
 
 void SetCallbacks(const py::dict& fields, BuilderConfig* config) {
@@ -144,6 +147,7 @@ BuilderConfig ConfigOf(const py::dict& fields) {
     config.allowed.push_back(ParsePrecision(name));
   }
   config.backend = ParseBackend(Field<std::string>(fields, "backend"));
+  config.tensor_float = Field<bool>(fields, "tensor_float");
   config.timing_iterations = Field<int>(fields, "timing_iterations");
   config.timing_cache =
       Field<std::shared_ptr<inference::TimingCache>>(fields, "timing_cache");  // None: null

@@ -276,8 +276,11 @@ class BuilderConfig:
     max_accuracy_loss: float = 0.0
     #: Types that BEST chooses from.
     allowed: Sequence[Union[Precision, str]] = ("fp32", "fp16", "bf16", "int8")
-    #: 'cpu', or 'reference': every layer by itself, in FLOAT.
+    #: 'cpu'; 'cuda': the GPU that ``caffe.set_device`` chose; or 'reference': every layer by
+    #: itself, in FLOAT.
     backend: str = "cpu"
+    #: With 'cuda': products of FLOAT may round their factors to TF32's 10 bits.
+    tensor_float: bool = False
     #: Runs of each candidate, of which the fastest counts; 0: no timing.
     timing_iterations: int = 5
     #: Read and added to.

@@ -5,6 +5,7 @@
 
 #include "caffe/allocator.hpp"
 #include "caffe/scratch_source.hpp"
+#include "caffe/stream_scope.hpp"
 #include "device_registry.hpp"
 
 namespace caffe {
@@ -14,6 +15,7 @@ std::mutex latest_mutex;
 Context::Settings latest_settings;
 
 thread_local Allocator* scratch_source = nullptr;
+thread_local Stream* stream_of_scope = nullptr;
 
 }  // namespace
 
@@ -22,6 +24,10 @@ ScratchSource::ScratchSource(Allocator* allocator) : before_(scratch_source) {
 }
 
 ScratchSource::~ScratchSource() { scratch_source = before_; }
+
+StreamScope::StreamScope(Stream* stream) : before_(stream_of_scope) { stream_of_scope = stream; }
+
+StreamScope::~StreamScope() { stream_of_scope = before_; }
 
 struct Workspace::Block {
   void* data;
@@ -111,6 +117,7 @@ Caffe::RNG& Context::random() {
 void Context::set_random_seed(unsigned int seed) { random_.reset(new Caffe::RNG(seed)); }
 
 Stream& Context::stream() {
+  if (stream_of_scope) return *stream_of_scope;
   if (!stream_ || device_generation_ != DeviceGeneration() || stream_id_ != settings_.device) {
     device_generation_ = DeviceGeneration();
     stream_id_ = settings_.device;

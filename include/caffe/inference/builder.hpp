@@ -20,8 +20,9 @@ namespace inference {
 
 /// What computes an engine's layers.
 enum class Backend {
-  CPU,       ///< the fastest implementation of each layer, by measurement
-  REFERENCE  ///< every layer by its own Layer, in FLOAT: the oracle
+  CPU,        ///< the fastest implementation of each layer, by measurement
+  REFERENCE,  ///< every layer by its own Layer, in FLOAT: the oracle
+  CUDA        ///< the same as CPU on the calling thread's GPU (Caffe::SetDevice)
 };
 
 /// How an engine is built.
@@ -50,6 +51,8 @@ struct BuilderConfig {
                                     Precision::INT8};
 
   Backend backend = Backend::CPU;
+  /// On a GPU: products of FLOAT may round their factors to TF32's 10 bits, for tensor cores.
+  bool tensor_float = false;
   int timing_iterations = 5;  ///< runs of each candidate; the least time counts. 0: no timing
   std::shared_ptr<TimingCache> timing_cache;  ///< read and added to; may be null
   size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/device.hpp"
 #include "caffe/inference/graph.hpp"
 
 namespace caffe {
@@ -121,6 +122,16 @@ class ExecutionContext {
   /// The same; `done` is called on that thread, with null or what Run threw. It may read outputs,
   /// write inputs and enqueue the next run; it must not throw, nor destroy the context.
   void Enqueue(std::function<void(std::exception_ptr)> done);
+
+  /// Puts a run of an engine on a GPU on `stream`, of that GPU, behind what is there, and returns.
+  /// `places` has for each input and output, by its name, where its elements are in the GPU's
+  /// memory: FLOAT in Caffe's order, of the shapes that Run would have; addresses are multiples of
+  /// 16. They are left alone until the run is done. From the second run with the same places on it
+  /// is one CUDA graph. Several contexts may compute at the same time, each on a stream of its own;
+  /// runs of one context are one behind the other. Throws Error, naming it, for a binding that is
+  /// missing or not the engine's, or whose shape depends on the data; for an engine on the CPU; and
+  /// with the layer where one fails.
+  void Enqueue(Stream& stream, const std::map<std::string, void*>& places);
 
   /// From now on, while nothing is enqueued; null: nobody. They must outlive their use. What they
   /// throw comes out of Run.

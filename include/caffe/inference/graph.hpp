@@ -50,7 +50,9 @@ struct Value {
   ElementType type = ElementType::FLOAT;
   AffineParameters affine;  ///< of INT8 and UINT8
   Layout::Kind layout = Layout::PLAIN;
-  int block = 1;  ///< channels in a block, of CHANNELS_BLOCKED
+  /// Channels in a block, of CHANNELS_BLOCKED; of CHANNELS_LAST what they are filled up to a
+  /// multiple of.
+  int block = 1;
   /// What each channel (axis 1) has to be multiplied by to be what the net's blob is; none: it is.
   std::vector<float> channel_scales;
   std::shared_ptr<const void> data;  ///< of a constant: CountOf(shape) elements of `type`
@@ -80,8 +82,8 @@ struct Node {
   /// plans.
   std::vector<std::string> siblings;
 
-  // What the CPU backend has chosen (backends/cpu); nothing before that.
-  std::string implementation;             ///< "": the layer itself
+  // What the lowering has chosen (backends/); nothing before that.
+  std::string implementation;             ///< NAME or NAME:VARIANT; "": the layer itself
   ElementType math = ElementType::FLOAT;  ///< FLOAT, FLOAT16, BFLOAT16 or INT8
   float microseconds = 0;                 ///< as measured; 0: not measured
 
@@ -102,6 +104,8 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<int> inputs, outputs;  ///< values
   size_t arena_bytes = 0;            ///< memory that the planned values need together
+  /// The kind of device that it is lowered for: "cuda", or "" for the CPU or before.
+  std::string target;
 
   /// Throws Error, naming node and value, unless names are unique, every index is one, nodes read
   /// only what was given or made before, each value is made once, views lie within their bases and

@@ -6,6 +6,8 @@
 
 #include "../device_registry.hpp"
 #include "caffe/context.hpp"
+#include "caffe/cuda/borrowed_stream.hpp"
+#include "caffe/recording.hpp"
 #include "check.hpp"
 
 namespace caffe {
@@ -13,11 +15,33 @@ namespace {
 
 using cuda::Check;
 
-class CudaStream : public Stream {
+class CudaGraph : public Recording {
+ public:
+  /// Takes the graph.
+  explicit CudaGraph(cudaGraph_t graph) {
+    const cudaError_t status = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    Check(status, "making a CUDA graph ready to run");
+  }
+  ~CudaGraph() override { cudaGraphExecDestroy(graph_); }
+  void Launch(Stream& stream) override {
+    Check(cudaGraphLaunch(graph_, static_cast<cudaStream_t>(stream.handle())),
+          "starting a CUDA graph");
+  }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+class CudaStream : public Stream, public Recorder {
  public:
   // In step with CUDA's default stream, on which people's own layers start their kernels.
   CudaStream() { Check(cudaStreamCreate(&stream_), "creating a CUDA stream"); }
-  ~CudaStream() override { cudaStreamDestroy(stream_); }
+  /// Somebody else's.
+  explicit CudaStream(cudaStream_t stream) : stream_(stream), owned_(false) {}
+  ~CudaStream() override {
+    if (owned_) cudaStreamDestroy(stream_);
+  }
   void Synchronize() override { Check(cudaStreamSynchronize(stream_), "computing on the GPU"); }
   void* handle() const override { return stream_; }
   void WaitFor(Stream& other) override {
@@ -31,8 +55,27 @@ class CudaStream : public Stream {
     Check(waiting, "ordering CUDA streams");
   }
 
+  // Another thread may do what it likes meanwhile.
+  std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
+    Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+          "recording a CUDA graph");
+    bool complete = true;
+    try {
+      work();
+    } catch (const Error&) {
+      complete = false;
+    }
+    cudaGraph_t graph = nullptr;
+    complete = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && complete;
+    cudaGetLastError();
+    if (complete && graph) return std::make_unique<CudaGraph>(graph);
+    if (graph) cudaGraphDestroy(graph);
+    return nullptr;
+  }
+
  private:
   cudaStream_t stream_ = nullptr;
+  const bool owned_ = true;
 };
 
 cudaStream_t Handle(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
@@ -172,6 +215,23 @@ class CudaDevice : public Device {
 };
 
 }  // namespace
+
+namespace cuda {
+
+std::unique_ptr<Stream> BorrowStream(void* stream) {
+  return std::make_unique<CudaStream>(static_cast<cudaStream_t>(stream));
+}
+
+std::string ComputeCapability(int device) {
+  int major = 0, minor = 0;
+  Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+        "asking for the GPU's architecture");
+  Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+        "asking for the GPU's architecture");
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+}  // namespace cuda
 
 int NativeDeviceCount() {
   int count = 0;

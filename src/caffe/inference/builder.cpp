@@ -102,7 +102,7 @@ std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const
     BuilderConfig config = config_;
     config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
     if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
-    engine = BuildForCpu(graph, config);
+    engine = BuildLowered(graph, config);
   }
   CheckMemory(*engine, config_.max_memory);
   return engine;

@@ -1,6 +1,7 @@
 #include "caffe/inference/engine.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "backends/runner.hpp"
@@ -194,6 +195,29 @@ void ExecutionContext::Enqueue(std::function<void(std::exception_ptr)> done) {
     }
     done(error);
   });
+}
+
+void ExecutionContext::Enqueue(Stream& stream, const std::map<std::string, void*>& places) {
+  const Graph& graph = state_->graph();
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  const auto place = [&](int value, const char* kind) {
+    const std::string& name = graph.values[value].name;
+    const auto found = places.find(name);
+    Require(found != places.end() && found->second, "Enqueue: ", kind, " '", name, "' of engine '",
+            graph.name, "' has no place");
+    Require(reinterpret_cast<uintptr_t>(found->second) % 16 == 0, "Enqueue: the place of ", kind,
+            " '", name, "' is no multiple of 16");
+    return found->second;
+  };
+  for (const int input : graph.inputs) inputs.push_back(place(input, "input"));
+  for (const int output : graph.outputs) outputs.push_back(place(output, "output"));
+  for (const auto& [name, memory] : places) {
+    const int value = graph.FindValue(name);
+    Require(value >= 0 && (graph.IsInput(value) || graph.IsOutput(value)), "Enqueue: engine '",
+            graph.name, "' has no input or output '", name, "'");
+  }
+  state_->runner->Start(stream, inputs, outputs);
 }
 
 std::future<void> ExecutionContext::Enqueue() {

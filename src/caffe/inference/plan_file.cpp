@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "backends/cuda/cuda_engine.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr char kMagic[8] = {'C', 'O', 'R', 'T', 'P', 'L', 'A', 'N'};
 constexpr size_t kAlignment = Allocator::kAlignment;
+
+/// In fingerprints of plans for a GPU.
+const std::string kGpu = "GPU: ";
 
 struct Header {
   char magic[8];
@@ -231,8 +235,8 @@ Value ReadValue(Reader* in) {
               (value.shape.size() >= 2 &&
                value.channel_scales.size() == static_cast<size_t>(value.shape[1])),
           "value '", value.name, "' has scales for other channels than its own");
-  Require(value.block > 0 && (layout != Layout::CHANNELS_BLOCKED || value.shape.size() >= 2),
-          "value '", value.name, "' cannot lie in blocks of channels");
+  Require(value.block > 0 && (layout == Layout::PLAIN || value.shape.size() >= 2), "value '",
+          value.name, "' cannot lie in blocks of channels");
   value.view.base = in->Int();
   value.view.axis = in->Int();
   value.view.offset = in->Int();
@@ -286,6 +290,22 @@ uint64_t ChecksumOf(const Header& header, const uint8_t* rest, size_t size) {
   return PlanChecksum(rest, size, PlanChecksum(&header, kSummedHeader, 0));
 }
 
+/// The target that a plan's fingerprint is for. Throws Error where it is none of this machine's.
+std::string TargetOf(const std::string& fingerprint) {
+  if (fingerprint == PlanFingerprint()) return "";
+  std::string here = PlanFingerprint();
+  if (fingerprint.find(kGpu) != std::string::npos) {
+    try {
+      here = PlanFingerprint(cuda::kTarget);
+    } catch (Error& error) {
+      error.AddContext(Join("it was built for ", fingerprint));
+      throw;
+    }
+    if (fingerprint == here) return cuda::kTarget;
+  }
+  Fail("it was built for ", fingerprint, ", and this is ", here, ": build it again");
+}
+
 Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
   Header header;
   Require(file->size() >= sizeof(header.magic) &&
@@ -305,16 +325,19 @@ Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
               Aligned(sizeof(header) + header.description_size) <= file->size(),
           "it is damaged: its description is larger than the file");
   Reader reader(file, header.description_size);
-  const std::string fingerprint = reader.Text();
-  Require(fingerprint == PlanFingerprint(), "it was built for ", fingerprint, ", and this is ",
-          PlanFingerprint(), ": build it again");
-  return ReadGraph(&reader);
+  const std::string target = TargetOf(reader.Text());
+  Graph graph = ReadGraph(&reader);
+  graph.target = target;
+  return graph;
 }
 
 }  // namespace
 
-std::string PlanFingerprint() {
-  return Join("Cortado " CAFFE_VERSION " (", kernels::Name(kernels::CpuInstructionSet()), ")");
+std::string PlanFingerprint(const std::string& target) {
+  return Join(
+      "Cortado " CAFFE_VERSION " (",
+      target.empty() ? kernels::Name(kernels::CpuInstructionSet()) : kGpu + cuda::GpuFingerprint(),
+      ")");
 }
 
 uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
@@ -337,7 +360,7 @@ uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
 
 void WritePlan(const Graph& graph, const std::string& file) {
   Writer description;
-  description.Text(PlanFingerprint());
+  description.Text(PlanFingerprint(graph.target));
   Write(graph, &description);
   // What follows the header, in one piece: the checksum stands before it.
   std::string rest = description.bytes();

@@ -27,9 +27,10 @@ namespace inference {
 /// The version of the format that is written and read.
 constexpr uint32_t kPlanVersion = 3;
 
-/// What plans that are written here are good for: this library's version and the processor's
-/// instruction set.
-std::string PlanFingerprint();
+/// What plans for this target (Graph::target) that are written here are good for: this library's
+/// version, and the processor's instruction set or the calling thread's GPU. Throws Error where
+/// there is no GPU.
+std::string PlanFingerprint(const std::string& target = "");
 
 /// Throws Error with the file; see Engine::Save.
 void WritePlan(const Graph& graph, const std::string& file);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "backends/cpu/lowering.hpp"
-#include "backends/cpu/split_epilogues.hpp"
+#include "backends/cpu/cpu_target.hpp"
+#include "backends/cuda/cuda_engine.hpp"
+#include "backends/lowering.hpp"
+#include "backends/split_epilogues.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
@@ -44,11 +46,18 @@ Types TypesOf(Precision precision, const BuilderConfig& config) {
   return types;
 }
 
+const Target& TargetOf(const BuilderConfig& config) {
+  return config.backend == Backend::CUDA ? cuda::CudaTarget() : cpu::CpuTarget();
+}
+
 /// Builds engines that differ in the types of their layers only.
-class CpuBuild {
+class LoweredBuild {
  public:
-  CpuBuild(const Graph& graph, const BuilderConfig& config)
-      : graph_(graph), config_(config), types_(TypesOf(config.precision, config)) {
+  LoweredBuild(const Graph& graph, const BuilderConfig& config)
+      : graph_(graph),
+        config_(config),
+        target_(TargetOf(config)),
+        types_(TypesOf(config.precision, config)) {
     CheckLayerNames(graph, config);
     if (!config_.timing_cache) config_.timing_cache = std::make_shared<TimingCache>();
     const auto wants = [](const auto& layer) { return layer.second == Precision::INT8; };
@@ -88,10 +97,11 @@ class CpuBuild {
   }
 
   Graph Lowered(Graph graph, const std::map<std::string, Types>& narrowed) const {
-    graph = cpu::SplitEpilogues(std::move(graph));
-    cpu::LoweringOptions options;
+    graph = SplitEpilogues(std::move(graph));
+    LoweringOptions options;
     options.progress = config_.progress;
     options.remark = config_.remark;
+    options.tensor_float = config_.tensor_float;
     std::vector<bool> integers;
     for (const Node& node : graph.nodes) {
       options.maths.push_back(TypesFor(node, narrowed));
@@ -99,13 +109,13 @@ class CpuBuild {
     }
     options.ranges.resize(graph.values.size());
     if (table_) {
-      options.ranges = RangesOf(graph, *table_, integers);
+      options.ranges = RangesOf(graph, *table_, integers, target_.takes_unsigned());
       graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
       options.means = MeansOf(graph, *table_);
     }
-    cpu::Timing timing(config_.timing_iterations, config_.timing_cache.get(),
-                       config_.max_workspace);
-    return cpu::Lower(std::move(graph), options, &timing);
+    Timing timing(target_, config_.timing_iterations, config_.timing_cache.get(),
+                  config_.max_workspace);
+    return Lower(std::move(graph), options, &timing);
   }
 
   /// What was said of the layer, of one that was joined to it, or in the prototxt.
@@ -198,14 +208,15 @@ class CpuBuild {
 
   const Graph& graph_;
   BuilderConfig config_;
+  const Target& target_;
   Types types_;
   std::shared_ptr<const CalibrationTable> table_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Engine> BuildForCpu(const Graph& graph, const BuilderConfig& config) {
-  CpuBuild build(graph, config);
+std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConfig& config) {
+  LoweredBuild build(graph, config);
   return config.precision == Precision::BEST ? build.BuildBest() : build.Build();
 }
 

@@ -8,9 +8,9 @@
 namespace caffe {
 namespace inference {
 
-/// What Builder::Build does on the CPU with a net in its largest shapes: chooses types, lowers.
-/// Throws Error as it does.
-std::shared_ptr<const Engine> BuildForCpu(const Graph& graph, const BuilderConfig& config);
+/// What Builder::Build does for the CPU or a GPU with a net in its largest shapes: chooses types,
+/// lowers. Throws Error as it does.
+std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConfig& config);
 
 }  // namespace inference
 }  // namespace caffe

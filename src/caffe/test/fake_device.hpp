@@ -13,6 +13,7 @@
 
 #include "caffe/device.hpp"
 #include "caffe/error.hpp"
+#include "caffe/recording.hpp"
 
 namespace caffe {
 
@@ -64,6 +65,10 @@ class FakeDevice : public Device {
       return;
     }
     in_use_ -= size;
+    // What is recorded may work on it each time it is launched.
+    for (FakeStream* stream : streams_) {
+      if (stream->recording_) return stream->recording_->blocks.push_back(pointer);
+    }
     blocks_.erase(found);
   }
 
@@ -96,9 +101,31 @@ class FakeDevice : public Device {
   int operations() const { return operations_; }
   /// How often the host has waited for a stream.
   int waits() const { return waits_; }
+  /// How often a recording was launched.
+  int launches() const { return launches_; }
 
  private:
-  class FakeStream : public Stream {
+  /// The operations that a stream was given while it recorded, and memory that was freed then.
+  struct FakeRecording : public Recording {
+    explicit FakeRecording(FakeDevice* on) : device(on) {}
+    ~FakeRecording() override {
+      std::lock_guard<std::recursive_mutex> lock(device->mutex_);
+      for (FakeStream* stream : device->streams_) stream->Run();
+      for (void* block : blocks) device->blocks_.erase(block);
+    }
+    void Launch(Stream& stream) override {
+      std::lock_guard<std::recursive_mutex> lock(device->mutex_);
+      ++device->launches_;
+      for (const auto& operation : operations) {
+        static_cast<FakeStream&>(stream).pending_.push_back(operation);
+      }
+    }
+    FakeDevice* const device;
+    std::vector<std::function<void()>> operations;
+    std::vector<void*> blocks;
+  };
+
+  class FakeStream : public Stream, public Recorder {
    public:
     explicit FakeStream(FakeDevice* device) : device_(device) {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
@@ -112,8 +139,21 @@ class FakeDevice : public Device {
     void RunOnHost(std::function<void()> task) override {
       device_->Enqueue(*this, "kernel", std::move(task));
     }
+    // As CUDA, nothing is recorded if somebody looks at results meanwhile.
+    std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
+      recording_ = std::make_unique<FakeRecording>(device_);
+      std::unique_ptr<FakeRecording> recorded;
+      try {
+        work();
+        recorded = std::move(recording_);
+      } catch (const Error&) {
+      }
+      recording_.reset();
+      return recorded;
+    }
     void WaitFor(Stream& other) override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      Require(!recording_, "a stream that records waits for nobody");
       FakeStream* const before = static_cast<FakeStream*>(&other);
       const size_t reached = before->begun_ + before->pending_.size();
       device_->Enqueue(*this, "wait", [this, before, reached] {
@@ -122,6 +162,7 @@ class FakeDevice : public Device {
     }
     void Synchronize() override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
+      Require(!recording_, "nobody can wait for a stream that records");
       ++device_->waits_;
       Run();
       std::string failure;
@@ -143,6 +184,7 @@ class FakeDevice : public Device {
       }
     }
     std::deque<std::function<void()>> pending_;
+    std::unique_ptr<FakeRecording> recording_;
 
    private:
     FakeDevice* device_;
@@ -159,10 +201,16 @@ class FakeDevice : public Device {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     ++operations_;
     const bool fails = failing_.erase(name) > 0;
-    static_cast<FakeStream&>(stream).pending_.push_back([=] {
+    const auto operation = [=] {
       if (fails) Fail("the fake device failed a ", name);
       action();
-    });
+    };
+    FakeStream& on = static_cast<FakeStream&>(stream);
+    if (on.recording_) {
+      on.recording_->operations.push_back(operation);
+    } else {
+      on.pending_.push_back(operation);
+    }
   }
 
   // Device memory that [pointer, pointer + size) lies in; Error for any other.
@@ -181,6 +229,7 @@ class FakeDevice : public Device {
   int bad_frees_ = 0;
   int operations_ = 0;
   int waits_ = 0;
+  int launches_ = 0;
   std::map<void*, Allocation> blocks_;
   std::set<FakeStream*> streams_;
   std::set<std::string> failing_;

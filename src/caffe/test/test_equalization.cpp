@@ -59,7 +59,7 @@ struct Example {
   Net<float> net;
   Graph graph;
   CalibrationTable table;
-  std::vector<cpu::Range> ranges;
+  std::vector<Range> ranges;
 };
 
 void ExpectNear(const Floats& expected, const Floats& actual) {

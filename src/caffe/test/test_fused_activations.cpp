@@ -5,8 +5,9 @@
 #include <random>
 #include <tuple>
 
-#include "caffe/inference/backends/cpu/lowering.hpp"
-#include "caffe/inference/backends/cpu/split_epilogues.hpp"
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/lowering.hpp"
+#include "caffe/inference/backends/split_epilogues.hpp"
 #include "caffe/inference/quantize/value_ranges.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
@@ -89,14 +90,14 @@ class FusedActivations : public ::testing::TestWithParam<std::tuple<Layer, Activ
     }
   }
 
-  Graph Lowered(ElementType type, cpu::Timing* timing) const {
+  Graph Lowered(ElementType type, Timing* timing) const {
     return Optimize(GraphOf(*net_), {}, nullptr, [&](Graph graph) {
-      graph = cpu::SplitEpilogues(std::move(graph));
-      cpu::LoweringOptions options;
+      graph = SplitEpilogues(std::move(graph));
+      LoweringOptions options;
       options.maths.assign(graph.nodes.size(), {type});
       const std::vector<bool> integers(graph.nodes.size(), type == ElementType::INT8);
       options.ranges = RangesOf(graph, table_, integers);
-      return cpu::Lower(std::move(graph), options, timing);
+      return Lower(std::move(graph), options, timing);
     });
   }
 
@@ -105,12 +106,12 @@ class FusedActivations : public ::testing::TestWithParam<std::tuple<Layer, Activ
 };
 
 /// All ways take the same time, but for one.
-class OneIsFastest : public cpu::Timing {
+class OneIsFastest : public Timing {
  public:
   explicit OneIsFastest(std::string implementation)
-      : Timing(0, nullptr, 0), fastest_(std::move(implementation)) {}
-  std::optional<double> Of(const cpu::Context& context, const Node& node,
-                           const cpu::Candidate& candidate) override {
+      : Timing(cpu::CpuTarget(), 0, nullptr, 0), fastest_(std::move(implementation)) {}
+  std::optional<double> Of(const LoweringContext& context, const Node& node,
+                           const Candidate& candidate) override {
     if (!Timing::Of(context, node, candidate)) return std::nullopt;
     return candidate.implementation->name() == fastest_ ? 1 : 1e6;
   }
@@ -131,7 +132,7 @@ TEST_P(FusedActivations, AreOneStepInEveryImplementationAndType) {
   for (const ElementType type :
        {ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16, ElementType::INT8}) {
     std::set<std::string> chosen;
-    for (const cpu::Implementation* implementation : cpu::Implementations()) {
+    for (const Implementation* implementation : cpu::CpuTarget().implementations()) {
       OneIsFastest timing(implementation->name());
       const Graph graph = Lowered(type, &timing);
       SCOPED_TRACE(ToText(graph));
@@ -177,10 +178,10 @@ TEST(FusedActivation, SlopesOfOtherChannelsAreAStepOfTheirOwn) {
   prelu.parameters = {Constant::Of({3}, {1, 2, 3})};
   node.epilogue = {prelu};
   graph.nodes = {node};
-  EXPECT_EQ(cpu::SplitEpilogues(graph).nodes.size(), 2u);
+  EXPECT_EQ(SplitEpilogues(graph).nodes.size(), 2u);
   prelu.parameters = {Constant::Of({}, {2})};
   graph.nodes[0].epilogue = {prelu};
-  EXPECT_EQ(cpu::SplitEpilogues(graph).nodes.size(), 1u);
+  EXPECT_EQ(SplitEpilogues(graph).nodes.size(), 1u);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "caffe/device.hpp"
 #include "caffe/inference/graph.hpp"
 
 namespace caffe {
@@ -26,6 +27,12 @@ class Runner {
 
   /// Computes all nodes. `after` may be empty.
   virtual void Run(const AfterNode& after) = 0;
+
+  /// Puts a run on a stream of the GPU that the graph was built for, behind what is there: from
+  /// `inputs` to `outputs`, in the order of the graph's, FLOAT elements in Caffe's order in the
+  /// GPU's memory. Throws Error on other backends, or where a shape depends on the data.
+  virtual void Start(Stream& stream, const std::vector<const void*>& inputs,
+                     const std::vector<void*>& outputs);
 
   /// The elements of an input, to be written before Run, or of an output, as floats in Caffe's
   /// order.

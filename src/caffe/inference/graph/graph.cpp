@@ -69,7 +69,7 @@ int Graph::AddValue(const std::string& value_name, const Shape& shape) {
 
 size_t BytesOf(const Value& value) {
   size_t count = CountOf(value.shape);
-  if (value.layout == Layout::CHANNELS_BLOCKED && count > 0) {
+  if (value.layout != Layout::PLAIN && count > 0) {
     const size_t channels = value.shape[1], block = value.block;
     count = count / channels * ((channels + block - 1) / block * block);
   }

@@ -14,28 +14,44 @@ std::vector<Shape> NodeChain::Reshape(const std::vector<Shape>& bottoms) {
 void NodeChain::Run(const std::vector<const float*>& bottoms, const std::vector<Operand>& operands,
                     std::vector<float*> tops) {
   if (epilogue_.empty()) return main_.Run(bottoms, tops);
-  const size_t count = CountOf(shape_);
-  float* const result = tops[0];
-  between_[0].resize(count);
-  tops[0] = between_[0].data();
-  main_.Run(bottoms, tops);
-  const float* from = tops[0];
+  const auto place = [](const float* data) {
+    return NodeLayer::Place{const_cast<float*>(data), ElementType::FLOAT, Layout(), false};
+  };
+  std::vector<NodeLayer::Place> bottom_places, operand_places, top_places;
+  std::vector<Shape> shapes;
+  for (const float* bottom : bottoms) bottom_places.push_back(place(bottom));
+  for (const Operand& operand : operands) {
+    operand_places.push_back(place(operand.data));
+    shapes.push_back(operand.shape);
+  }
+  for (const float* top : tops) top_places.push_back(place(top));
+  between_[0].resize(count());
+  if (epilogue_.size() > 1) between_[1].resize(count());
+  RunPlaced(bottom_places, operand_places, shapes, top_places,
+            {place(between_[0].data()), place(between_[1].data())});
+}
+
+void NodeChain::RunPlaced(const std::vector<NodeLayer::Place>& bottoms,
+                          const std::vector<NodeLayer::Place>& operands,
+                          const std::vector<Shape>& shapes, std::vector<NodeLayer::Place> tops,
+                          const std::array<NodeLayer::Place, 2>& between) {
+  if (epilogue_.empty()) {
+    main_.RunAndForget(bottoms, tops);
+    return;
+  }
+  const NodeLayer::Place result = tops[0];
+  tops[0] = between[0];
+  main_.RunAndForget(bottoms, tops);
   for (size_t i = 0; i < epilogue_.size(); ++i) {
-    std::vector<Shape> shapes = {shape_};
-    std::vector<const float*> values = {from};
+    std::vector<Shape> inputs = {shape_};
+    std::vector<NodeLayer::Place> values = {between[i % 2]};
     if (operands[i].data) {
-      shapes.push_back(operands[i].shape);
-      values.push_back(operands[i].data);
+      inputs.push_back(shapes[i]);
+      values.push_back(operands[i]);
     }
-    float* to = result;
-    if (i + 1 < epilogue_.size()) {
-      std::vector<float>& next = between_[(i + 1) % 2];
-      next.resize(count);
-      to = next.data();
-    }
-    Require(epilogue_[i].Reshape(shapes)[0] == shape_, "an epilogue changes the shape");
-    epilogue_[i].Run(values, {to});
-    from = to;
+    const bool last = i + 1 == epilogue_.size();
+    Require(epilogue_[i].Reshape(inputs)[0] == shape_, "an epilogue changes the shape");
+    epilogue_[i].RunAndForget(values, {last ? result : between[(i + 1) % 2]});
   }
 }
 

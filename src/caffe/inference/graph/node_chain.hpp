@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_GRAPH_NODE_CHAIN_HPP_
 #define CAFFE_INFERENCE_GRAPH_NODE_CHAIN_HPP_
 
+#include <array>
 #include <vector>
 
 #include "node_layer.hpp"
@@ -24,7 +25,16 @@ class NodeChain {
   /// Bottoms and tops as for NodeLayer::Run; top 0 gets memory where there is an epilogue.
   void Run(const std::vector<const float*>& bottoms, const std::vector<Operand>& operands,
            std::vector<float*> tops);
-  /// Memory between the layers.
+  /// The same wherever the memory is; `operands` has the places of each step's, with no data where
+  /// it takes none, in the shapes of `shapes`. Between the layers elements lie in two places of as
+  /// many elements as top 0 has; steps with no epilogue need none.
+  void RunPlaced(const std::vector<NodeLayer::Place>& bottoms,
+                 const std::vector<NodeLayer::Place>& operands, const std::vector<Shape>& shapes,
+                 std::vector<NodeLayer::Place> tops,
+                 const std::array<NodeLayer::Place, 2>& between);
+  /// Elements of top 0.
+  size_t count() const { return CountOf(shape_); }
+  /// Memory between the layers, of Run.
   size_t bytes() const { return (between_[0].capacity() + between_[1].capacity()) * sizeof(float); }
 
  private:

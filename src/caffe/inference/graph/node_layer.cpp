@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 
@@ -86,7 +87,9 @@ namespace {
 
 void Bind(const NodeLayer::Place& place, Blob<float>* blob) {
   if (!place.data || blob->count() == 0) return;
-  if (place.type == ElementType::FLOAT && place.layout.kind == Layout::PLAIN) {
+  if (place.on_device) {
+    blob->data_tensor().Overwrite(place.type, place.layout).set_gpu_data(place.data);
+  } else if (place.type == ElementType::FLOAT && place.layout.kind == Layout::PLAIN) {
     blob->set_cpu_data(static_cast<float*>(place.data));
   } else {
     blob->data_tensor().Overwrite(place.type, place.layout).set_cpu_data(place.data);
@@ -98,6 +101,14 @@ bool Collect(const NodeLayer::Place& place, Blob<float>* blob) {
   Tensor& tensor = blob->data_tensor();
   const bool native =
       tensor.newest_type() == place.type && tensor.newest_layout(place.type) == place.layout;
+  if (place.on_device) {
+    const void* made = tensor.Read(place.type, place.layout).gpu_data();
+    if (made == place.data) return native;
+    Device::Get().CopyOnDevice(place.data, made,
+                               place.layout.extent(blob->count()) * SizeOf(place.type),
+                               Context::Current().stream());
+    return native;
+  }
   const char* made = static_cast<const char*>(tensor.Read(place.type, place.layout).cpu_data());
   char* wanted = static_cast<char*>(place.data);
   if (made == wanted) return native;
@@ -113,15 +124,19 @@ bool Collect(const NodeLayer::Place& place, Blob<float>* blob) {
 void NodeLayer::Run(const std::vector<const float*>& bottoms, const std::vector<float*>& tops) {
   std::vector<Place> bottom_places, top_places;
   for (const float* bottom : bottoms) {
-    bottom_places.push_back({const_cast<float*>(bottom), ElementType::FLOAT, Layout()});
+    bottom_places.push_back({const_cast<float*>(bottom), ElementType::FLOAT, Layout(), false});
   }
-  for (float* top : tops) top_places.push_back({top, ElementType::FLOAT, Layout()});
-  RunPlaced(bottom_places, top_places);
-  if (bottoms_.empty()) return;
-  // Other layouts of what lies in the caller's memory are not worth keeping.
+  for (float* top : tops) top_places.push_back({top, ElementType::FLOAT, Layout(), false});
+  RunAndForget(bottom_places, top_places);
+}
+
+bool NodeLayer::RunAndForget(const std::vector<Place>& bottoms, const std::vector<Place>& tops) {
+  const bool native = RunPlaced(bottoms, tops);
+  if (bottoms_.empty()) return native;
   for (const auto& blob : blobs_) {
     if (blob->count() > 0) blob->data_tensor().Trim();
   }
+  return native;
 }
 
 // Tops are placed before bottoms: a layer that makes its top the bottom's tensor has one for both.

@@ -32,15 +32,20 @@ class NodeLayer {
     void* data = nullptr;
     ElementType type = ElementType::FLOAT;
     Layout layout;
+    bool on_device = false;  ///< it is memory of the calling thread's device
   };
   /// The same for elements of other types and layouts. Returns false if the layer computed in
   /// others than the tops': they were converted then.
   bool RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
+  /// RunPlaced, and forgets other layouts of what lies in the caller's memory: they are not worth
+  /// keeping.
+  bool RunAndForget(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
   /// Computes in this type from now on (FLOAT or FLOAT16). Before Reshape.
   void set_type(ElementType type) { layer_->set_types(LayerTypes::All(type)); }
   /// The shape of a top after Run, and its elements if it got no memory.
   const Shape& top_shape(int top) const { return tops_[top]->shape(); }
   const float* top_data(int top) const { return tops_[top]->cpu_data(); }
+  const float* top_data_on_device(int top) const { return tops_[top]->gpu_data(); }
 
   /// The parameters, sharing the layer's memory. After Reshape.
   std::vector<Constant> Parameters() const;

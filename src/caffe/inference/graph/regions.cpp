@@ -1,5 +1,7 @@
 #include "regions.hpp"
 
+#include <algorithm>
+
 namespace caffe {
 namespace inference {
 
@@ -43,6 +45,20 @@ std::optional<Region> Part(const Region& within, const Shape& base, const View& 
   return part;
 }
 
+/// The extents in the order in which they lie in memory: channels are the last axis, or axis 1.
+Shape LaidOut(Shape shape, Layout::Kind layout) {
+  if (layout == Layout::CHANNELS_LAST) std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+  return shape;
+}
+
+/// The same of a view's axis.
+View LaidOut(View view, const Shape& base, Layout::Kind layout) {
+  if (layout == Layout::CHANNELS_LAST && view.axis > 0) {
+    view.axis = view.axis == 1 ? static_cast<int>(base.size()) - 1 : view.axis - 1;
+  }
+  return view;
+}
+
 /// Offsets of views are those of the graph's own shapes: true if `part` is the same share of its
 /// base in these, along an axis of the same extent.
 bool KeepsItsOffset(const Graph& graph, int part, const std::vector<Shape>& shapes) {
@@ -69,7 +85,10 @@ std::optional<Region> RegionOf(const Graph& graph, int value, const std::vector<
   for (size_t i = chain.size() - 1; i > 0 && region; --i) {
     const int part = chain[i - 1];
     if (!KeepsItsOffset(graph, part, shapes)) return {};
-    region = Part(*region, shapes[chain[i]], graph.values[part].view, CountOf(shapes[part]));
+    const Shape& base = shapes[chain[i]];
+    const Layout::Kind layout = graph.values[chain[i]].layout;
+    region = Part(*region, LaidOut(base, layout), LaidOut(graph.values[part].view, base, layout),
+                  CountOf(shapes[part]));
   }
   return region;
 }

@@ -6,9 +6,8 @@
 // The second sum is right only where every output sees whole kernels: not with padding, whose zeros
 // the shift does not reach, and not in a Deconvolution, whose borders see less.
 #include <algorithm>
-#include <optional>
 
-#include "../graph/node_layer.hpp"
+#include "affine_map.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
@@ -18,45 +17,6 @@
 namespace caffe {
 namespace inference {
 namespace {
-
-struct Affine {
-  std::vector<float> scale, shift;  // one a channel
-
-  bool shifts() const {
-    return std::any_of(shift.begin(), shift.end(), [](float value) { return value != 0; });
-  }
-};
-
-/// The node as an affine map of the channels (axis 1) of its only input.
-std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
-  if (node.inputs.size() != 1 || !node.epilogue.empty()) return {};
-  const Shape& shape = graph.values[node.inputs[0]].shape;
-  if (shape.size() < 2) return {};
-  const int channels = shape[1];
-  Affine affine{std::vector<float>(channels, 1), std::vector<float>(channels, 0)};
-  if (node.type() == "Power") {
-    const PowerParameter& param = node.layer.power_param();
-    if (param.power() != 1) return {};
-    std::fill(affine.scale.begin(), affine.scale.end(), param.scale());
-    std::fill(affine.shift.begin(), affine.shift.end(), param.shift());
-    return affine;
-  }
-  if (node.type() == "Bias") {
-    if (node.layer.bias_param().axis() != 1 || node.parameters[0].shape != Shape{channels}) {
-      return {};
-    }
-    affine.shift = node.parameters[0].ToVector();
-    return affine;
-  }
-  if (node.type() != "BatchNorm" && node.type() != "Scale") return {};
-  NodeLayer layer = MainLayer(node);
-  layer.Reshape({shape});
-  Pointwise pointwise;
-  if (!layer.layer().DescribePointwise(&pointwise)) return {};
-  if (!pointwise.scale.empty()) affine.scale = pointwise.scale;
-  if (!pointwise.shift.empty()) affine.shift = pointwise.shift;
-  return affine;
-}
 
 std::vector<double> BiasOf(const Node& node, size_t outputs) {
   if (node.parameters.size() < 2) return std::vector<double>(outputs, 0);

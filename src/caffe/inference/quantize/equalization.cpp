@@ -61,8 +61,7 @@ bool IsDepthwise(const Graph& graph, const Node& node) {
 /// Which channels of which values have to be scaled alike, which not at all, and by how much.
 class ChannelScales {
  public:
-  ChannelScales(const Graph& graph, const CalibrationTable& table,
-                const std::vector<cpu::Range>& ranges)
+  ChannelScales(const Graph& graph, const CalibrationTable& table, const std::vector<Range>& ranges)
       : graph_(graph), groups_(Number(graph, &first_)) {
     classes_.resize(first_.back());
     for (const int value : graph.inputs) Pin(value);
@@ -154,7 +153,7 @@ class ChannelScales {
   }
 
   // What is known of one channel of a set holds for all.
-  void Resolve(const CalibrationTable& table, const std::vector<cpu::Range>& ranges) {
+  void Resolve(const CalibrationTable& table, const std::vector<Range>& ranges) {
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       if (!ranges[i].known()) continue;
       const int value = static_cast<int>(i);
@@ -209,7 +208,7 @@ void ScaleParameters(int channels, const std::vector<float>& before,
 }  // namespace
 
 Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
-                       const std::vector<cpu::Range>& ranges) {
+                       const std::vector<Range>& ranges) {
   if (table.channel_ranges().empty()) return graph;
   const ChannelScales scales(graph, table, ranges);
   for (Node& node : graph.nodes) {

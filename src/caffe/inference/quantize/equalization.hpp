@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../backends/cpu/implementation.hpp"
+#include "../backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 
 namespace caffe {
@@ -19,7 +19,7 @@ namespace inference {
 /// blob. Taken are values that have one and of which `table` knows the channels. Values say what
 /// became of them (Value::channel_scales).
 Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
-                       const std::vector<cpu::Range>& ranges);
+                       const std::vector<Range>& ranges);
 
 /// Of each value of such a graph: the means of its channels, as it has them; nothing where the
 /// table does not know them.

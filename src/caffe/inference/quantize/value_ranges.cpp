@@ -44,8 +44,8 @@ struct Threshold {
 
 }  // namespace
 
-std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table,
-                                 const std::vector<bool>& integers) {
+std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
+                            const std::vector<bool>& integers, bool unsigned_too) {
   Groups groups(graph.values.size());
   for (const Node& node : graph.nodes) {
     if (!OnlyMoves(node)) continue;
@@ -58,10 +58,10 @@ std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& tab
     if (!found || graph.values[i].is_constant()) continue;
     Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
     group.value = std::max(group.value, found->threshold);
-    group.is_unsigned = group.is_unsigned && found->is_unsigned;
+    group.is_unsigned = group.is_unsigned && found->is_unsigned && unsigned_too;
   }
   const std::vector<bool> read = ReadAsIntegers(graph, integers);
-  std::vector<cpu::Range> ranges(graph.values.size());
+  std::vector<Range> ranges(graph.values.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
     if (group.value <= 0 || !read[i] || graph.values[i].is_constant()) continue;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../backends/cpu/implementation.hpp"
+#include "../backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 
 namespace caffe {
@@ -15,8 +15,9 @@ namespace inference {
 /// Values that a layer only moves from one to another (Concat, Slice, reshaping, max pooling) share
 /// one scale, the largest of their thresholds', so that they are moved as they are; a value that
 /// the table lacks gets its scale so too. Others that it lacks have none.
-std::vector<cpu::Range> RangesOf(const Graph& graph, const CalibrationTable& table,
-                                 const std::vector<bool>& integers);
+/// Without `unsigned_too` all are signed, those of values that are never negative as well.
+std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
+                            const std::vector<bool>& integers, bool unsigned_too = true);
 
 }  // namespace inference
 }  // namespace caffe

@@ -1,12 +1,14 @@
-#include "any_layer.hpp"
-
+// A node by its Layer, in FLOAT or FLOAT16.
 #include <algorithm>
+#include <optional>
 
+#include "../../graph/node_chain.hpp"
 #include "../../passes/graph_editing.hpp"
+#include "../convolution_node.hpp"
+#include "../element_types.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/pointwise.hpp"
-#include "convolution_node.hpp"
-#include "element_types.hpp"
+#include "cpu_target.hpp"
 
 namespace caffe {
 namespace inference {
@@ -15,79 +17,51 @@ namespace {
 
 NodeLayer::Place PlaceOf(const Operand& operand) {
   Layout layout;
-  if (operand.blocked) {
+  if (operand.blocked()) {
     const size_t channels = operand.shape[1];
     const size_t spatial = CountOf({operand.shape.begin() + 2, operand.shape.end()});
     layout = Layout::ChannelsBlocked(operand.block, operand.shape[0], channels, spatial);
   }
-  return {operand.data, operand.type, layout};
+  return {operand.data, operand.type, layout, false};
 }
 
-/// All values have room for blocks.
-bool HaveChannels(const Graph& graph, const Node& node) {
-  const auto has = [&](int value) {
-    const Shape& shape = graph.values[value].shape;
-    return shape.size() == 4 && CountOf(shape) > 0;
-  };
-  return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), has) &&
-         std::all_of(node.outputs.begin(), node.outputs.end(), has);
-}
-
-class Family : public Implementation {
+/// A node by its Layer: in FLOAT and Caffe's order with all of its epilogue, or in whatever the
+/// layer can do, without one, or a Deconvolution with an activation, which is applied in place.
+class HostLayerStep : public LayerStep {
  public:
-  const char* name() const override { return "layer"; }
+  explicit HostLayerStep(const Node& node);
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    const Format plain = {ElementType::FLOAT, false};
-    std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, plain, plain)};
-    const Operation* operation = OperationTable::Find(node.type());
-    const bool finishes = node.type() == "Deconvolution" && Activates(node);
-    if (!operation || !operation->native || operation->source ||
-        !(node.epilogue.empty() || finishes)) {
-      return candidates;
-    }
-    // What other kernels compute they keep in halves, too: a layer would keep floats.
-    if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
-    const bool blocks = HaveChannels(context.graph, node);
-    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, true}, &candidates);
-    if (!context.Stores(ElementType::FLOAT16)) return candidates;
-    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, true}, &candidates);
-    AddTyped(*operation, node, {ElementType::FLOAT16, false}, &candidates);
-    return candidates;
+  std::vector<Shape> Reshape(const std::vector<Shape>& inputs) override {
+    return chain_.Reshape(inputs);
   }
+  void Bind(const Binding& binding) override;
+  void Run(void* scratch) override;
 
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<LayerStep>(node);
-  }
+  bool native() const override { return native_; }
+  const Shape& top_shape(int top) override { return chain_.main().top_shape(top); }
+  const float* top_data(int top) override { return chain_.main().top_data(top); }
+  size_t bytes() const override { return chain_.bytes(); }
 
  private:
-  // Blobs that the layer keeps in FLOAT stay in Caffe's order, too.
-  void AddTyped(const Operation& operation, const Node& node, const Format& format,
-                std::vector<Candidate>* candidates) const {
-    Candidate candidate = Formats(*this, node, format.type, format, format);
-    for (size_t i = 0; i < candidate.inputs.size(); ++i) {
-      if (operation.IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = Format();
-    }
-    for (size_t i = 0; i < candidate.outputs.size(); ++i) {
-      if (operation.IsFloatTop(static_cast<int>(i))) candidate.outputs[i] = Format();
-    }
-    candidates->push_back(candidate);
-  }
+  void Finish();
+
+  NodeChain chain_;
+  std::vector<NodeLayer::Place> bottoms_, tops_;
+  std::vector<NodeChain::Operand> operands_;
+  std::optional<FusedEpilogue> finish_;  // what is done in place to what the layer has made
+  Operand made_;
+  bool plain_ = true;  // FLOAT in Caffe's order everywhere
+  bool native_ = true;
 };
 
-}  // namespace
-
-LayerStep::LayerStep(const Node& node) : chain_(node) {
+HostLayerStep::HostLayerStep(const Node& node) : chain_(node) {
   if (node.type() == "Deconvolution" && !node.epilogue.empty() && Activates(node)) {
     finish_ = FusedEpilogueOf(node);
   }
   if (node.math == ElementType::FLOAT16) chain_.main().set_type(ElementType::FLOAT16);
 }
 
-void LayerStep::Bind(const Binding& binding) {
+void HostLayerStep::Bind(const Binding& binding) {
   std::vector<Shape> shapes;
   bottoms_.clear();
   tops_.clear();
@@ -109,13 +83,13 @@ void LayerStep::Bind(const Binding& binding) {
   operands_.clear();
   for (const Operand& operand : binding.operands) {
     if (finish_) break;
-    Require(plain_ && operand.type == ElementType::FLOAT && !operand.blocked,
+    Require(plain_ && operand.type == ElementType::FLOAT && !operand.blocked(),
             "an epilogue is computed in FLOAT and Caffe's order only");
     operands_.push_back({operand.shape, operand.as<const float>()});
   }
 }
 
-void LayerStep::Finish() {
+void HostLayerStep::Finish() {
   const size_t channels = made_.shape[1], num = made_.shape[0];
   const size_t spatial = CountOf({made_.shape.begin() + 2, made_.shape.end()});
   DispatchFloat(made_.type, [&](auto tag) {
@@ -129,7 +103,7 @@ void LayerStep::Finish() {
   });
 }
 
-void LayerStep::Run(void*) {
+void HostLayerStep::Run(void*) {
   if (!plain_) {
     native_ = chain_.main().RunPlaced(bottoms_, tops_);
     if (finish_) Finish();
@@ -145,6 +119,64 @@ void LayerStep::Run(void*) {
   chain_.main().Run(bottoms, tops);
   Finish();
 }
+
+/// All values have room for blocks.
+bool HaveChannels(const Graph& graph, const Node& node) {
+  const auto has = [&](int value) {
+    const Shape& shape = graph.values[value].shape;
+    return shape.size() == 4 && CountOf(shape) > 0;
+  };
+  return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), has) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), has);
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "layer"; }
+
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    const Format plain = {ElementType::FLOAT, kPlain};
+    std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, plain, plain)};
+    const Operation* operation = OperationTable::Find(node.type());
+    const bool finishes = node.type() == "Deconvolution" && Activates(node);
+    if (!operation || !operation->native || operation->source ||
+        !(node.epilogue.empty() || finishes)) {
+      return candidates;
+    }
+    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    if (MultipliesWeights(node) && node.type() != "Deconvolution") return candidates;
+    const bool blocks = HaveChannels(context.graph, node);
+    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT, kBlocked}, &candidates);
+    if (!context.Stores(ElementType::FLOAT16)) return candidates;
+    if (blocks) AddTyped(*operation, node, {ElementType::FLOAT16, kBlocked}, &candidates);
+    AddTyped(*operation, node, {ElementType::FLOAT16, kPlain}, &candidates);
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<HostLayerStep>(node);
+  }
+
+ private:
+  // Blobs that the layer keeps in FLOAT stay in Caffe's order, too.
+  void AddTyped(const Operation& operation, const Node& node, const Format& format,
+                std::vector<Candidate>* candidates) const {
+    Candidate candidate = Formats(*this, node, format.type, format, format);
+    for (size_t i = 0; i < candidate.inputs.size(); ++i) {
+      if (operation.IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = Format();
+    }
+    for (size_t i = 0; i < candidate.outputs.size(); ++i) {
+      if (operation.IsFloatTop(static_cast<int>(i))) candidate.outputs[i] = Format();
+    }
+    candidates->push_back(candidate);
+  }
+};
+
+}  // namespace
 
 const Implementation& AnyLayer() {
   static const Family family;

@@ -2,13 +2,14 @@
 // the BLAS.
 #include "caffe/kernels/inner_product.hpp"
 
+#include "../element_types.hpp"
+#include "../inner_product_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/weight_quantization.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pointwise.hpp"
-#include "convolution_node.hpp"
-#include "element_types.hpp"
+#include "cpu_target.hpp"
 
 namespace caffe {
 namespace inference {
@@ -17,62 +18,16 @@ namespace {
 
 constexpr size_t kMostInputs = 66'000;  // products of 8 bits that 32 bits can add up
 
-/// Rows, and what a row has.
-struct Extents {
-  int rows = 0, inputs = 0, outputs = 0;
-};
-
-Extents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
-  Extents extents;
-  extents.outputs = static_cast<int>(node.layer.inner_product_param().num_output());
-  Require(extents.outputs > 0, "inner_product_param: num_output must be positive");
-  extents.rows = static_cast<int>(CountOf(y) / extents.outputs);
-  extents.inputs = extents.rows == 0 ? 0 : static_cast<int>(CountOf(x) / extents.rows);
-  return extents;
-}
-
-/// One input, one output, nothing added; weights that are not packed yet.
-bool IsCandidate(const Context& context, const Node& node) {
-  const auto epilogue = FusedEpilogueOf(node);
-  return node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
-         !node.parameters.empty() && epilogue && epilogue->residual < 0 &&
-         CountOf(context.graph.values[node.inputs[0]].shape) > 0;
-}
-
-/// The weights as (outputs, inputs).
-std::vector<float> WeightsOf(const Node& node, const Extents& extents) {
-  const std::vector<float> given = node.parameters[0].ToVector();
-  if (!node.layer.inner_product_param().transpose()) return given;
-  std::vector<float> weights(given.size());
-  for (int o = 0; o < extents.outputs; ++o) {
-    for (int i = 0; i < extents.inputs; ++i) {
-      weights[size_t(o) * extents.inputs + i] = given[size_t(i) * extents.outputs + o];
-    }
-  }
-  return weights;
-}
-
-Extents ExtentsOf(const Graph& graph, const Node& node) {
-  return ExtentsOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
-}
-
-FusedEpilogue EpilogueOf(const Node& node) {
-  const auto epilogue = FusedEpilogueOf(node);
-  Require(node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
-              epilogue && epilogue->residual < 0,
-          "layer '", node.name(), "' (", node.type(), ") is no inner product for kernels");
-  return *epilogue;
-}
-
 /// Shapes, places, epilogue, and parameter 1 as the bias.
 class InnerProductStep : public Step {
  public:
-  explicit InnerProductStep(const Node& node) : node_(node), epilogue_(EpilogueOf(node)) {}
+  explicit InnerProductStep(const Node& node)
+      : node_(node), epilogue_(InnerProductEpilogueOf(node)) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(!x_.blocked && !y_.blocked, "its blobs do not lie in Caffe's order");
+    Require(!x_.blocked() && !y_.blocked(), "its blobs do not lie in Caffe's order");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
     RequireParameter(node_, 1, ElementType::FLOAT, extents_.outputs);
     Prepare();
@@ -89,7 +44,7 @@ class InnerProductStep : public Step {
   const Node& node_;
   const FusedEpilogue epilogue_;
   Operand x_, y_;
-  Extents extents_;
+  InnerProductExtents extents_;
 };
 
 class PackedStep : public InnerProductStep {
@@ -188,24 +143,26 @@ class PackedFamily : public Implementation {
  public:
   const char* name() const override { return "inner_product"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    if (!IsCandidate(context, node)) return {};
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsInnerProduct(context, node)) return {};
     std::vector<Candidate> candidates;
     for (const ElementType type : kFloatTypes) {
       if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, false}, {type, false}));
+      candidates.push_back(Formats(*this, node, type, {type, kPlain}, {type, kPlain}));
       if (type == ElementType::FLOAT) continue;
-      candidates.push_back(Formats(*this, node, type, {type, false}, Format()));
+      candidates.push_back(Formats(*this, node, type, {type, kPlain}, Format()));
     }
     return candidates;
   }
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
-    const Extents extents = ExtentsOf(graph, node);
+    const InnerProductExtents extents = ExtentsOf(graph, node);
     const kernels::InnerProduct kernel(extents.inputs, extents.outputs);
     const Constant packed = NewConstant(node.math, kernel.packed_size());
     DispatchFloat(node.math, [&](auto w) {
-      kernel.PackWeights(WeightsOf(node, extents).data(), nullptr, Elements<decltype(w)>(packed));
+      kernel.PackWeights(InnerProductWeightsOf(node, extents).data(), nullptr,
+                         Elements<decltype(w)>(packed));
     });
     return WithBias(packed, node, extents.outputs);
   }
@@ -219,13 +176,14 @@ class Int8Family : public Implementation {
  public:
   const char* name() const override { return "int8_inner_product"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    if (!IsCandidate(context, node) || !context.Stores(ElementType::INT8) ||
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsInnerProduct(context, node) || !context.Stores(ElementType::INT8) ||
         !context.ranges[node.inputs[0]].known() ||
         ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
       return {};
     }
-    const Format integers = {ElementType::INT8, false};
+    const Format integers = {ElementType::INT8, kPlain};
     std::vector<Candidate> candidates = {
         Formats(*this, node, ElementType::INT8, integers, Format())};
     if (context.ranges[node.outputs[0]].known()) {
@@ -235,11 +193,11 @@ class Int8Family : public Implementation {
   }
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
-    const Extents extents = ExtentsOf(graph, node);
+    const InnerProductExtents extents = ExtentsOf(graph, node);
     LayerParameter layer = node.layer;
     layer.mutable_inner_product_param()->set_transpose(false);
-    const QuantizedWeights quantized =
-        QuantizeWeights(layer, {extents.outputs, extents.inputs}, WeightsOf(node, extents).data());
+    const QuantizedWeights quantized = QuantizeWeights(layer, {extents.outputs, extents.inputs},
+                                                       InnerProductWeightsOf(node, extents).data());
     const kernels::Int8InnerProduct kernel(extents.inputs, extents.outputs);
     const Constant packed = NewConstant(ElementType::INT8, kernel.packed_size());
     kernel.PackWeights(quantized.values.data(), Elements<int8_t>(packed));
@@ -257,15 +215,17 @@ class BlasFamily : public Implementation {
  public:
   const char* name() const override { return "blas"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    if (!IsCandidate(context, node)) return {};
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsInnerProduct(context, node)) return {};
     return {Formats(*this, node, ElementType::FLOAT, Format(), Format())};
   }
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
-    const Extents extents = ExtentsOf(graph, node);
-    return WithBias(Constant::Of({extents.outputs, extents.inputs}, WeightsOf(node, extents)), node,
-                    extents.outputs);
+    const InnerProductExtents extents = ExtentsOf(graph, node);
+    return WithBias(
+        Constant::Of({extents.outputs, extents.inputs}, InnerProductWeightsOf(node, extents)), node,
+        extents.outputs);
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {

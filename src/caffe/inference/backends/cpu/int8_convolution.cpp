@@ -1,9 +1,9 @@
 // Convolutions of 8-bit integers by kernels/int8_convolution.hpp: exact sums, the rest in float.
 #include "caffe/kernels/int8_convolution.hpp"
 
+#include "../element_types.hpp"
 #include "caffe/inference/weight_quantization.hpp"
-#include "convolution_node.hpp"
-#include "element_types.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -38,7 +38,7 @@ class Int8Step : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = MakeKernel(algorithm_, shape, !x_.blocked);
+    kernel_ = MakeKernel(algorithm_, shape, !x_.blocked());
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -72,7 +72,8 @@ class Family : public Implementation {
   Family(const char* name, Algorithm algorithm) : name_(name), algorithm_(algorithm) {}
   const char* name() const override { return name_; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
     const Graph& graph = context.graph;
     if (!context.Stores(ElementType::INT8) || node.inputs.size() != 1 ||
         !context.ranges[node.inputs[0]].known()) {
@@ -88,14 +89,15 @@ class Family : public Implementation {
       for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
         if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
         Candidate candidate =
-            Formats(*this, node, ElementType::INT8, {ElementType::INT8, !plain}, {type, true});
+            Formats(*this, node, ElementType::INT8, {ElementType::INT8, plain ? kPlain : kBlocked},
+                    {type, kBlocked});
         if (epilogue->residual >= 0) {
           // The residual comes as it is there: in 8 bits, or as floats.
           const int operand = node.epilogue[epilogue->residual].operand;
-          candidate.operands[epilogue->residual] = {ElementType::FLOAT, true};
+          candidate.operands[epilogue->residual] = {ElementType::FLOAT, kBlocked};
           candidates.push_back(candidate);
           if (!context.ranges[operand].known()) continue;
-          candidate.operands[epilogue->residual] = {ElementType::INT8, true};
+          candidate.operands[epilogue->residual] = {ElementType::INT8, kBlocked};
         }
         candidates.push_back(candidate);
       }

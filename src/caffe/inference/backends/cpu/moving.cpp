@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../moving_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "convolution_node.hpp"
+#include "cpu_target.hpp"
 
 namespace caffe {
 namespace inference {
@@ -28,7 +29,7 @@ class MovingStep : public Step {
     binding_ = binding;
     size_t elements = 0;
     for (const Operand& part : parts()) {
-      Require(part.type == whole().type && part.blocked == whole().blocked &&
+      Require(part.type == whole().type && part.blocked() == whole().blocked() &&
                   part.images == whole().images,
               "parts do not lie as the whole does");
       elements += part.image;
@@ -83,24 +84,6 @@ class ReshapingStep : public Step {
   Binding binding_;
 };
 
-bool MovesAlongChannels(const Graph& graph, const Node& node) {
-  const int axes = static_cast<int>(graph.values[node.inputs[0]].shape.size());
-  int axis = 0;
-  if (node.type() == "Concat") {
-    const ConcatParameter& param = node.layer.concat_param();
-    axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
-  } else if (node.type() == "Slice") {
-    const SliceParameter& param = node.layer.slice_param();
-    axis = param.has_slice_dim() ? static_cast<int>(param.slice_dim()) : param.axis();
-  }
-  return axis == 1 || (axis < 0 && axis + axes == 1);
-}
-
-bool Reshapes(const Node& node) {
-  return (node.type() == "Flatten" || node.type() == "Reshape") && node.inputs.size() == 1 &&
-         node.outputs.size() == 1;
-}
-
 /// All values have whole blocks of channels.
 bool AreWholeBlocks(const Graph& graph, const Node& node) {
   const auto whole = [&](int value) {
@@ -115,19 +98,17 @@ class Family : public Implementation {
  public:
   const char* name() const override { return "move"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
-    const bool joins = node.type() == "Concat" || node.type() == "Slice";
-    if (!node.epilogue.empty() || !(joins || Reshapes(node)) ||
-        (joins && !MovesAlongChannels(context.graph, node))) {
-      return {};
-    }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    const bool joins = JoinsChannels(context.graph, node);
+    if (!node.epilogue.empty() || !(joins || Reshapes(node))) return {};
     std::vector<Candidate> candidates;
     for (const ElementType type : context.storage) {
       if (type == ElementType::INT8 && !HaveOneRange(context, node)) continue;
-      for (const bool blocked : {true, false}) {
-        if (blocked && !(joins && AreWholeBlocks(context.graph, node))) continue;
+      for (const Layout::Kind layout : {kBlocked, kPlain}) {
+        if (layout == kBlocked && !(joins && AreWholeBlocks(context.graph, node))) continue;
         candidates.push_back(
-            Formats(*this, node, ElementType::FLOAT, {type, blocked}, {type, blocked}));
+            Formats(*this, node, ElementType::FLOAT, {type, layout}, {type, layout}));
       }
     }
     return candidates;
@@ -143,17 +124,6 @@ class Family : public Implementation {
                 (node.type() == "Slice" && node.inputs.size() == 1),
             "layer '", node.name(), "' (", node.type(), ") does not only move elements");
     return std::make_unique<MovingStep>(node);
-  }
-
- private:
-  static bool HaveOneRange(const Context& context, const Node& node) {
-    const Range& range = context.ranges[node.outputs[0]];
-    const auto same = [&](int value) {
-      const Range& other = context.ranges[value];
-      return other.known() && other.scale == range.scale && other.is_unsigned == range.is_unsigned;
-    };
-    return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
-           std::all_of(node.outputs.begin(), node.outputs.end(), same);
   }
 };
 

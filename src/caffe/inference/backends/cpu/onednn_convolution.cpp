@@ -3,7 +3,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "convolution_node.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -50,7 +50,7 @@ class OneDnnStep : public ConvolutionStep {
               ", not FLOAT");
     }
     RequireParameter(node_, 0, ElementType::FLOAT, node_.parameters[0].count());
-    Options options = OptionsFor(node_, !x_.blocked, built_[0]);
+    Options options = OptionsFor(node_, !x_.blocked(), built_[0]);
     options.source_stride = x_.stride;
     options.target_stride = y_.stride;
     options.residual_stride = residual_.stride;
@@ -76,7 +76,8 @@ class Family : public Implementation {
  public:
   const char* name() const override { return "onednn"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !FusedEpilogueOf(node)) return {};
     const Shape& input = context.graph.values[node.inputs[0]].shape;
@@ -86,8 +87,9 @@ class Family : public Implementation {
       if (!onednn::FusedConvolution::Make(*shape, input[0], OptionsFor(node, plain, input[0]))) {
         continue;
       }
-      candidates.push_back(Formats(*this, node, ElementType::FLOAT, {ElementType::FLOAT, !plain},
-                                   {ElementType::FLOAT, true}));
+      candidates.push_back(Formats(*this, node, ElementType::FLOAT,
+                                   {ElementType::FLOAT, plain ? kPlain : kBlocked},
+                                   {ElementType::FLOAT, kBlocked}));
     }
     return candidates;
   }

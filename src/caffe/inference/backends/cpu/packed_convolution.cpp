@@ -1,8 +1,8 @@
 // Convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/packed_convolution.hpp.
 #include "caffe/kernels/packed_convolution.hpp"
 
-#include "convolution_node.hpp"
-#include "element_types.hpp"
+#include "../element_types.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -35,7 +35,7 @@ class PackedStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked, node_.math);
+    kernel_ = kernels::PackedConvolution::Make(shape, !x_.blocked(), node_.math);
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     Require(!residual_.data || residual_.type == y_.type, "its residual is ", Name(residual_.type),
             ", not ", Name(y_.type));
@@ -49,7 +49,8 @@ class Family : public Implementation {
  public:
   const char* name() const override { return "packed"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !FusedEpilogueOf(node)) return {};
     std::vector<Candidate> candidates;
@@ -60,7 +61,8 @@ class Family : public Implementation {
         if (!context.Stores(type)) continue;
         // A picture comes as floats, and is read as it is.
         const ElementType source = plain ? ElementType::FLOAT : type;
-        candidates.push_back(Formats(*this, node, type, {source, !plain}, {type, true}));
+        candidates.push_back(
+            Formats(*this, node, type, {source, plain ? kPlain : kBlocked}, {type, kBlocked}));
       }
     }
     return candidates;

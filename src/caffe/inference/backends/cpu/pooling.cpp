@@ -1,8 +1,8 @@
 // Maxima and means over windows of channels in blocks, in every type.
 #include "caffe/layers/pooling_layer.hpp"
 
-#include "convolution_node.hpp"
-#include "element_types.hpp"
+#include "../element_types.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -16,7 +16,7 @@ class PoolingStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(x_.blocked && y_.blocked && x_.type == y_.type,
+    Require(x_.blocked() && y_.blocked() && x_.type == y_.type,
             "its blobs do not lie as kernels take them");
     shape_ = PooledShape(param_, x_.shape);
     const size_t block = x_.block;
@@ -64,7 +64,8 @@ class Family : public Implementation {
  public:
   const char* name() const override { return "pooling"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
     if (node.type() != "Pooling" || node.outputs.size() != 1 || !node.epilogue.empty() ||
         node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||
         CountOf(context.graph.values[node.inputs[0]].shape) == 0) {
@@ -73,13 +74,13 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const ElementType type : kFloatTypes) {
       if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, true}, {type, true}));
+      candidates.push_back(Formats(*this, node, type, {type, kBlocked}, {type, kBlocked}));
     }
     // The kernel's sign is that of both; maxima have their bottom's scale (value_ranges.hpp).
     const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];
     if (context.Stores(ElementType::INT8) && x.known() && y.known() &&
         x.is_unsigned == y.is_unsigned) {
-      const Format integers = {ElementType::INT8, true};
+      const Format integers = {ElementType::INT8, kBlocked};
       candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
     }
     return candidates;

@@ -6,7 +6,7 @@
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/quantize.hpp"
-#include "convolution_node.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -76,8 +76,8 @@ class ReorderStep : public Step {
   }
 
   void Run(void*) override {
-    if (x_.blocked == y_.blocked) return Convert();
-    const Operand& blocked = x_.blocked ? x_ : y_;
+    if (x_.blocked() == y_.blocked()) return Convert();
+    const Operand& blocked = x_.blocked() ? x_ : y_;
     const size_t channels = x_.shape[1], block = blocked.block;
     const size_t blocks = (channels + block - 1) / block;
     const size_t spatial = CountOf({x_.shape.begin() + 2, x_.shape.end()});
@@ -108,14 +108,14 @@ class ReorderStep : public Step {
   /// Positions [s, s + columns) of `rows` channels of block b of image n, by way of `tile`.
   void Turn(size_t n, size_t b, size_t rows, size_t s, size_t columns, size_t spatial,
             void* tile) const {
-    const Operand& blocked = x_.blocked ? x_ : y_;
-    const Operand& plain = x_.blocked ? y_ : x_;
+    const Operand& blocked = x_.blocked() ? x_ : y_;
+    const Operand& plain = x_.blocked() ? y_ : x_;
     const size_t block = blocked.block;
     char* turned = blocked.as<char>() +
                    (n * blocked.stride + (b * spatial + s) * block) * SizeOf(blocked.type);
     char* rowwise =
         plain.as<char>() + (n * plain.stride + b * block * spatial + s) * SizeOf(plain.type);
-    if (x_.blocked) {
+    if (x_.blocked()) {
       ConvertRun(columns * block, x_, turned, y_, tile);
       TransposeBytes<false>(SizeOf(y_.type), rows, columns, block, spatial, rowwise, tile);
       return;
@@ -131,7 +131,9 @@ class ReorderStep : public Step {
 class Family : public Implementation {
  public:
   const char* name() const override { return "reorder"; }
-  std::vector<Candidate> Candidates(const Context&, const Node&) const override { return {}; }
+  std::vector<Candidate> Candidates(const LoweringContext&, const Node&) const override {
+    return {};
+  }
   std::vector<Constant> Pack(const Graph&, const Node& node) const override {
     return node.parameters;
   }

@@ -1,9 +1,9 @@
 // 3x3 convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/winograd.hpp. Where it meets an
 // infinity or a NaN, the direct kernels compute once more: those belong to single outputs.
+#include "../element_types.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/winograd.hpp"
-#include "convolution_node.hpp"
-#include "element_types.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -21,7 +21,8 @@ class WinogradStep : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    Require(kernels::HasWinograd(shape) && x_.blocked, "Winograd's algorithm is not for its shape");
+    Require(kernels::HasWinograd(shape) && x_.blocked(),
+            "Winograd's algorithm is not for its shape");
     for (const Operand* operand : {&x_, &y_, &residual_}) {
       Require(operand->type == node_.math || operand->data == nullptr, "a blob is ",
               Name(operand->type), ", not ", Name(node_.math));
@@ -69,7 +70,8 @@ class Family : public Implementation {
  public:
   const char* name() const override { return "winograd"; }
 
-  std::vector<Candidate> Candidates(const Context& context, const Node& node) const override {
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
     if (!shape || !FusedEpilogueOf(node) || !kernels::HasWinograd(*shape) ||
         shape->channels <= kPlainChannels || context.graph.values[node.inputs[0]].shape[0] == 0) {
@@ -78,7 +80,7 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const ElementType type : kFloatTypes) {
       if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, true}, {type, true}));
+      candidates.push_back(Formats(*this, node, type, {type, kBlocked}, {type, kBlocked}));
     }
     return candidates;
   }

@@ -1,0 +1,463 @@
+// Convolutions with what follows them as graphs of cuDNN's, and what each of them reads.
+#include "cudnn_fused_convolution.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <mutex>
+
+#include "../kernels/cuda/own_convolutions.hpp"
+#include "check.hpp"
+#include "cudnn_graph.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+using Extents = std::vector<int64_t>;
+using Tensor = CudnnGraph::Tensor;
+
+constexpr size_t kMostPlans = 5;  // of each kind: making one may take a second
+
+cudnnDataType_t TypeOf(ElementType type) {
+  switch (type) {
+    case ElementType::FLOAT:
+      return CUDNN_DATA_FLOAT;
+    case ElementType::FLOAT16:
+      return CUDNN_DATA_HALF;
+    case ElementType::BFLOAT16:
+      return CUDNN_DATA_BFLOAT16;
+    case ElementType::INT8:
+      return CUDNN_DATA_INT8;
+    case ElementType::UINT8:
+      return CUDNN_DATA_UINT8;
+    default:
+      Fail("engines on the GPU have no arrays of type ", Name(type));
+  }
+}
+
+bool IsInteger(ElementType type) { return SizeOf(type) == 1; }
+
+/// Two axes: cuDNN has no fewer. What is missing stands in front.
+Extents TwoAxes(const std::vector<int>& values, int otherwise) {
+  Extents result(values.begin(), values.end());
+  while (result.size() < 2) result.insert(result.begin(), otherwise);
+  return result;
+}
+
+/// (num, channels, rows, columns) by strides, as ConvolutionProblem has them.
+struct Place {
+  Place(bool channels_last, int64_t num, int64_t channels, const std::vector<int>& spatial,
+        size_t stride)
+      : extents({num, channels}) {
+    const Extents axes = TwoAxes(spatial, 1);
+    const int64_t step = static_cast<int64_t>(stride);
+    extents.insert(extents.end(), axes.begin(), axes.end());
+    strides = channels_last ? Extents{axes[0] * axes[1] * step, 1, axes[1] * step, step}
+                            : Extents{step, axes[0] * axes[1], axes[1], 1};
+  }
+  Extents extents, strides;
+};
+
+/// A graph with the tensors that a run has to give it; kNone: it has none.
+struct Description {
+  CudnnGraph graph;
+  Tensor x = CudnnGraph::kNone, weights = x, y = x, bias = x, scales = x, slopes = x;
+  Tensor residual = x, residual_scale = x, factor = x, least = x, zero = x;
+};
+
+/// Describes a problem step by step.
+class Describer {
+ public:
+  explicit Describer(const ConvolutionProblem& problem)
+      : problem_(problem), shape_(problem.shape) {}
+
+  /// The convolution and all that follows it.
+  Description Whole() {
+    const bool integers = IsInteger(problem_.input);
+    d_.y = Memory(problem_.output, OutputStride(problem_));
+    Tensor value = Convolve(integers ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT);
+    // Of integers the order of the CPU's kernels, of floats that which cuDNN has ready-made engines
+    // for.
+    if (integers) value = Apply(CUDNN_POINTWISE_MUL, value, d_.scales = PerOutput());
+    if (!integers) value = AddResidual(value);
+    if (problem_.has_bias) value = Apply(CUDNN_POINTWISE_ADD, value, d_.bias = PerOutput());
+    if (integers) value = AddResidual(value);
+    value = Activate(value);
+    if (IsInteger(problem_.output)) Quantize(value);
+    d_.graph.WriteTo(d_.y);
+    return std::move(d_);
+  }
+
+  /// The convolution alone, to `type`, with places of the output `stride` apart.
+  Description Alone(ElementType type, size_t stride) {
+    d_.y = Memory(type, stride);
+    Convolve(TypeOf(type));
+    d_.graph.WriteTo(d_.y);
+    return std::move(d_);
+  }
+
+ private:
+  /// An array shaped as the output.
+  Tensor Memory(ElementType type, size_t stride) {
+    const Place place(problem_.channels_last, problem_.num, shape_.outputs, shape_.output, stride);
+    return d_.graph.Memory(TypeOf(type), place.extents, place.strides);
+  }
+
+  Tensor PerOutput() {
+    const int64_t outputs = shape_.outputs;
+    return d_.graph.Memory(
+        CUDNN_DATA_FLOAT, {1, outputs, 1, 1},
+        problem_.channels_last ? Extents{outputs, 1, outputs, outputs} : Extents{outputs, 1, 1, 1});
+  }
+
+  Tensor Convolve(cudnnDataType_t result) {
+    const Place x(problem_.channels_last, problem_.num, shape_.channels, shape_.input,
+                  InputStride(problem_));
+    const int64_t channels = shape_.channels / shape_.group;
+    const Place weights(problem_.channels_last, shape_.outputs, channels, shape_.kernel,
+                        problem_.channels_last ? channels : channels * shape_.kernel_size());
+    d_.x = d_.graph.Memory(TypeOf(problem_.input), x.extents, x.strides);
+    const ElementType type = IsInteger(problem_.input) ? ElementType::INT8 : problem_.input;
+    d_.weights = d_.graph.Memory(TypeOf(type), weights.extents, weights.strides);
+    const CudnnGraph::Convolution convolution = {
+        TwoAxes(shape_.stride, 1), TwoAxes(shape_.pad, 0), TwoAxes(shape_.dilation, 1),
+        IsInteger(problem_.input) ? CUDNN_DATA_INT32 : CUDNN_DATA_FLOAT};
+    return d_.graph.Convolve(d_.x, d_.weights, convolution, result, d_.y);
+  }
+
+  Tensor Apply(cudnnPointwiseMode_t mode, Tensor a, Tensor b) {
+    return d_.graph.Apply({mode, {}}, a, b);
+  }
+  Tensor Number() { return d_.graph.Number(4); }
+
+  Tensor AddResidual(Tensor value) {
+    if (!problem_.has_residual) return value;
+    Tensor residual = d_.residual = Memory(problem_.residual, ResidualStride(problem_));
+    if (IsInteger(problem_.residual)) {
+      residual = Apply(CUDNN_POINTWISE_MUL, residual, d_.residual_scale = Number());
+    }
+    return Apply(CUDNN_POINTWISE_ADD, value, residual);
+  }
+
+  Tensor Activate(Tensor value) {
+    const PointwiseActivation& activation = problem_.function.activation;
+    if (activation.kind == PointwiseActivation::RELU) {
+      CudnnGraph::Function relu = {CUDNN_POINTWISE_RELU_FWD, {}};
+      if (activation.alpha != 0) {
+        relu.numbers[CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE] = activation.alpha;
+      }
+      value = d_.graph.Apply(relu, value);
+    } else if (activation.kind == PointwiseActivation::CLIP) {
+      value = d_.graph.Apply({CUDNN_POINTWISE_RELU_FWD,
+                              {{CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, activation.alpha},
+                               {CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, activation.beta}}},
+                             value);
+    }
+    const kernels::FusedFunction& function = problem_.function.function;
+    switch (function.kind) {
+      case kernels::FusedFunction::PRELU: {  // max(x, 0) + slope min(x, 0)
+        d_.zero = Number();
+        d_.slopes = PerOutput();
+        const Tensor above = Apply(CUDNN_POINTWISE_MAX, value, d_.zero);
+        const Tensor below = Apply(CUDNN_POINTWISE_MIN, value, d_.zero);
+        return Apply(CUDNN_POINTWISE_ADD, above, Apply(CUDNN_POINTWISE_MUL, below, d_.slopes));
+      }
+      case kernels::FusedFunction::ELU:
+        return d_.graph.Apply(
+            {CUDNN_POINTWISE_ELU_FWD, {{CUDNN_ATTR_POINTWISE_ELU_ALPHA, function.alpha}}}, value);
+      case kernels::FusedFunction::SIGMOID:
+        return Apply(CUDNN_POINTWISE_SIGMOID_FWD, value, CudnnGraph::kNone);
+      case kernels::FusedFunction::SWISH:
+        return d_.graph.Apply(
+            {CUDNN_POINTWISE_SWISH_FWD, {{CUDNN_ATTR_POINTWISE_SWISH_BETA, function.alpha}}},
+            value);
+      case kernels::FusedFunction::TANH:
+        return Apply(CUDNN_POINTWISE_TANH_FWD, value, CudnnGraph::kNone);
+      default:
+        return value;
+    }
+  }
+
+  /// Writing rounds and saturates; -128 is not ours.
+  void Quantize(Tensor value) {
+    value = Apply(CUDNN_POINTWISE_MUL, value, d_.factor = Number());
+    if (problem_.output == ElementType::INT8 && !IsNeverNegative()) {
+      Apply(CUDNN_POINTWISE_MAX, value, d_.least = Number());
+    }
+  }
+  bool IsNeverNegative() const {
+    const PointwiseActivation& activation = problem_.function.activation;
+    return (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) ||
+           (activation.kind == PointwiseActivation::CLIP && activation.alpha >= 0) ||
+           problem_.function.function.kind == kernels::FusedFunction::SIGMOID;
+  }
+
+  const ConvolutionProblem& problem_;
+  const kernels::ConvolutionShape& shape_;
+  Description d_;
+};
+
+/// Numbers of the host that graphs read; they stay where they are while a plan runs.
+struct Numbers {
+  float residual_scale, factor, least = -127.f, zero = 0.f;
+};
+
+std::map<int64_t, void*> MemoryOf(const Description& d, const ConvolutionArguments& arguments,
+                                  void* y, Numbers* numbers) {
+  std::map<int64_t, void*> memory;
+  const auto give = [&](Tensor tensor, const void* place) {
+    if (tensor != CudnnGraph::kNone) memory[tensor] = const_cast<void*>(place);
+  };
+  give(d.x, arguments.x);
+  give(d.weights, arguments.weights);
+  give(d.y, y);
+  give(d.bias, arguments.bias);
+  give(d.scales, arguments.scales);
+  give(d.slopes, arguments.slopes);
+  give(d.residual, arguments.residual);
+  give(d.residual_scale, &numbers->residual_scale);
+  give(d.factor, &numbers->factor);
+  give(d.least, &numbers->least);
+  give(d.zero, &numbers->zero);
+  return memory;
+}
+
+/// A plan of cuDNN's on the memory of a run.
+class CudnnRun {
+ public:
+  CudnnRun(Description description, CudnnPlan plan)
+      : description_(std::move(description)), plan_(std::move(plan)) {}
+  const CudnnPlan& plan() const { return plan_; }
+  void Run(const Stream& stream, const ConvolutionArguments& arguments, void* y,
+           void* workspace) const {
+    Numbers numbers;
+    numbers.residual_scale = arguments.residual_scale;
+    numbers.factor = 1 / arguments.output_scale;
+    plan_.Execute(CudnnHandle(stream), MemoryOf(description_, arguments, y, &numbers), workspace);
+  }
+
+ private:
+  const Description description_;
+  const CudnnPlan plan_;
+};
+
+class Whole : public FusedConvolution {
+ public:
+  Whole(Description description, CudnnPlan plan)
+      : run_(std::move(description), std::move(plan)),
+        name_(std::string(kCudnnWhole) + ' ' + run_.plan().name()) {}
+  const std::string& name() const override { return name_; }
+  size_t workspace_bytes() const override { return run_.plan().workspace_bytes(); }
+  void Run(Stream& stream, const ConvolutionArguments& arguments, void* workspace) const override {
+    run_.Run(stream, arguments, arguments.y, workspace);
+  }
+
+ private:
+  const CudnnRun run_;
+  const std::string name_;
+};
+
+/// What cuDNN's convolution writes before ApplyToPixels finishes it.
+ElementType TypeBetween(const ConvolutionProblem& problem) {
+  return IsInteger(problem.input) ? ElementType::FLOAT : problem.input;
+}
+/// True if that can be written in y's place.
+bool IsInPlace(const ConvolutionProblem& problem) {
+  return TypeBetween(problem) == problem.output && !problem.has_residual;
+}
+size_t StrideBetween(const ConvolutionProblem& problem) {
+  if (IsInPlace(problem)) return OutputStride(problem);
+  ConvolutionProblem dense = problem;
+  dense.output_stride = 0;
+  return OutputStride(dense);
+}
+
+/// The convolution alone, then the rest.
+class Finished : public FusedConvolution {
+ public:
+  Finished(const ConvolutionProblem& problem, Description description, CudnnPlan plan)
+      : problem_(problem),
+        run_(std::move(description), std::move(plan)),
+        name_(std::string(kCudnnFinish) + ' ' + run_.plan().name()) {}
+  const std::string& name() const override { return name_; }
+  size_t workspace_bytes() const override {
+    return Aligned(run_.plan().workspace_bytes()) + BytesBetween();
+  }
+
+  void Run(Stream& stream, const ConvolutionArguments& arguments, void* workspace) const override {
+    void* const between = IsInPlace(problem_) ? arguments.y
+                                              : static_cast<char*>(workspace) +
+                                                    Aligned(run_.plan().workspace_bytes());
+    run_.Run(stream, arguments, between, workspace);
+    Finish(stream, arguments, between);
+  }
+
+ private:
+  static size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+  size_t BytesBetween() const {
+    return IsInPlace(problem_)
+               ? 0
+               : problem_.num * problem_.shape.output_size() * SizeOf(TypeBetween(problem_));
+  }
+
+  void Finish(Stream& stream, const ConvolutionArguments& arguments, void* between) const {
+    OutputFunction function = problem_.function;
+    function.function.slopes = arguments.slopes;
+    const float* scales = IsInteger(problem_.input) ? arguments.scales : nullptr;
+    const float* bias = problem_.has_bias ? arguments.bias : nullptr;
+    const int outputs = problem_.shape.outputs;
+    const int places = static_cast<int>(problem_.shape.output_spatial());
+    const auto finish = [&](auto array, auto apply) {
+      using Arrays = decltype(array);
+      const auto at = [](const void* data, ElementType type, size_t stride, float scale) {
+        return Arrays{const_cast<void*>(data), type, static_cast<decltype(array.stride)>(stride),
+                      scale};
+      };
+      const Arrays residual = at(arguments.residual, problem_.residual, ResidualStride(problem_),
+                                 arguments.residual_scale);
+      apply(at(between, TypeBetween(problem_), StrideBetween(problem_), 1),
+            problem_.has_residual ? &residual : nullptr,
+            at(arguments.y, problem_.output, OutputStride(problem_), arguments.output_scale));
+    };
+    if (problem_.channels_last) {
+      finish(Pixels(), [&](const Pixels& x, const Pixels* residual, const Pixels& y) {
+        ApplyToPixels(stream, problem_.num * places, outputs, x, scales, bias, residual, function,
+                      y);
+      });
+    } else {
+      finish(Planes(), [&](const Planes& x, const Planes* residual, const Planes& y) {
+        ApplyToPlanes(stream, problem_.num, outputs, places, x, scales, bias, residual, function,
+                      y);
+      });
+    }
+  }
+
+  const ConvolutionProblem problem_;
+  const CudnnRun run_;
+  const std::string name_;
+};
+
+/// Where plans are made: by a handle of its own for each GPU, which outlives threads.
+std::mutex making;
+
+CudnnTarget ThisGpu() {
+  static std::map<int, cudnnHandle_t> handles;
+  int device = 0;
+  Check(cudaGetDevice(&device), "asking which GPU is in use");
+  cudnnHandle_t& handle = handles[device];
+  if (!handle) CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreate, &handle), "starting cuDNN");
+  CudnnTarget target;
+  target.handle = handle;
+  return target;
+}
+
+/// Engines that compute something else than is asked for: with rounded factors or sums, far less
+/// exactly, or not the same bits in each run.
+bool Rejects(const ConvolutionProblem& problem, const CudnnGraph::Notes& notes) {
+  if (notes.count(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) ||
+      notes.count(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC) ||
+      notes.count(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13)) {
+    return true;
+  }
+  return problem.input == ElementType::FLOAT && !problem.tf32 &&
+         (notes.count(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ||
+          notes.count(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
+}
+
+Description DescribeWhole(const ConvolutionProblem& problem, const CudnnTarget& target) {
+  Description description = Describer(problem).Whole();
+  description.graph.Finalize(target);
+  return description;
+}
+
+Description DescribeAlone(const ConvolutionProblem& problem, const CudnnTarget& target) {
+  Description description = Describer(problem).Alone(TypeBetween(problem), StrideBetween(problem));
+  description.graph.Finalize(target);
+  return description;
+}
+
+using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
+
+/// Adds make(description, plan) for each plan; none where cuDNN cannot describe it.
+template <typename Describe, typename Make>
+void AddWays(const ConvolutionProblem& problem, const CudnnTarget& target, size_t most_workspace,
+             const Describe& describe, const Make& make, Ways* ways) {
+  try {
+    const Description description = describe(problem, target);
+    for (CudnnPlan& plan : description.graph.Plans(
+             target, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); },
+             most_workspace, kMostPlans)) {
+      auto way = make(description, std::move(plan));
+      if (way->workspace_bytes() <= most_workspace) ways->push_back(std::move(way));
+    }
+  } catch (const Error&) {
+  }
+}
+
+/// True if nothing follows the convolution: then its two ways are one.
+bool IsAlone(const ConvolutionProblem& problem) {
+  return !IsInteger(problem.input) && !problem.has_bias && !problem.has_residual &&
+         problem.function.is_identity() && TypeBetween(problem) == problem.output;
+}
+
+Ways WaysOn(const CudnnTarget& target, const ConvolutionProblem& problem, size_t most_workspace) {
+  Ways ways;
+  AddWays(
+      problem, target, most_workspace, DescribeWhole,
+      [](const Description& description, CudnnPlan plan) {
+        return std::make_shared<Whole>(description, std::move(plan));
+      },
+      &ways);
+  if (IsAlone(problem)) return ways;
+  AddWays(
+      problem, target, most_workspace, DescribeAlone,
+      [&](const Description& description, CudnnPlan plan) {
+        return std::make_shared<Finished>(problem, description, std::move(plan));
+      },
+      &ways);
+  return ways;
+}
+
+std::shared_ptr<const FusedConvolution> WayNamed(const CudnnTarget& target,
+                                                 const ConvolutionProblem& problem,
+                                                 const std::string& name) {
+  const size_t space = name.find(' ');
+  const std::string kind = name.substr(0, space);
+  Require(space != std::string::npos && (kind == kCudnnWhole || kind == kCudnnFinish), "'", name,
+          "' does not name a way of computing a convolution by cuDNN");
+  const std::string engine = name.substr(space + 1);
+  if (kind == kCudnnWhole) {
+    const Description description = DescribeWhole(problem, target);
+    return std::make_shared<Whole>(description, description.graph.PlanNamed(target, engine));
+  }
+  const Description description = DescribeAlone(problem, target);
+  return std::make_shared<Finished>(problem, description,
+                                    description.graph.PlanNamed(target, engine));
+}
+
+}  // namespace
+
+Ways CudnnConvolutions(const ConvolutionProblem& problem, size_t most_workspace) {
+  std::lock_guard<std::mutex> lock(making);
+  return WaysOn(ThisGpu(), problem, most_workspace);
+}
+
+std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionProblem& problem,
+                                                              const std::string& name) {
+  std::lock_guard<std::mutex> lock(making);
+  return WayNamed(ThisGpu(), problem, name);
+}
+
+Ways CudnnConvolutionsElsewhere(const std::string& properties, const ConvolutionProblem& problem,
+                                size_t most_workspace) {
+  return WaysOn(CudnnTarget::Described(properties), problem, most_workspace);
+}
+
+std::shared_ptr<const FusedConvolution> CudnnConvolutionElsewhereNamed(
+    const std::string& properties, const ConvolutionProblem& problem, const std::string& name) {
+  return WayNamed(CudnnTarget::Described(properties), problem, name);
+}
+
+}  // namespace cuda
+}  // namespace caffe

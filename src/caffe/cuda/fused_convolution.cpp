@@ -1,0 +1,113 @@
+// Who computes a convolution of an engine.
+#include "caffe/kernels/cuda/fused_convolution.hpp"
+
+#include "../kernels/cuda/own_convolutions.hpp"
+#include "cudnn.hpp"
+#include "cudnn_fused_convolution.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
+using Kernel = void (*)(Stream&, const ConvolutionProblem&, const ConvolutionArguments&);
+
+constexpr char kDirect[] = "direct", kDepthwise[] = "depthwise";
+
+/// A kernel of our own.
+class Own : public FusedConvolution {
+ public:
+  Own(const std::string& name, const ConvolutionProblem& problem, Kernel kernel)
+      : name_(name), problem_(problem), kernel_(kernel) {}
+  const std::string& name() const override { return name_; }
+  void Run(Stream& stream, const ConvolutionArguments& arguments, void*) const override {
+    kernel_(stream, problem_, arguments);
+  }
+
+ private:
+  const std::string name_;
+  const ConvolutionProblem problem_;
+  const Kernel kernel_;
+};
+
+bool IsDepthwise(const ConvolutionProblem& problem) {
+  return IsChannelsLastDepthwise(problem.shape, problem.channels_last);
+}
+
+std::shared_ptr<const FusedConvolution> MakeOwn(const std::string& name,
+                                                const ConvolutionProblem& problem) {
+  return std::make_shared<Own>(name, problem,
+                               IsDepthwise(problem) ? DepthwiseConvolution : DirectConvolution);
+}
+
+/// True where a stream's memory is the host's: the tests' device, on which our kernels stand for
+/// cuDNN's.
+bool IsHost(const Stream& stream) { return !stream.handle(); }
+
+bool HasAxes(const ConvolutionProblem& problem) {
+  return problem.shape.axes() == 1 || problem.shape.axes() == 2;
+}
+
+}  // namespace
+
+Ways FusedConvolutions(Stream& stream, const ConvolutionProblem& problem, size_t most_workspace) {
+  if (!HasAxes(problem)) return {};
+  // Its weights lie in an order that others do not know.
+  if (IsDepthwise(problem)) return {MakeOwn(kDepthwise, problem)};
+  Ways ways;
+  if (IsHost(stream)) {
+    ways.push_back(MakeOwn(kCudnnWhole, problem));
+  } else if (CudnnIsInstalled() && problem.input != ElementType::UINT8) {
+    ways = CudnnConvolutions(problem, most_workspace);
+  }
+  ways.push_back(MakeOwn(kDirect, problem));
+  return ways;
+}
+
+std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,
+                                                              const ConvolutionProblem& problem,
+                                                              const std::string& name) {
+  Require(HasAxes(problem), "engines on the GPU have no convolution over ", problem.shape.axes(),
+          " axes");
+  if (name == (IsDepthwise(problem) ? kDepthwise : kDirect)) return MakeOwn(name, problem);
+  Require(!IsDepthwise(problem) && name.compare(0, sizeof(kCudnnWhole) - 1, kCudnnWhole) == 0,
+          "there is no way '", name, "' of computing this convolution");
+  if (IsHost(stream)) return MakeOwn(name, problem);
+  return CudnnConvolutionNamed(problem, name);
+}
+
+bool IsChannelsLastDepthwise(const kernels::ConvolutionShape& shape, bool channels_last) {
+  return channels_last && shape.group > 1 && shape.group == shape.channels;
+}
+
+template <typename T>
+void PackWeights(const kernels::ConvolutionShape& shape, bool channels_last, const T* weights,
+                 T* packed) {
+  const size_t positions = shape.kernel_size(), channels = shape.channels / shape.group;
+  const size_t outputs = shape.outputs;
+  const bool depthwise = IsChannelsLastDepthwise(shape, channels_last);
+  for (size_t o = 0; o < outputs; ++o) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t k = 0; k < positions; ++k) {
+        const size_t plain = (o * channels + c) * positions + k;
+        const size_t place = depthwise       ? k * outputs + o
+                             : channels_last ? (o * positions + k) * channels + c
+                                             : plain;
+        packed[place] = weights[plain];
+      }
+    }
+  }
+}
+
+int FavouredChannels(ElementType type) {
+  // 16 bytes: what tensor cores' kernels load at once.
+  return static_cast<int>(16 / SizeOf(type));
+}
+
+template void PackWeights(const kernels::ConvolutionShape&, bool, const float*, float*);
+template void PackWeights(const kernels::ConvolutionShape&, bool, const float16*, float16*);
+template void PackWeights(const kernels::ConvolutionShape&, bool, const bfloat16*, bfloat16*);
+template void PackWeights(const kernels::ConvolutionShape&, bool, const int8_t*, int8_t*);
+
+}  // namespace cuda
+}  // namespace caffe

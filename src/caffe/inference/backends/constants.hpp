@@ -1,0 +1,30 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
+
+#include <cstddef>
+
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Elements of a constant of any type, allocated aligned and zero.
+Constant NewConstant(ElementType type, size_t count);
+/// To fill a constant that was just made.
+template <typename T>
+T* Elements(const Constant& constant) {
+  return static_cast<T*>(const_cast<void*>(constant.data.get()));
+}
+
+/// Throws Error unless the node has a parameter of this number, type and count: of a plan that is
+/// damaged anything may be missing.
+void RequireParameter(const Node& node, size_t index, ElementType type, size_t count);
+
+/// Fills memory of the host with elements such as activations have: half of them 0 or more, none
+/// denormal.
+void FillLikeActivations(ElementType type, size_t count, void* elements);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_

@@ -1,0 +1,171 @@
+#include "convolution_node.hpp"
+
+#include <algorithm>
+
+#include "../passes/graph_editing.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
+#include "caffe/layers/base_conv_layer.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// A sum of two without coefficients other than 1.
+bool IsPlainSum(const LayerParameter& layer) {
+  const EltwiseParameter& param = layer.eltwise_param();
+  return layer.type() == "Eltwise" && param.operation() == EltwiseParameter_EltwiseOp_SUM &&
+         std::all_of(param.coeff().begin(), param.coeff().end(), [](float c) { return c == 1; });
+}
+
+std::optional<PointwiseActivation> ActivationOf(const LayerParameter& layer) {
+  PointwiseActivation activation;
+  if (layer.type() == "ReLU") {
+    activation.kind = PointwiseActivation::RELU;
+    activation.alpha = layer.relu_param().negative_slope();
+    return activation;
+  }
+  activation.kind = PointwiseActivation::CLIP;
+  if (layer.type() == "ReLU6") {
+    activation.beta = 6;
+    return activation;
+  }
+  if (layer.type() == "Clip") {
+    activation.alpha = layer.clip_param().min();
+    activation.beta = layer.clip_param().max();
+    return activation;
+  }
+  return {};
+}
+
+std::optional<kernels::FusedFunction> SmoothFunctionOf(const LayerParameter& layer) {
+  using Function = kernels::FusedFunction;
+  if (layer.type() == "ELU") return Function{Function::ELU, layer.elu_param().alpha()};
+  if (layer.type() == "Sigmoid") return Function{Function::SIGMOID};
+  if (layer.type() == "Swish") return Function{Function::SWISH, layer.swish_param().beta()};
+  if (layer.type() == "TanH") return Function{Function::TANH};
+  return {};
+}
+
+/// Axis 1 of what the node makes has its outputs.
+bool HasOutputsAsChannels(const Node& node) {
+  return node.type() != "InnerProduct" || node.layer.inner_product_param().axis() == 1;
+}
+
+/// One slope for each of this many outputs, and zeros, from one for each or one for all; nothing
+/// from others.
+std::vector<float> SlopesFor(const std::vector<Constant>& parameters, size_t outputs,
+                             bool are_channels) {
+  constexpr size_t kMultiple = 16;
+  if (parameters.size() != 1) return {};
+  const std::vector<float> given = parameters[0].ToVector();
+  const bool shared = given.size() == 1;
+  if (!shared && (given.size() != outputs || !are_channels)) return {};
+  std::vector<float> slopes((outputs + kMultiple - 1) / kMultiple * kMultiple, 0.f);
+  for (size_t i = 0; i < outputs; ++i) slopes[i] = given[shared ? 0 : i];
+  return slopes;
+}
+
+size_t OutputsOf(const Node& node) {
+  return node.type() == "InnerProduct" ? node.layer.inner_product_param().num_output()
+                                       : node.layer.convolution_param().num_output();
+}
+
+/// Adds an activation of this many outputs to what kernels do; `are_channels`: they lie on axis 1.
+/// False where kernels cannot.
+bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& parameters,
+                   size_t outputs, bool are_channels, FusedEpilogue* fused) {
+  if (const auto activation = ActivationOf(layer)) {
+    fused->activation = *activation;
+    return true;
+  }
+  if (const auto function = SmoothFunctionOf(layer)) {
+    fused->set_function(*function);
+    return true;
+  }
+  if (layer.type() != "PReLU") return false;
+  fused->slopes = SlopesFor(parameters, outputs, are_channels);
+  fused->set_function({kernels::FusedFunction::PRELU});
+  return !fused->slopes.empty();
+}
+
+}  // namespace
+
+kernels::FusedFunction FusedEpilogue::function() const {
+  kernels::FusedFunction function = function_;
+  function.slopes = slopes.empty() ? nullptr : slopes.data();
+  return function;
+}
+
+std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
+  FusedEpilogue fused;
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    const Epilogue& step = node.epilogue[i];
+    if (fused.activates()) return {};
+    if (step.operand >= 0) {
+      if (fused.residual >= 0 || !IsPlainSum(step.layer)) return {};
+      fused.residual = static_cast<int>(i);
+      continue;
+    }
+    if (!AddActivation(step.layer, step.parameters, OutputsOf(node), HasOutputsAsChannels(node),
+                       &fused)) {
+      return {};
+    }
+  }
+  return fused;
+}
+
+std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels) {
+  FusedEpilogue fused;
+  if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.epilogue.empty() ||
+      !AddActivation(node.layer, node.parameters, channels, true, &fused)) {
+    return {};
+  }
+  return fused;
+}
+
+bool Activates(const Node& node) {
+  if (!MultipliesWeights(node)) return node.epilogue.empty();
+  const auto epilogue = FusedEpilogueOf(node);
+  return epilogue && epilogue->residual < 0;
+}
+
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
+                                                            const Shape& output) {
+  if (!IsConvolution(node) || node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      node.parameters.empty() || input.size() < 3 || output.size() != input.size()) {
+    return {};
+  }
+  const ConvolutionParameter& param = node.layer.convolution_param();
+  const int axes = static_cast<int>(input.size());
+  if (param.axis() != 1 && param.axis() + axes != 1) return {};
+  const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, axes - 2);
+  kernels::ConvolutionShape shape;
+  shape.channels = input[1];
+  shape.group = node.type() == "Convolution" ? static_cast<int>(param.group()) : input[1];
+  shape.outputs = output[1];
+  shape.kernel = geometry.kernel;
+  shape.stride = geometry.stride;
+  shape.pad = geometry.pad;
+  shape.dilation = geometry.dilation;
+  shape.input.assign(input.begin() + 2, input.end());
+  shape.output.assign(output.begin() + 2, output.end());
+  if (shape.group <= 0 || shape.channels % shape.group != 0 || shape.outputs % shape.group != 0) {
+    return {};
+  }
+  return shape;
+}
+
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.outputs.empty()) return {};
+  return ConvolutionShapeOf(node, graph.values[node.inputs[0]].shape,
+                            graph.values[node.outputs[0]].shape);
+}
+
+std::vector<float> BiasOf(const Node& node, size_t outputs) {
+  return node.parameters.size() > 1 ? node.parameters[1].ToVector()
+                                    : std::vector<float>(outputs, 0.f);
+}
+
+}  // namespace inference
+}  // namespace caffe

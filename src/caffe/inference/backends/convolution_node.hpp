@@ -1,0 +1,55 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_
+
+#include <optional>
+#include <vector>
+
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fused_function.hpp"
+#include "caffe/pointwise.hpp"
+#include "constants.hpp"
+#include "implementation.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// What kernels can do with a sum before they write it:
+/// y = function(activation(sum + bias + residual)); one of the two does nothing.
+struct FusedEpilogue {
+  int residual = -1;  ///< the number of the step whose operand is added; -1: nothing is
+  PointwiseActivation activation;
+  std::vector<float> slopes;  ///< of PRELU: one an output, filled up to a multiple of 16
+
+  bool activates() const {
+    return activation.kind != PointwiseActivation::NONE ||
+           function_.kind != kernels::FusedFunction::NONE;
+  }
+  /// With these slopes: good as long as they are.
+  kernels::FusedFunction function() const;
+  void set_function(const kernels::FusedFunction& function) { function_ = function; }
+
+ private:
+  kernels::FusedFunction function_;
+};
+/// Nothing where the node's epilogue is something else. Of a node that multiplies weights.
+std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);
+/// What a node that is an activation by itself does with this many channels (axis 1); nothing for
+/// other nodes. Its slopes are not packed yet.
+std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels);
+/// True if the epilogue is an activation, or empty.
+bool Activates(const Node& node);
+
+/// Of a node with channels on axis 1, one input, one output, images on axis 0; nothing for others.
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, const Shape& input,
+                                                            const Shape& output);
+
+/// The same for the shapes that the graph has.
+std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, const Node& node);
+
+/// The bias; zeros where the node has none.
+std::vector<float> BiasOf(const Node& node, size_t outputs);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_

@@ -1,0 +1,49 @@
+#include "convolution_step.hpp"
+
+#include "../../passes/graph_editing.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+/// The node's epilogue, which has to be one.
+FusedEpilogue CheckedEpilogue(const Node& node) {
+  Require(IsConvolution(node) && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
+          node.name(), "' (", node.type(), ") is no convolution of one bottom");
+  const auto epilogue = FusedEpilogueOf(node);
+  Require(epilogue.has_value(), "layer '", node.name(), "': no kernel has its epilogue");
+  return *epilogue;
+}
+
+}  // namespace
+
+ConvolutionStep::ConvolutionStep(const Node& node)
+    : node_(node), epilogue_(CheckedEpilogue(node)) {}
+
+void ConvolutionStep::Bind(const Binding& binding) {
+  x_ = binding.inputs[0];
+  y_ = binding.outputs[0];
+  residual_ = epilogue_.residual >= 0 ? binding.operands[epilogue_.residual] : Operand();
+  const auto shape = ConvolutionShapeOf(node_, x_.shape, y_.shape);
+  Require(shape.has_value(), "no kernel takes a bottom of shape ", ShapeString(x_.shape));
+  Require(y_.blocked() && (x_.blocked() || shape->group == 1) &&
+              (!residual_.data || (residual_.blocked() && residual_.shape == y_.shape)),
+          "its blobs do not lie as kernels take them");
+  RequireParameter(node_, 1, ElementType::FLOAT, shape->outputs);
+  Prepare(*shape);
+}
+
+kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual) {
+  kernels::ImageStrides strides;
+  if (!x.dense()) strides.x = x.stride;
+  if (!y.dense()) strides.y = y.stride;
+  if (residual.data && !residual.dense()) strides.residual = residual.stride;
+  return strides;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,41 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_
+
+#include "../convolution_node.hpp"
+#include "../step.hpp"
+#include "caffe/kernels/image_strides.hpp"
+#include "cpu_target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+/// What all steps of convolutions have: places, the epilogue, parameter 1 as the bias. Channels of
+/// the output and the residual lie in blocks; those of the input may.
+class ConvolutionStep : public Step {
+ public:
+  /// Throws Error where the node is no convolution of one input, or its epilogue another one.
+  explicit ConvolutionStep(const Node& node);
+  void Bind(const Binding& binding) override;
+  bool takes_strides() const override { return true; }
+
+ protected:
+  /// Makes the kernel. Throws Error unless the parameters are what it reads.
+  virtual void Prepare(const kernels::ConvolutionShape& shape) = 0;
+
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  Operand x_, y_, residual_;  // no data: there is no residual
+};
+
+/// From one image to the next. `residual` may have no data.
+kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual);
+
+/// Channels up to which a picture's input is read in Caffe's order.
+constexpr int kPlainChannels = 4;
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_

@@ -1,0 +1,141 @@
+#include "cpu_target.hpp"
+
+#include <omp.h>
+
+#include <chrono>
+#include <limits>
+#include <random>
+
+#include "../../plan_file.hpp"
+#include "../convolution_node.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/parallel.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MicrosecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+/// Operands with memory of their own for every value of a node.
+class Rig {
+ public:
+  Rig(const Graph& graph, const Node& node) {
+    for (const int input : node.inputs) binding_.inputs.push_back(Made(graph.values[input]));
+    for (const Epilogue& step : node.epilogue) {
+      binding_.operands.push_back(step.operand < 0 ? Operand() : Made(graph.values[step.operand]));
+    }
+    for (const int output : node.outputs) binding_.outputs.push_back(Made(graph.values[output]));
+  }
+  const Binding& binding() const { return binding_; }
+
+ private:
+  Operand Made(const Value& value) {
+    Operand operand = Described(value, value.shape);
+    memory_.push_back(NewConstant(operand.type, operand.elements()));
+    operand.data = const_cast<void*>(memory_.back().data.get());
+    FillLikeActivations(operand.type, operand.elements(), operand.data);
+    return operand;
+  }
+
+  std::vector<Constant> memory_;
+  Binding binding_;
+};
+
+class ThisProcessor : public Target {
+ public:
+  const char* name() const override { return ""; }
+
+  const std::vector<const Implementation*>& implementations() const override {
+    static const std::vector<const Implementation*> all = {&WinogradConvolution(),
+                                                           &PackedConvolution(),
+                                                           &OneDnnConvolution(),
+                                                           &Int8Winograd(),
+                                                           &Int8Convolution(),
+                                                           &InnerProduct(),
+                                                           &Int8InnerProduct(),
+                                                           &BlasInnerProduct(),
+                                                           &Pooling(),
+                                                           &Moving(),
+                                                           &Reorder(),
+                                                           &AnyLayer()};
+    return all;
+  }
+  const Implementation& reorder() const override { return Reorder(); }
+  const Implementation& any_layer() const override { return AnyLayer(); }
+  Layout::Kind layout() const override { return kBlocked; }
+  int block(ElementType) const override { return ChannelBlock(); }
+  bool takes_unsigned() const override { return true; }
+
+  std::string TimingKey() const override {
+    return Join(PlanFingerprint(), " ", omp_get_max_threads(), " threads");
+  }
+
+  // A layer that computes in another type or layout than it was given is no candidate for that one.
+  std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
+                                size_t max_workspace) const override {
+    const kernels::FlushDenormals flush_denormals;
+    const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
+    const LayerStep* layer = dynamic_cast<LayerStep*>(step.get());
+    const bool plain_layer =
+        layer && node.math == ElementType::FLOAT &&
+        graph.values[node.outputs.empty() ? node.inputs[0] : node.outputs[0]].layout == kPlain;
+    if (iterations == 0 && (!layer || plain_layer)) return 0;
+    const Rig rig(graph, node);
+    step->Bind(rig.binding());
+    if (max_workspace > 0 && step->scratch_bytes() > max_workspace) return std::nullopt;
+    const Constant scratch = NewConstant(ElementType::INT8, step->scratch_bytes());
+    double least = std::numeric_limits<double>::infinity();
+    const auto start = Clock::now();
+    // A short one is run more often: its time is disturbed more easily. A slow one is told from the
+    // others by fewer runs.
+    const auto ends = [&](int runs) {
+      const double spent = MicrosecondsSince(start);
+      return runs > 3 &&
+             (spent > 200'000 || (runs >= iterations && spent > 2'000) || runs >= 10 * iterations);
+    };
+    for (int runs = 0; !ends(runs); ++runs) {
+      const auto begin = Clock::now();
+      step->Run(Elements<void>(scratch));
+      const double took = MicrosecondsSince(begin);
+      if (layer && !plain_layer && !layer->native()) return std::nullopt;
+      if (iterations == 0) return 0;
+      if (runs > 0) least = std::min(least, took);
+    }
+    return least;
+  }
+
+  // What kernels reached where it was measured, relative to oneDNN's.
+  double RelativeTime(const Candidate& candidate) const override {
+    const std::string name = candidate.implementation->name();
+    if (name == "winograd") return 0.5;
+    if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
+    if (name == "int8") return 0.7;
+    if (name == "int8_winograd") return 0.4;
+    if (name == "move") return 0.01;
+    if (name != "layer") return 1;
+    return candidate.outputs.empty() || candidate.outputs[0].layout == kBlocked ? 1.5 : 2;
+  }
+};
+
+}  // namespace
+
+int ChannelBlock() {
+  return kernels::VectorInstructionSet() == kernels::InstructionSet::AVX512 ? 16 : 8;
+}
+
+const Target& CpuTarget() {
+  static const ThisProcessor target;
+  return target;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,38 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_CPU_TARGET_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_CPU_TARGET_HPP_
+
+#include "../target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+/// This machine's processor, with the threads that OpenMP would use now; kernels like channels in
+/// blocks.
+const Target& CpuTarget();
+
+constexpr Layout::Kind kPlain = Layout::PLAIN;
+constexpr Layout::Kind kBlocked = Layout::CHANNELS_BLOCKED;
+
+/// Channels in a block, on the instruction set in use: 8 or 16.
+int ChannelBlock();
+
+// The families of kernels.
+const Implementation& OneDnnConvolution();
+const Implementation& WinogradConvolution();
+const Implementation& PackedConvolution();
+const Implementation& Int8Convolution();
+const Implementation& Int8Winograd();
+const Implementation& InnerProduct();
+const Implementation& Int8InnerProduct();
+const Implementation& BlasInnerProduct();
+const Implementation& Pooling();
+const Implementation& Moving();
+const Implementation& Reorder();
+const Implementation& AnyLayer();
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_CPU_TARGET_HPP_

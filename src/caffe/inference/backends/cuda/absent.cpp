@@ -1,0 +1,16 @@
+// What builds without CUDA have in the place of the GPU's backend.
+#include "caffe/device.hpp"
+#include "caffe/error.hpp"
+#include "cuda_engine.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+
+const Target& CudaTarget() { Fail(Device::WhyNone()); }
+std::string GpuFingerprint() { Fail(Device::WhyNone()); }
+std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph>) { Fail(Device::WhyNone()); }
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,62 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CUDA_CONVOLUTION_PROBLEM_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CUDA_CONVOLUTION_PROBLEM_HPP_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caffe/kernels/cuda/fused_convolution.hpp"
+#include "cuda_target.hpp"
+
+// What convolutions and inner products have in common: both are convolutions to the kernels.
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+
+/// Appends `candidate` once for each way of computing the problem, with its name as the variant;
+/// with `tensor_float` also those that round FLOAT factors, as "tf32 NAME".
+void AddVariants(caffe::cuda::ConvolutionProblem problem, bool tensor_float, Candidate candidate,
+                 std::vector<Candidate>* candidates);
+
+/// The node's parameters as kernels read them: weights in the problem's order, bias, for INT8 the
+/// scales of sums, for PReLU the slopes, one a filled output. `weights`: in FLOAT, for `filled`.
+/// `integers` and `scales` instead, for INT8: scales are times `input_scale` what sums stand for.
+std::vector<Constant> PackedParameters(const Node& node, const FusedEpilogue& epilogue,
+                                       const kernels::ConvolutionShape& filled, bool channels_last,
+                                       const std::vector<float>& weights,
+                                       const std::vector<float>& bias);
+std::vector<Constant> PackedParameters(const Node& node, const FusedEpilogue& epilogue,
+                                       const kernels::ConvolutionShape& filled, bool channels_last,
+                                       const std::vector<int8_t>& integers,
+                                       std::vector<float> scales, float input_scale,
+                                       const std::vector<float>& bias);
+
+/// A problem at its place, for a node with such parameters.
+class BoundConvolution {
+ public:
+  struct Operands {
+    Operand x, y, residual;  ///< no data: there is none
+  };
+
+  /// `problem` has sizes and layout; types, strides and function follow from the others.
+  /// `parameters`: of the node, on the device. The way is the variant that the node names or, where
+  /// that one is for larger batches only, the first there is. Throws Error.
+  void Bind(caffe::cuda::ConvolutionProblem problem, const Node& node,
+            const FusedEpilogue& epilogue, const Operands& operands,
+            const std::vector<const void*>& parameters);
+  size_t workspace_bytes() const { return way_ ? way_->workspace_bytes() : 0; }
+  /// On the calling thread's stream.
+  void Run(void* workspace) const;
+
+ private:
+  std::string key_;  // of the problem that way_ is for
+  std::shared_ptr<const caffe::cuda::FusedConvolution> way_;
+  caffe::cuda::ConvolutionArguments arguments_;
+};
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CONVOLUTION_PROBLEM_HPP_

@@ -1,0 +1,35 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_ENGINE_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_ENGINE_HPP_
+
+#include <memory>
+#include <string>
+
+#include "../runner.hpp"
+#include "../target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+
+// NVIDIA GPUs. In builds without CUDA all of these throw Error saying so (absent.cpp).
+
+/// Graph::target of what is lowered for a GPU.
+constexpr char kTarget[] = "cuda";
+
+/// The calling thread's GPU (Context::settings().device); kernels like channels last. Throws Error
+/// where there is none.
+const Target& CudaTarget();
+
+/// The GPU that plans which are written on it are good for, in words: its name, its architecture,
+/// and the library that computes. Throws Error where there is none.
+std::string GpuFingerprint();
+
+/// Runs a graph that was lowered for the calling thread's GPU, whichever thread calls it later.
+/// Throws Error where there is none, or it has too little memory.
+std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph> graph);
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_ENGINE_HPP_

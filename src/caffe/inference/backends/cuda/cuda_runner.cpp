@@ -1,0 +1,171 @@
+#include "cuda_runner.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "caffe/error.hpp"
+#include "caffe/kernels/cuda/channels_last.hpp"
+#include "cuda_engine.hpp"
+#include "device_weights.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+namespace {
+
+class DeviceMemory : public TargetMemory {
+ public:
+  DeviceMemory(std::shared_ptr<GpuQueue> queue, std::shared_ptr<const DeviceWeights> weights)
+      : queue_(std::move(queue)), weights_(std::move(weights)) {}
+
+  std::shared_ptr<void> Allocate(size_t bytes) override { return queue_->Allocate(bytes); }
+  const void* PlaceOf(const std::shared_ptr<const void>& constant) override {
+    return weights_->PlaceOf(constant.get());
+  }
+
+  void CopyRows(size_t rows, size_t bytes, const void* from, size_t from_stride, void* to,
+                size_t to_stride) override {
+    Stream& stream = Context::Current().stream();
+    if (rows <= 1 || (from_stride == bytes && to_stride == bytes)) {
+      queue_->device().CopyOnDevice(to, from, rows * bytes, stream);
+      return;
+    }
+    const auto pixels = [](const void* data, size_t stride) {
+      return caffe::cuda::Pixels{const_cast<void*>(data), ElementType::UINT8,
+                                 static_cast<int>(stride), 1};
+    };
+    caffe::cuda::CopyPixels(stream, static_cast<int>(rows), static_cast<int>(bytes),
+                            pixels(from, from_stride), pixels(to, to_stride));
+  }
+
+  void Read(const void* from, size_t bytes, void* to) override {
+    if (bytes == 0) return;
+    Stream& stream = Context::Current().stream();
+    queue_->device().CopyToHost(to, from, bytes, stream);
+    stream.Synchronize();
+  }
+
+  void Wait() override { Context::Current().stream().Synchronize(); }
+
+ private:
+  const std::shared_ptr<GpuQueue> queue_;
+  const std::shared_ptr<const DeviceWeights> weights_;
+};
+
+/// Layers that the library does not know may do anything else the next time.
+bool DoesTheSameAgain(const Graph& graph) {
+  const std::vector<bool> dependent = HaveDataDependentShapes(graph);
+  if (std::count(dependent.begin(), dependent.end(), true) > 0) return false;
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    if (node.type() == kReorder) return true;
+    const Operation* const operation = OperationTable::Find(node.type());
+    return operation && !operation->stateful;
+  });
+}
+
+}  // namespace
+
+CudaRunner::CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr<GpuQueue>& queue)
+    : LoweredRunner(graph, CudaTarget(),
+                    std::make_unique<DeviceMemory>(queue, DeviceWeights::Of(graph, queue))),
+      queue_(queue),
+      records_(DoesTheSameAgain(*graph)) {
+  for (const std::vector<int>* values : {&graph->inputs, &graph->outputs}) {
+    for (const int value : *values) host_[value].resize(CountOf(graph->values[value].shape));
+  }
+}
+
+CudaRunner::~CudaRunner() {
+  const GpuQueue::Scope scope(*queue_);
+  recording_.reset();
+  Clear();
+}
+
+void CudaRunner::SetInputShapes(const std::vector<Shape>& shapes) {
+  const GpuQueue::Scope scope(*queue_);
+  Forget();
+  LoweredRunner::SetInputShapes(shapes);
+}
+
+float* CudaRunner::data(int value) { return host_.at(value).data(); }
+
+std::vector<float> CudaRunner::Floats(int value) {
+  const GpuQueue::Scope scope(*queue_);
+  return LoweredRunner::Floats(value);
+}
+
+void CudaRunner::Forget() {
+  recording_.reset();
+  runs_ = 0;
+}
+
+void CudaRunner::Put(int value, void* memory) {
+  if (SetPlace(value, memory)) Forget();
+}
+
+// The first run may allocate and copy what later ones have.
+void CudaRunner::Compute(Stream& stream) {
+  if (records_ && runs_ == 1) {
+    recording_ = Record(queue_->stream(), [this] { LoweredRunner::Run(nullptr); });
+    records_ = recording_ != nullptr;
+  }
+  runs_ = std::min(runs_ + 1, 2);
+  if (recording_) return recording_->Launch(stream);
+  const StreamScope on(&stream);
+  LoweredRunner::Run(nullptr);
+}
+
+void CudaRunner::Run(const AfterNode& after) {
+  const GpuQueue::Scope scope(*queue_);
+  Stream& stream = queue_->stream();
+  for (const std::vector<int>* values : {&graph().inputs, &graph().outputs}) {
+    for (const int value : *values) Put(value, nullptr);
+  }
+  for (const int input : graph().inputs) {
+    const size_t bytes = CountOf(shape(input)) * sizeof(float);
+    if (bytes > 0) queue_->device().CopyToDevice(place(input), data(input), bytes, stream);
+  }
+  if (after) {
+    stream.Synchronize();
+    LoweredRunner::Run(after);
+  } else {
+    Compute(stream);
+  }
+  for (const int output : graph().outputs) {
+    if (graph().IsInput(output)) continue;
+    std::vector<float>& floats = host_[output];
+    if (is_dependent(output)) floats.resize(CountOf(shape(output)));
+    const size_t bytes = CountOf(shape(output)) * sizeof(float);
+    if (bytes > 0) queue_->device().CopyToHost(floats.data(), place(output), bytes, stream);
+  }
+  stream.Synchronize();
+}
+
+void CudaRunner::Start(Stream& stream, const std::vector<const void*>& inputs,
+                       const std::vector<void*>& outputs) {
+  const GpuQueue::Scope scope(*queue_);
+  for (const int output : graph().outputs) {
+    Require(!is_dependent(output), "output '", graph().values[output].name,
+            "' has a shape that depends on the data, which only Run finds out");
+    Require(!graph().IsInput(output), "output '", graph().values[output].name,
+            "' is an input: nothing computes it");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Put(graph().inputs[i], const_cast<void*>(inputs[i]));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) Put(graph().outputs[i], outputs[i]);
+  // Activations are the runner's: one run is behind the other on whatever streams.
+  stream.WaitFor(queue_->stream());
+  Compute(stream);
+  queue_->stream().WaitFor(stream);
+}
+
+std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph> graph) {
+  const std::shared_ptr<GpuQueue> queue = GpuQueue::Make();
+  const GpuQueue::Scope scope(*queue);
+  return std::make_unique<CudaRunner>(std::move(graph), queue);
+}
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

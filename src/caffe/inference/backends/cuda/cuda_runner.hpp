@@ -1,0 +1,47 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_RUNNER_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_RUNNER_HPP_
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "../lowered_runner.hpp"
+#include "caffe/recording.hpp"
+#include "gpu_queue.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+
+/// Runs a graph on a GPU, on a stream of its own or the caller's. Inputs and outputs have a place
+/// in the host's memory, too, which Run copies. From the second run in the same shapes and places
+/// on, all of it is one recording (a CUDA graph), if it can be recorded.
+class CudaRunner : public LoweredRunner {
+ public:
+  CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr<GpuQueue>& queue);
+  ~CudaRunner() override;
+
+  void SetInputShapes(const std::vector<Shape>& shapes) override;
+  void Run(const AfterNode& after) override;
+  void Start(Stream& stream, const std::vector<const void*>& inputs,
+             const std::vector<void*>& outputs) override;
+  float* data(int value) override;
+  std::vector<float> Floats(int value) override;
+
+ private:
+  void Compute(Stream& stream);
+  void Put(int value, void* memory);
+  void Forget();
+
+  const std::shared_ptr<GpuQueue> queue_;
+  std::map<int, std::vector<float>> host_;  // of inputs and outputs
+  std::unique_ptr<Recording> recording_;
+  int runs_ = 0;  // since shapes or places have changed, at most 2
+  bool records_;
+};
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_RUNNER_HPP_

@@ -1,0 +1,198 @@
+#include "cuda_target.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "../../plan_file.hpp"
+#include "caffe/cuda/borrowed_stream.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/cuda/fused_convolution.hpp"
+#include "caffe/recording.hpp"
+#include "cuda_engine.hpp"
+#include "device_weights.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MicrosecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+/// A node of a graph of its own, bound to memory of the GPU's.
+class Rig {
+ public:
+  Rig(const Graph& graph, const Node& node, const std::shared_ptr<GpuQueue>& queue)
+      : queue_(queue), weights_(WithNode(graph, node), queue) {
+    for (const int input : node.inputs) binding_.inputs.push_back(Made(graph.values[input]));
+    for (const Epilogue& step : node.epilogue) {
+      binding_.operands.push_back(step.operand < 0 ? Operand() : Made(graph.values[step.operand]));
+    }
+    for (const int output : node.outputs) binding_.outputs.push_back(Made(graph.values[output]));
+    for (const Constant& parameter : node.parameters) {
+      binding_.parameters.push_back(weights_.PlaceOf(parameter.data.get()));
+    }
+  }
+  const Binding& binding() const { return binding_; }
+  void* Scratch(size_t bytes) {
+    memory_.push_back(queue_->Allocate(std::max<size_t>(bytes, 1)));
+    return memory_.back().get();
+  }
+
+ private:
+  static Graph WithNode(const Graph& graph, const Node& node) {
+    Graph all;
+    all.values = graph.values;
+    all.nodes = {node};
+    return all;
+  }
+
+  Operand Made(const Value& value) {
+    Operand operand = Described(value, value.shape);
+    const Constant elements = NewConstant(operand.type, operand.elements());
+    FillLikeActivations(operand.type, operand.elements(), Elements<void>(elements));
+    operand.data = Scratch(operand.bytes());
+    if (operand.bytes() == 0) return operand;
+    queue_->device().CopyToDevice(operand.data, elements.data.get(), operand.bytes(),
+                                  queue_->stream());
+    queue_->stream().Synchronize();
+    return operand;
+  }
+
+  const std::shared_ptr<GpuQueue> queue_;
+  const DeviceWeights weights_;
+  std::vector<std::shared_ptr<void>> memory_;
+  Binding binding_;
+};
+
+/// The least time of a run, in microseconds, over `iterations` recordings of several. As in an
+/// engine, nothing but the GPU's own time counts where they can be recorded.
+double LeastTime(const std::function<void()>& run, int iterations, Stream& stream) {
+  constexpr int kRuns = 8;
+  const auto several = [&] {
+    for (int i = 0; i < kRuns; ++i) run();
+  };
+  const std::unique_ptr<Recording> recording = Record(stream, several);
+  double least = std::numeric_limits<double>::infinity();
+  const auto start = Clock::now();
+  for (int i = 0; i < iterations || MicrosecondsSince(start) < 2'000; ++i) {
+    const auto begin = Clock::now();
+    recording ? recording->Launch(stream) : several();
+    stream.Synchronize();
+    least = std::min(least, MicrosecondsSince(begin) / kRuns);
+    if (i > 2 && MicrosecondsSince(start) > 200'000) break;
+  }
+  return least;
+}
+
+class Gpu : public Target {
+ public:
+  const char* name() const override { return kTarget; }
+
+  const std::vector<const Implementation*>& implementations() const override {
+    static const std::vector<const Implementation*> all = {
+        &Convolution(), &InnerProduct(), &Gemm(),    &Pooling(),
+        &Elementwise(), &Moving(),       &Reorder(), &AnyLayer()};
+    return all;
+  }
+  const Implementation& reorder() const override { return Reorder(); }
+  const Implementation& any_layer() const override { return AnyLayer(); }
+  Layout::Kind layout() const override { return kLast; }
+  int block(ElementType type) const override { return ChannelMultiple(type); }
+  bool takes_unsigned() const override { return false; }  // no tensor core does
+
+  std::string TimingKey() const override { return PlanFingerprint(kTarget); }
+
+  std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
+                                size_t max_workspace) const override {
+    const std::shared_ptr<GpuQueue> queue = GpuQueue::Make();
+    const GpuQueue::Scope scope(*queue);
+    const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
+    const LayerStep* layer = dynamic_cast<LayerStep*>(step.get());
+    if (iterations == 0 && (!layer || node.math == ElementType::FLOAT)) return 0;
+    Rig rig(graph, node, queue);
+    step->Bind(rig.binding());
+    if (max_workspace > 0 && step->scratch_bytes() > max_workspace) return std::nullopt;
+    void* const scratch = rig.Scratch(step->scratch_bytes());
+    step->Run(scratch);
+    queue->stream().Synchronize();
+    if (layer && node.math != ElementType::FLOAT && !layer->native()) return std::nullopt;
+    if (iterations == 0) return 0;
+    return LeastTime([&] { step->Run(scratch); }, iterations, queue->stream());
+  }
+
+  double RelativeTime(const Candidate& candidate) const override {
+    const std::string name = candidate.implementation->name();
+    const double size = SizeOf(candidate.math) / 4.0;
+    if (candidate.variant == "direct") return 20 * size;
+    if (name == "layer") return 3;
+    if (name == "move") return 0.01;
+    return size;
+  }
+};
+
+}  // namespace
+
+int ChannelMultiple(ElementType type) {
+  constexpr int kAlignment = 16;  // bytes: what kernels read at once
+  return std::max(caffe::cuda::FavouredChannels(type), kAlignment / static_cast<int>(SizeOf(type)));
+}
+
+int FilledUp(int channels, ElementType type) {
+  const int multiple = ChannelMultiple(type);
+  return (channels + multiple - 1) / multiple * multiple;
+}
+
+int PixelCount(const Operand& operand) {
+  return operand.layout == kPlain ? 1 : static_cast<int>(operand.images);
+}
+
+int ChannelCount(const Operand& operand) {
+  return static_cast<int>(operand.layout == kPlain ? operand.elements() : operand.image);
+}
+
+caffe::cuda::Pixels PixelsOf(const Operand& operand) {
+  Require(operand.layout == kLast || operand.dense(), "a plain blob has gaps");
+  const size_t stride = operand.layout == kPlain ? operand.elements() : operand.stride;
+  return {operand.data, operand.type, static_cast<int>(stride), operand.scale};
+}
+
+caffe::cuda::Planes PlanesOf(const Operand& operand) {
+  return {operand.data, operand.type, operand.stride, operand.scale};
+}
+
+caffe::cuda::OutputFunction FunctionOf(const FusedEpilogue& epilogue, const void* slopes) {
+  caffe::cuda::OutputFunction function;
+  function.activation = epilogue.activation;
+  function.function = epilogue.function();
+  function.function.slopes = static_cast<const float*>(slopes);
+  return function;
+}
+
+std::vector<float> Padded(std::vector<float> values, size_t count, float fill) {
+  values.resize(std::max(count, values.size()), fill);
+  return values;
+}
+
+const Target& CudaTarget() {
+  Require(Device::available(), Device::WhyNone());
+  static const Gpu target;
+  return target;
+}
+
+std::string GpuFingerprint() {
+  Device& device = Device::Get();
+  const bool native = Context::Current().stream().handle() != nullptr;
+  return Join(device.name(),
+              native ? ", compute capability " +
+                           caffe::cuda::ComputeCapability(Context::Current().settings().device)
+                     : "");
+}
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,51 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_TARGET_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_TARGET_HPP_
+
+#include <vector>
+
+#include "../convolution_node.hpp"
+#include "../target.hpp"
+#include "caffe/kernels/cuda/channels_last.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+
+constexpr Layout::Kind kPlain = Layout::PLAIN;
+constexpr Layout::Kind kLast = Layout::CHANNELS_LAST;
+
+// The families of kernels.
+const Implementation& Convolution();
+const Implementation& InnerProduct();
+const Implementation& Gemm();
+const Implementation& Pooling();
+const Implementation& Elementwise();
+const Implementation& Moving();
+const Implementation& Reorder();
+const Implementation& AnyLayer();
+
+/// Channels of a value of this type that lie last are filled up to a multiple of it: 16 bytes, or
+/// what tensor cores want. What fills them up is finite, and of no meaning.
+int ChannelMultiple(ElementType type);
+/// `channels`, filled up.
+int FilledUp(int channels, ElementType type);
+
+/// An operand with channels last, those that fill up included; or a plain dense one as one pixel.
+caffe::cuda::Pixels PixelsOf(const Operand& operand);
+caffe::cuda::Planes PlanesOf(const Operand& operand);
+/// Throws Error where a plain operand has gaps, or a number is too large for kernels.
+int PixelCount(const Operand& operand);
+int ChannelCount(const Operand& operand);
+
+/// What a node does behind its sums; slopes of PRELU, one float an output on the device, may be
+/// null.
+caffe::cuda::OutputFunction FunctionOf(const FusedEpilogue& epilogue, const void* slopes);
+
+/// `values`, and as many of `fill` as `count` has more.
+std::vector<float> Padded(std::vector<float> values, size_t count, float fill = 0);
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_TARGET_HPP_

@@ -1,0 +1,88 @@
+#include "device_weights.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+/// Calls f(elements, bytes) for every constant, some of them more than once.
+template <typename F>
+void ForEachConstant(const Graph& graph, F f) {
+  const auto all = [&](const std::vector<Constant>& constants) {
+    for (const Constant& c : constants) f(c.data.get(), c.count() * SizeOf(c.type));
+  };
+  for (const Node& node : graph.nodes) {
+    all(node.parameters);
+    for (const Epilogue& step : node.epilogue) all(step.parameters);
+  }
+  for (const Value& value : graph.values) {
+    if (value.is_constant()) f(value.data.get(), BytesOf(value));
+  }
+}
+
+}  // namespace
+
+DeviceWeights::DeviceWeights(const Graph& graph, const std::shared_ptr<GpuQueue>& queue) {
+  std::map<const void*, size_t> sizes;
+  ForEachConstant(graph, [&](const void* elements, size_t bytes) {
+    size_t& size = sizes[elements];
+    size = std::max(size, bytes);
+  });
+  size_t end = 0;
+  for (const auto& [elements, bytes] : sizes) {
+    offsets_[elements] = end;
+    end += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  try {
+    memory_ = queue->Allocate(std::max(end, kAlignment));
+  } catch (Error& error) {
+    error.AddContext("memory for the weights of engine '" + graph.name + "'");
+    throw;
+  }
+  const GpuQueue::Scope scope(*queue);
+  for (const auto& [elements, bytes] : sizes) {
+    if (bytes == 0) continue;
+    queue->device().CopyToDevice(static_cast<char*>(memory_.get()) + offsets_[elements], elements,
+                                 bytes, queue->stream());
+  }
+  queue->stream().Synchronize();
+}
+
+const void* DeviceWeights::PlaceOf(const void* constant) const {
+  const auto found = offsets_.find(constant);
+  Require(found != offsets_.end(), "a constant of another engine");
+  return static_cast<const char*>(memory_.get()) + found->second;
+}
+
+std::shared_ptr<const DeviceWeights> DeviceWeights::Of(const std::shared_ptr<const Graph>& graph,
+                                                       const std::shared_ptr<GpuQueue>& queue) {
+  // The owner keeps the graph, so that no other one gets its address meanwhile.
+  struct Shared {
+    std::shared_ptr<const Graph> graph;
+    DeviceWeights weights;
+  };
+  static std::mutex mutex;
+  static std::map<std::pair<const Graph*, Device*>, std::weak_ptr<Shared>> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (auto it = known.begin(); it != known.end();) {
+    it = it->second.expired() ? known.erase(it) : std::next(it);
+  }
+  std::weak_ptr<Shared>& entry = known[{graph.get(), &queue->device()}];
+  std::shared_ptr<Shared> shared = entry.lock();
+  if (!shared) {
+    shared.reset(new Shared{graph, DeviceWeights(*graph, queue)});
+    entry = shared;
+  }
+  return {shared, &shared->weights};
+}
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,213 @@
+// What is done to each element by itself: activations, scales and shifts of channels, and Eltwise,
+// in every type and layout.
+#include <algorithm>
+
+#include "../../passes/affine_map.hpp"
+#include "../element_types.hpp"
+#include "caffe/cuda/stream.hpp"
+#include "caffe/error.hpp"
+#include "cuda_target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+namespace {
+
+bool IsAffine(const Node& node) {
+  return node.type() == "BatchNorm" || node.type() == "Scale" || node.type() == "Bias" ||
+         node.type() == "Power";
+}
+
+int ChannelsOf(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
+
+/// Numbers for channels that fill up, too, where these lie last.
+std::vector<float> ForChannels(std::vector<float> values, const Value& value) {
+  const size_t channels = ChannelsOf(value.shape);
+  const bool last = value.layout == kLast;
+  values.resize(last ? FilledUp(static_cast<int>(channels), value.type) : channels, 0);
+  return values;
+}
+
+class ElementwiseStep : public Step {
+ public:
+  /// A plain blob is a row of elements, without gaps.
+  explicit ElementwiseStep(Layout::Kind layout) : layout_(layout) {}
+  bool takes_strides() const override { return layout_ == kLast; }
+  void Bind(const Binding& binding) override {
+    binding_ = binding;
+    const Operand& y = binding_.outputs[0];
+    for (const Operand& x : binding_.inputs) {
+      Require(x.layout == layout_ && y.layout == layout_ && x.shape == y.shape,
+              "its blobs do not lie alike");
+    }
+    // Types differ in what they are filled up to.
+    channels_ = ChannelCount(y);
+    for (const Operand& x : binding_.inputs) channels_ = std::min(channels_, ChannelCount(x));
+  }
+
+ protected:
+  const Operand& y() const { return binding_.outputs[0]; }
+  bool empty() const { return CountOf(y().shape) == 0; }
+
+  const Layout::Kind layout_;
+  Binding binding_;
+  int channels_ = 0;
+};
+
+/// An activation; its slopes are parameter 0.
+class ActivationStep : public ElementwiseStep {
+ public:
+  ActivationStep(Layout::Kind layout, const FusedEpilogue& activation)
+      : ElementwiseStep(layout), activation_(activation) {}
+  void Run(void*) override {
+    if (empty()) return;
+    const void* const slopes = activation_.slopes.empty() ? nullptr : binding_.parameters.at(0);
+    caffe::cuda::ApplyToPixels(caffe::cuda::CurrentStream(), PixelCount(y()), channels_,
+                               PixelsOf(binding_.inputs[0]), nullptr, nullptr, nullptr,
+                               FunctionOf(activation_, slopes), PixelsOf(y()));
+  }
+
+ private:
+  const FusedEpilogue activation_;
+};
+
+/// Parameters 0 and 1 are factors and shifts of channels.
+class AffineStep : public ElementwiseStep {
+ public:
+  using ElementwiseStep::ElementwiseStep;
+  void Run(void*) override {
+    if (empty()) return;
+    caffe::cuda::ApplyToPixels(
+        caffe::cuda::CurrentStream(), PixelCount(y()), channels_, PixelsOf(binding_.inputs[0]),
+        static_cast<const float*>(binding_.parameters.at(0)),
+        static_cast<const float*>(binding_.parameters.at(1)), nullptr, {}, PixelsOf(y()));
+  }
+};
+
+class CombinationStep : public ElementwiseStep {
+ public:
+  CombinationStep(Layout::Kind layout, const Node& node)
+      : ElementwiseStep(layout),
+        operation_(OperationOf(node.layer.eltwise_param())),
+        coefficients_(node.layer.eltwise_param().coeff().begin(),
+                      node.layer.eltwise_param().coeff().end()) {}
+
+  void Run(void*) override {
+    if (empty()) return;
+    std::vector<caffe::cuda::Pixels> x;
+    for (const Operand& input : binding_.inputs) x.push_back(PixelsOf(input));
+    caffe::cuda::CombinePixels(caffe::cuda::CurrentStream(), operation_, PixelCount(y()), channels_,
+                               x, coefficients_, {}, PixelsOf(y()));
+  }
+
+ private:
+  static caffe::cuda::Combination OperationOf(const EltwiseParameter& param) {
+    if (param.operation() == EltwiseParameter_EltwiseOp_PROD) {
+      return caffe::cuda::Combination::PRODUCT;
+    }
+    return param.operation() == EltwiseParameter_EltwiseOp_MAX ? caffe::cuda::Combination::MAXIMUM
+                                                               : caffe::cuda::Combination::SUM;
+  }
+
+  const caffe::cuda::Combination operation_;
+  const std::vector<float> coefficients_;
+};
+
+bool IsCombination(const Node& node) {
+  const size_t inputs = node.inputs.size();
+  const int coefficients = node.layer.eltwise_param().coeff_size();
+  return node.type() == "Eltwise" && node.outputs.size() == 1 && node.epilogue.empty() &&
+         inputs > 0 && inputs <= caffe::cuda::kMostCombined &&
+         (coefficients == 0 || coefficients == static_cast<int>(inputs));
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "elementwise"; }
+
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (node.inputs.empty() || node.outputs.size() != 1) return {};
+    const Shape& shape = context.graph.values[node.outputs[0]].shape;
+    const auto activation = ActivationOfNode(node, ChannelsOf(shape));
+    const bool affine = IsAffine(node) && AffineOf(context.graph, node);
+    if (!activation && !affine && !IsCombination(node)) return {};
+    // What differs between channels is known to pixels only.
+    const bool by_channel = affine || (activation && !activation->slopes.empty());
+    const bool has_channels = shape.size() >= 3;
+    std::vector<Candidate> candidates;
+    for (const ElementType type : kFloatTypes) {
+      if (!context.Stores(type)) continue;
+      const Format last = {type, kLast}, plain = {type, kPlain};
+      if (has_channels) candidates.push_back(Formats(*this, node, type, last, last));
+      if (!by_channel) candidates.push_back(Formats(*this, node, type, plain, plain));
+    }
+    if (has_channels && shape[1] % ChannelMultiple(ElementType::INT8) == 0) {
+      AddIntegers(context, node, &candidates);
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const Value& y = graph.values[node.outputs[0]];
+    const auto constant = [&](const std::vector<float>& values) {
+      std::vector<float> all = ForChannels(values, y);
+      const int count = static_cast<int>(all.size());
+      return Constant::Of({count}, std::move(all));
+    };
+    if (IsAffine(node)) {
+      const Affine affine = *AffineOf(graph, node);
+      return {constant(affine.scale), constant(affine.shift)};
+    }
+    const auto activation = ActivationOfNode(node, ChannelsOf(y.shape));
+    if (!activation || activation->slopes.empty()) return {};
+    return {constant(activation->slopes)};
+  }
+
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
+    Require(!node.inputs.empty() && node.outputs.size() == 1, "layer '", node.name(), "' (",
+            node.type(), ") has no bottom or top");
+    const Value& y = graph.values[node.outputs[0]];
+    if (IsCombination(node)) return std::make_unique<CombinationStep>(y.layout, node);
+    const size_t channels = ForChannels({}, y).size();
+    Require(node.inputs.size() == 1, "layer '", node.name(), "' (", node.type(),
+            ") has several bottoms");
+    if (IsAffine(node)) {
+      for (const size_t i : {0, 1}) RequireParameter(node, i, ElementType::FLOAT, channels);
+      return std::make_unique<AffineStep>(y.layout);
+    }
+    // Slopes are packed: one for each channel, those that fill up included.
+    const auto activation = ActivationOfNode(node, static_cast<int>(channels));
+    Require(activation.has_value(), "layer '", node.name(), "' (", node.type(),
+            ") is nothing that is done to elements");
+    return std::make_unique<ActivationStep>(y.layout, *activation);
+  }
+
+ private:
+  /// From what lies in 8 bits, or to it.
+  void AddIntegers(const LoweringContext& context, const Node& node,
+                   std::vector<Candidate>* candidates) const {
+    if (!context.Stores(ElementType::INT8)) return;
+    const auto known = [&](int value) { return context.ranges[value].known(); };
+    const bool in = std::all_of(node.inputs.begin(), node.inputs.end(), known);
+    const bool out = known(node.outputs[0]);
+    const Format integers = {ElementType::INT8, kLast}, floats = {ElementType::FLOAT, kLast};
+    const auto add = [&](const Format& from, const Format& to) {
+      candidates->push_back(Formats(*this, node, ElementType::FLOAT, from, to));
+    };
+    if (in && out) add(integers, integers);
+    if (in) add(integers, floats);
+    if (out) add(floats, integers);
+  }
+};
+
+}  // namespace
+
+const Implementation& Elementwise() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,257 @@
+// Inner products: in every type as a convolution that sees all of an item at once, and in FLOAT and
+// FLOAT16 also by cuBLASLt, with bias and activation behind it.
+#include "../inner_product_node.hpp"
+
+#include "../element_types.hpp"
+#include "caffe/cuda/stream.hpp"
+#include "caffe/error.hpp"
+#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/cuda/blas.hpp"
+#include "convolution_problem.hpp"
+#include "cuda_engine.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+namespace {
+
+/// A row is a picture, of which the kernel sees all: channels and places where channels lie last,
+/// else one place of as many channels. Nothing where a row is no picture.
+std::optional<kernels::ConvolutionShape> ShapeOf(const Operand& x,
+                                                 const InnerProductExtents& extents) {
+  kernels::ConvolutionShape shape;
+  const bool last = x.layout == kLast;
+  if (last && (x.shape.size() != 4 || x.shape[0] != extents.rows)) return {};
+  shape.input = last ? std::vector<int>{x.shape[2], x.shape[3]} : std::vector<int>{1, 1};
+  shape.channels = last ? FilledUp(x.shape[1], x.type) : extents.inputs;
+  shape.outputs = extents.outputs;
+  shape.group = 1;
+  shape.kernel = shape.input;
+  shape.output = {1, 1};
+  shape.stride = shape.dilation = {1, 1};
+  shape.pad = {0, 0};
+  return shape;
+}
+
+/// One place: the same in both layouts, of which kernels like channels last.
+caffe::cuda::ConvolutionProblem ProblemOf(const kernels::ConvolutionShape& shape, int rows) {
+  caffe::cuda::ConvolutionProblem problem;
+  problem.num = rows;
+  problem.shape = shape;
+  problem.channels_last = true;
+  return problem;
+}
+
+/// Weights for rows as they lie in Caffe's order, with zeros for channels that fill up.
+template <typename T>
+std::vector<T> FillUp(const kernels::ConvolutionShape& shape, const InnerProductExtents& extents,
+                      const T* weights) {
+  std::vector<T> all(shape.weight_count(), T(0));
+  const size_t row = all.size() / shape.outputs;
+  for (int o = 0; o < extents.outputs; ++o) {
+    std::copy_n(weights + size_t(o) * extents.inputs, extents.inputs, all.data() + o * row);
+  }
+  return all;
+}
+
+class ConvolutionOfRows : public Step {
+ public:
+  explicit ConvolutionOfRows(const Node& node)
+      : node_(node), epilogue_(InnerProductEpilogueOf(node)) {}
+  size_t scratch_bytes() const override { return way_.workspace_bytes(); }
+
+  void Bind(const Binding& binding) override {
+    const Operand& x = binding.inputs[0];
+    Require(binding.outputs[0].layout == kPlain, "its top does not lie in Caffe's order");
+    const InnerProductExtents extents = ExtentsOf(node_, x.shape, binding.outputs[0].shape);
+    const auto shape = ShapeOf(x, extents);
+    Require(shape.has_value(), "a row of its bottom is no picture");
+    Operand y = binding.outputs[0];
+    y.images = extents.rows;
+    y.image = y.stride = extents.outputs;
+    Operand dense = x;
+    dense.images = 1;  // of the runner's making
+    way_.Bind(ProblemOf(*shape, extents.rows), node_, epilogue_, {dense, y, Operand()},
+              binding.parameters);
+  }
+  void Run(void* scratch) override { way_.Run(scratch); }
+
+ private:
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  BoundConvolution way_;
+};
+
+class ConvolutionFamily : public Implementation {
+ public:
+  const char* name() const override { return "inner_product"; }
+
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsInnerProduct(context, node)) return {};
+    std::vector<Candidate> candidates;
+    const bool integers =
+        context.Stores(ElementType::INT8) && context.ranges[node.inputs[0]].known();
+    for (const Layout::Kind layout : {kLast, kPlain}) {
+      for (const ElementType type : kFloatTypes) {
+        if (context.Stores(type)) Add(context, node, {type, layout}, type, &candidates);
+      }
+      if (!integers) continue;
+      Add(context, node, {ElementType::INT8, layout}, ElementType::FLOAT, &candidates);
+      if (!context.ranges[node.outputs[0]].known()) continue;
+      Add(context, node, {ElementType::INT8, layout}, ElementType::INT8, &candidates);
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const InnerProductExtents extents = ExtentsOf(graph, node);
+    const Value& input = graph.values[node.inputs[0]];
+    const FusedEpilogue epilogue = InnerProductEpilogueOf(node);
+    const auto shape = ShapeOf(Described(input, input.shape), extents);
+    const std::vector<float> weights = InnerProductWeightsOf(node, extents);
+    const std::vector<float> bias = BiasOf(node, extents.outputs);
+    if (node.math != ElementType::INT8) {
+      return PackedParameters(node, epilogue, *shape, true, FillUp(*shape, extents, weights.data()),
+                              bias);
+    }
+    LayerParameter layer = node.layer;
+    layer.mutable_inner_product_param()->set_transpose(false);
+    const QuantizedWeights quantized =
+        QuantizeWeights(layer, {extents.outputs, extents.inputs}, weights.data());
+    return PackedParameters(node, epilogue, *shape, true,
+                            FillUp(*shape, extents, quantized.values.data()), quantized.scales,
+                            input.affine.scale, bias);
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<ConvolutionOfRows>(node);
+  }
+
+ private:
+  void Add(const LoweringContext& context, const Node& node, const Format& input,
+           ElementType written, std::vector<Candidate>* candidates) const {
+    Value x = context.graph.values[node.inputs[0]], y = context.graph.values[node.outputs[0]];
+    if (input.layout == kLast && x.shape.size() < 2) return;
+    SetFormat(CudaTarget(), input, context.ranges[node.inputs[0]], &x);
+    SetFormat(CudaTarget(), {written, kPlain}, context.ranges[node.outputs[0]], &y);
+    const InnerProductExtents extents = ExtentsOf(context.graph, node);
+    const auto shape = ShapeOf(Described(x, x.shape), extents);
+    if (!shape) return;
+    // Products of 8 bits that 32 bits can add up.
+    if (x.affine.scale != 1 && extents.inputs > 66'000) return;
+    caffe::cuda::ConvolutionProblem problem = ProblemOf(*shape, extents.rows);
+    problem.input = x.type;
+    problem.output = problem.residual = y.type;
+    problem.function = FunctionOf(InnerProductEpilogueOf(node), nullptr);
+    AddVariants(problem, context.tensor_float,
+                Formats(*this, node, input.type, input, {written, kPlain}), candidates);
+  }
+};
+
+class GemmStep : public Step {
+ public:
+  explicit GemmStep(const Node& node) : node_(node), epilogue_(InnerProductEpilogueOf(node)) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(x_.layout == kPlain && y_.layout == kPlain && x_.type == node_.math &&
+                (y_.type == x_.type || y_.type == ElementType::FLOAT),
+            "its blobs do not lie as kernels take them");
+    extents_ = ExtentsOf(node_, x_.shape, y_.shape);
+    RequireParameter(node_, 0, node_.math, size_t(extents_.outputs) * extents_.inputs);
+    for (size_t i = 1; i < 2 + !epilogue_.slopes.empty(); ++i) {
+      RequireParameter(node_, i, ElementType::FLOAT, extents_.outputs);
+    }
+    parameters_ = binding.parameters;
+  }
+
+  void Run(void*) override {
+    if (extents_.rows == 0) return;
+    if (node_.math == ElementType::FLOAT) {
+      Multiply<float, float>();
+    } else if (y_.type == ElementType::FLOAT) {
+      Multiply<float16, float>();
+    } else {
+      Multiply<float16, float16>();
+    }
+    Operand rows = y_;
+    rows.layout = kLast;
+    rows.stride = extents_.outputs;
+    const caffe::cuda::Pixels y = PixelsOf(rows);
+    const void* const slopes = epilogue_.slopes.empty() ? nullptr : parameters_[2];
+    caffe::cuda::ApplyToPixels(caffe::cuda::CurrentStream(), extents_.rows, extents_.outputs, y,
+                               nullptr, static_cast<const float*>(parameters_[1]), nullptr,
+                               FunctionOf(epilogue_, slopes), y);
+  }
+
+ private:
+  template <typename T, typename C>
+  void Multiply() {
+    caffe::cuda::Gemm<T, C>(caffe::cuda::CurrentStream(), false, true, extents_.rows,
+                            extents_.outputs, extents_.inputs, 1, x_.as<const T>(),
+                            static_cast<const T*>(parameters_[0]), 0, y_.as<C>());
+  }
+
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  Operand x_, y_;
+  InnerProductExtents extents_;
+  std::vector<const void*> parameters_;
+};
+
+class GemmFamily : public Implementation {
+ public:
+  const char* name() const override { return "gemm"; }
+
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsInnerProduct(context, node)) return {};
+    std::vector<Candidate> candidates;
+    for (const ElementType type : {ElementType::FLOAT, ElementType::FLOAT16}) {
+      if (!context.Stores(type)) continue;
+      candidates.push_back(Formats(*this, node, type, {type, kPlain}, {type, kPlain}));
+      if (type == ElementType::FLOAT) continue;
+      candidates.push_back(Formats(*this, node, type, {type, kPlain}, Format()));
+    }
+    return candidates;
+  }
+
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const InnerProductExtents extents = ExtentsOf(graph, node);
+    const std::vector<float> weights = InnerProductWeightsOf(node, extents);
+    const FusedEpilogue epilogue = InnerProductEpilogueOf(node);
+    const Constant packed = NewConstant(node.math, weights.size());
+    kernels::Convert(weights.size(), ElementType::FLOAT, weights.data(), 1, 0, node.math,
+                     Elements<void>(packed), 1, 0);
+    std::vector<Constant> all = {packed,
+                                 Constant::Of({extents.outputs}, BiasOf(node, extents.outputs))};
+    if (!epilogue.slopes.empty()) {
+      all.push_back(Constant::Of(
+          {extents.outputs}, {epilogue.slopes.begin(), epilogue.slopes.begin() + extents.outputs}));
+    }
+    return all;
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    return std::make_unique<GemmStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& InnerProduct() {
+  static const ConvolutionFamily family;
+  return family;
+}
+
+const Implementation& Gemm() {
+  static const GemmFamily family;
+  return family;
+}
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

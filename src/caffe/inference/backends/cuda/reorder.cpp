@@ -1,0 +1,85 @@
+// A value in another type or layout.
+#include "caffe/blob.hpp"
+#include "caffe/cuda/stream.hpp"
+#include "caffe/error.hpp"
+#include "cuda_target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cuda {
+namespace {
+
+class ReorderStep : public Step {
+ public:
+  bool takes_strides() const override { return true; }
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(x_.shape == y_.shape, "a reorder's top has shape ", ShapeString(y_.shape),
+            ", its bottom ", ShapeString(x_.shape));
+  }
+
+  void Run(void*) override {
+    if (CountOf(x_.shape) == 0) return;
+    Stream& stream = caffe::cuda::CurrentStream();
+    const int images = x_.shape.size() < 2 ? 1 : x_.shape[0];
+    const int channels = x_.shape.size() < 2 ? 1 : x_.shape[1];
+    const int spatial = static_cast<int>(CountOf(x_.shape) / images / channels);
+    if (x_.layout == kPlain && y_.layout == kPlain) {
+      caffe::cuda::CopyPlanes(stream, images, channels, spatial, PlanesOf(x_), PlanesOf(y_));
+    } else if (x_.layout == kPlain) {
+      caffe::cuda::ToChannelsLast(stream, images, channels, spatial, PlanesOf(x_), PixelsOf(y_),
+                                  ChannelCount(y_));
+    } else if (y_.layout == kPlain) {
+      caffe::cuda::FromChannelsLast(stream, images, channels, spatial, PixelsOf(x_), PlanesOf(y_));
+    } else {
+      CopyChannels(stream);
+    }
+  }
+
+ private:
+  // Types differ in what they are filled up to.
+  void CopyChannels(Stream& stream) const {
+    const int both = std::min(ChannelCount(x_), ChannelCount(y_));
+    caffe::cuda::CopyPixels(stream, PixelCount(x_), both, PixelsOf(x_), PixelsOf(y_));
+    if (both == ChannelCount(y_)) return;
+    // The channels behind are those that are there once more: finite, and of no meaning.
+    const int missing = ChannelCount(y_) - both;
+    for (int done = 0; done < missing; done += std::min(both, missing)) {
+      Operand rest = y_;
+      rest.data = y_.as<char>() + (both + done) * SizeOf(y_.type);
+      caffe::cuda::CopyPixels(stream, PixelCount(x_), std::min(both, missing - done), PixelsOf(x_),
+                              PixelsOf(rest));
+    }
+  }
+
+  Operand x_, y_;
+};
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "reorder"; }
+  std::vector<Candidate> Candidates(const LoweringContext&, const Node&) const override {
+    return {};
+  }
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1,
+            "layer '", node.name(), "' (", node.type(), ") is no reorder");
+    return std::make_unique<ReorderStep>();
+  }
+};
+
+}  // namespace
+
+const Implementation& Reorder() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cuda
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,86 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_IMPLEMENTATION_HPP_
+#define CAFFE_INFERENCE_BACKENDS_IMPLEMENTATION_HPP_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "step.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// How a value lies in memory. INT8 stands for 8-bit integers, signed or not as the value's range
+/// has it.
+struct Format {
+  ElementType type = ElementType::FLOAT;
+  Layout::Kind layout = Layout::PLAIN;
+  bool operator==(const Format& other) const {
+    return type == other.type && layout == other.layout;
+  }
+  bool operator!=(const Format& other) const { return !(*this == other); }
+  bool operator<(const Format& other) const {
+    return type != other.type ? type < other.type : layout < other.layout;
+  }
+};
+
+/// "FLOAT", "FLOAT16 blocked", "INT8 channels last", ...
+std::string ToString(const Format& format);
+
+/// How a value can become 8-bit integers; scale 0: it cannot.
+struct Range {
+  float scale = 0;
+  bool is_unsigned = false;
+  bool known() const { return scale > 0; }
+};
+
+/// What a lowering knows of a graph beside the graph.
+struct LoweringContext {
+  const Graph& graph;
+  std::vector<Range> ranges;         ///< of each value
+  std::vector<bool> dependent;       ///< values whose shapes depend on the data
+  std::vector<ElementType> storage;  ///< types that blobs may lie in, FLOAT among them
+  bool tensor_float = false;         ///< products of FLOAT may round their factors (TF32)
+  bool Stores(ElementType type) const;
+};
+
+/// One way of computing a node.
+struct Candidate {
+  const class Implementation* implementation = nullptr;
+  std::string variant;  ///< which of the implementation's ways; "": it has one
+  ElementType math = ElementType::FLOAT;
+  std::vector<Format> inputs;
+  std::vector<Format> operands;  ///< of each step of the epilogue; of those without, any
+  std::vector<Format> outputs;
+  double microseconds = 0;
+
+  /// What Node::implementation is: "NAME" or "NAME:VARIANT".
+  std::string FullName() const;
+};
+
+/// A candidate with all inputs in `input`, all operands and outputs in `output`.
+Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
+                  const Format& input, const Format& output);
+
+/// A family of kernels.
+class Implementation {
+ public:
+  virtual ~Implementation() = default;
+  virtual const char* name() const = 0;
+  /// The ways in which it can compute the node; none where it cannot. The best first.
+  virtual std::vector<Candidate> Candidates(const LoweringContext& context,
+                                            const Node& node) const = 0;
+  /// The node's parameters as the step reads them. `graph` has the values' types, layouts and
+  /// scales.
+  virtual std::vector<Constant> Pack(const Graph& graph, const Node& node) const = 0;
+  /// For a node with packed parameters, which outlives the step.
+  virtual std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const = 0;
+};
+
+/// The variant that a node's implementation names; "" if none.
+std::string VariantOf(const Node& node);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_IMPLEMENTATION_HPP_

@@ -1,0 +1,33 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_INNER_PRODUCT_NODE_HPP_
+#define CAFFE_INFERENCE_BACKENDS_INNER_PRODUCT_NODE_HPP_
+
+#include <vector>
+
+#include "convolution_node.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Rows, and what a row has.
+struct InnerProductExtents {
+  int rows = 0, inputs = 0, outputs = 0;
+};
+/// For these shapes of the node's input and output; or those that the graph has.
+InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y);
+InnerProductExtents ExtentsOf(const Graph& graph, const Node& node);
+
+/// An InnerProduct of one input and one output, with nothing added to it, and weights that are not
+/// packed yet.
+bool IsInnerProduct(const LoweringContext& context, const Node& node);
+
+/// The weights as (outputs, inputs).
+std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents);
+
+/// Throws Error where the node is none of one input and output, or its epilogue is none of
+/// kernels'.
+FusedEpilogue InnerProductEpilogueOf(const Node& node);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_INNER_PRODUCT_NODE_HPP_

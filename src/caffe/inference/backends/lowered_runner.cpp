@@ -1,0 +1,358 @@
+#include "lowered_runner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "../graph/node_layer.hpp"
+#include "caffe/allocator.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
+#include "element_types.hpp"
+#include "top_shapes.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+void CheckValue(const Graph& graph, const Target& target, int index) {
+  const Value& value = graph.values[index];
+  const bool integer = value.type == ElementType::INT8 || value.type == ElementType::UINT8;
+  Require(integer || std::count(std::begin(kFloatTypes), std::end(kFloatTypes), value.type),
+          "no kernel takes ", Name(value.type));
+  Require(!integer || (std::isnormal(value.affine.scale) && value.affine.scale > 0),
+          "its scale is ", value.affine.scale);
+  Value wanted = value;
+  SetFormat(target, {value.type, value.layout}, Range(), &wanted);
+  Require(value.layout == Layout::PLAIN || value.layout == target.layout(),
+          "kernels do not take its layout here");
+  Require(value.block == wanted.block, "channels lie in blocks of ", wanted.block, " here");
+  Require(value.layout == Layout::PLAIN || value.shape.size() >= 2, "it has no channels");
+  if (graph.IsInput(index) || graph.IsOutput(index)) {
+    Require(
+        value.type == ElementType::FLOAT && value.layout == Layout::PLAIN && value.view.base < 0,
+        "inputs and outputs are plain FLOAT, in memory of their own");
+  }
+  if (value.view.base < 0) return;
+  const auto whole = [](const Value& v) {
+    return v.layout == Layout::PLAIN || v.shape[1] % v.block == 0;
+  };
+  const Value& base = graph.values[value.view.base];
+  const bool all = CountOf(value.shape) == CountOf(base.shape);
+  Require(value.type == base.type && (all || value.layout == base.layout) && whole(value) &&
+              whole(base),
+          "it cannot lie within value '", base.name, "'");
+}
+
+/// What steps rely on, and what a plan that is damaged may not have.
+void CheckValues(const Graph& graph, const Target& target) {
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    try {
+      CheckValue(graph, target, static_cast<int>(i));
+    } catch (Error& error) {
+      error.AddContext("value '" + graph.values[i].name + "'");
+      throw;
+    }
+  }
+}
+
+}  // namespace
+
+/// Moves pieces of equal size.
+void LoweredRunner::CopyPieces(const Operand& from, const Operand& to) {
+  const size_t size = SizeOf(from.type);
+  // One of the two is dense where they are cut differently.
+  const Operand& pieces = from.images == to.images || !from.dense() ? from : to;
+  const auto stride = [&](const Operand& operand) {
+    return (operand.images == pieces.images ? operand.stride : pieces.image) * size;
+  };
+  memory_->CopyRows(pieces.images, pieces.image * size, from.data, stride(from), to.data,
+                    stride(to));
+}
+
+void* LoweredRunner::Grow(size_t wanted, Room* room) {
+  wanted = std::max<size_t>(wanted, Allocator::kAlignment);
+  if (room->data && room->bytes >= wanted) return room->data.get();
+  *room = Room();
+  room->data = memory_->Allocate(wanted);
+  room->bytes = wanted;
+  return room->data.get();
+}
+
+LoweredRunner::LoweredRunner(std::shared_ptr<const Graph> graph, const Target& target,
+                             std::unique_ptr<TargetMemory> memory)
+    : graph_(std::move(graph)),
+      target_(target),
+      memory_(std::move(memory)),
+      dependent_(HaveDataDependentShapes(*graph_)),
+      shapes_(ShapesOf(*graph_)),
+      own_(graph_->values.size()),
+      given_(graph_->values.size(), nullptr) {
+  CheckValues(*graph_, target_);
+  for (const Node& node : graph_->nodes) {
+    Entry entry;
+    entry.step = ImplementationOf(target_, node.implementation).Make(*graph_, node);
+    entry.layer = dynamic_cast<LayerStep*>(entry.step.get());
+    entry.free = IsFree(*graph_, node);
+    const auto depends = [&](int value) { return dependent_[value]; };
+    entry.dependent = std::any_of(node.inputs.begin(), node.inputs.end(), depends) ||
+                      std::any_of(node.outputs.begin(), node.outputs.end(), depends);
+    entries_.push_back(std::move(entry));
+  }
+  InferShapes(InputShapes(*graph_, BatchOf(*graph_)));
+  try {
+    Grow(graph_->arena_bytes, &arena_);
+  } catch (Error& error) {
+    error.AddContext("memory for the activations of engine '" + graph_->name + "'");
+    throw;
+  }
+  Place();
+}
+
+void LoweredRunner::SetInputShapes(const std::vector<Shape>& shapes) {
+  const std::vector<Shape> before = shapes_;
+  try {
+    InferShapes(shapes);
+    Place();
+  } catch (...) {
+    shapes_ = before;
+    Place();
+    throw;
+  }
+}
+
+std::vector<Shape> LoweredRunner::TopShapes(size_t node) {
+  std::vector<Shape> inputs;
+  for (const int input : graph_->nodes[node].inputs) inputs.push_back(shapes_[input]);
+  if (entries_[node].layer) return entries_[node].layer->Reshape(inputs);
+  return TopShapesOf(*graph_, graph_->nodes[node], inputs);
+}
+
+// Nobody may need more memory than was planned.
+void LoweredRunner::InferShapes(const std::vector<Shape>& inputs) {
+  const auto set = [this](int value, const Shape& shape) {
+    const Value& built = graph_->values[value];
+    Value now = built;
+    now.shape = shape;
+    const bool fits = shape.size() == built.shape.size() && BytesOf(now) <= BytesOf(built);
+    Require(dependent_[value] || fits, "value '", built.name, "' of shape ", ShapeString(shape),
+            " does not fit where shape ", ShapeString(built.shape), " was planned");
+    shapes_[value] = shape;
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) set(graph_->inputs[i], inputs[i]);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const std::vector<Shape> tops = TopShapes(i);
+    for (size_t j = 0; j < tops.size(); ++j) set(graph_->nodes[i].outputs[j], tops[j]);
+  }
+}
+
+void LoweredRunner::Place() {
+  for (size_t i = 0; i < graph_->values.size(); ++i) {
+    const Value& value = graph_->values[i];
+    if (value.view.base >= 0 || value.arena_offset >= 0 || value.is_constant()) continue;
+    Grow(BytesOf(value), &own_[i]);
+  }
+  // Dense copies move while they grow: everybody is placed once they have grown.
+  for (const bool allocate : {true, false}) {
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (!entries_[i].free && !entries_[i].dependent) PlaceNode(i, allocate);
+    }
+  }
+}
+
+void* LoweredRunner::RootMemory(int root) {
+  const Value& value = graph_->values[root];
+  if (given_[root]) return given_[root];
+  if (value.is_constant()) return const_cast<void*>(memory_->PlaceOf(value.data));
+  if (value.arena_offset >= 0) return static_cast<char*>(arena_.data.get()) + value.arena_offset;
+  return own_[root].data.get();
+}
+
+Operand LoweredRunner::OperandOf(int value) {
+  Operand operand = Described(graph_->values[value], shapes_[value]);
+  if (graph_->values[value].view.base < 0) {
+    operand.data = RootMemory(value);
+    return operand;
+  }
+  const auto region = RegionOf(*graph_, value, shapes_);
+  Require(region.has_value(), "value '", graph_->values[value].name, "' of shape ",
+          ShapeString(shapes_[value]), " does not lie in even pieces");
+  operand.data =
+      static_cast<char*>(RootMemory(region->root)) + region->offset * SizeOf(operand.type);
+  if (region->contiguous()) return operand;
+  operand.images = region->outer;
+  operand.image = region->run;
+  operand.stride = region->stride;
+  return operand;
+}
+
+// With `allocate` only makes room. Places whose pieces are not the images (the pixels, where
+// channels lie last), and places that the step writes while it reads, are dense copies, too.
+void LoweredRunner::PlaceNode(size_t index, bool allocate) {
+  const Node& node = graph_->nodes[index];
+  Entry& entry = entries_[index];
+  entry.binding = Binding();
+  entry.gathered.clear();
+  entry.scattered.clear();
+  size_t copies = 0;
+  const auto place = [&](int value, bool overlaps, std::vector<Copy>* list) {
+    const Operand operand = OperandOf(value);
+    Operand dense = Described(graph_->values[value], shapes_[value]);
+    const bool alike = operand.shape.size() >= 2 && operand.images == dense.images;
+    if (!overlaps && (operand.dense() || (alike && entry.step->takes_strides()))) return operand;
+    if (copies_.size() <= copies) copies_.resize(copies + 1);
+    Room& room = copies_[copies++];
+    dense.data = allocate ? Grow(dense.bytes(), &room) : room.data.get();
+    list->push_back({operand, dense});
+    return dense;
+  };
+  const auto overlaps = [&](int input) {
+    return entry.layer && std::any_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
+             return RootOf(*graph_, output) == RootOf(*graph_, input);
+           });
+  };
+  for (const int input : node.inputs) {
+    entry.binding.inputs.push_back(place(input, overlaps(input), &entry.gathered));
+  }
+  for (const Epilogue& step : node.epilogue) {
+    entry.binding.operands.push_back(
+        step.operand < 0 ? Operand() : place(step.operand, false, &entry.gathered));
+  }
+  for (const int output : node.outputs) {
+    entry.binding.outputs.push_back(place(output, false, &entry.scattered));
+  }
+  if (allocate) return;
+  entry.binding.parameters = PlacesOfParameters(node);
+  try {
+    entry.step->Bind(entry.binding);
+    Grow(entry.step->scratch_bytes(), &scratch_);
+  } catch (Error& error) {
+    error.AddContext(Join("layer '", node.name(), "' (", node.type(), ")"));
+    throw;
+  }
+}
+
+std::vector<const void*> LoweredRunner::PlacesOfParameters(const Node& node) {
+  std::vector<const void*> places;
+  for (const Constant& parameter : node.parameters) {
+    places.push_back(memory_->PlaceOf(parameter.data));
+  }
+  return places;
+}
+
+bool LoweredRunner::SetPlace(int value, void* memory) {
+  if (given_[value] == memory) return false;
+  given_[value] = memory;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].free || entries_[i].dependent) continue;
+    const Node& node = graph_->nodes[i];
+    std::vector<int> touched = node.Reads();
+    touched.insert(touched.end(), node.outputs.begin(), node.outputs.end());
+    const auto lies_within = [&](int other) { return RootOf(*graph_, other) == value; };
+    if (std::any_of(touched.begin(), touched.end(), lies_within)) PlaceNode(i, false);
+  }
+  return true;
+}
+
+void LoweredRunner::Clear() {
+  entries_.clear();
+  own_.clear();
+  copies_.clear();
+  arena_ = scratch_ = Room();
+  memory_.reset();
+}
+
+std::vector<float> LoweredRunner::Floats(int value) {
+  const Operand place = OperandOf(value);
+  Operand dense = Described(graph_->values[value], shapes_[value]);
+  Room dense_room, result_room;
+  dense.data = Grow(dense.bytes(), &dense_room);
+  CopyPieces(place, dense);
+  Value plain;
+  plain.shape = shapes_[value];
+  Operand result = Described(plain, plain.shape);
+  result.data = Grow(result.bytes(), &result_room);
+  Node node;
+  node.layer.set_type(kReorder);
+  node.inputs = node.outputs = {value};
+  const auto reorder = target_.reorder().Make(*graph_, node);
+  reorder->Bind({{dense}, {result}, {}, {}});
+  reorder->Run(nullptr);
+  std::vector<float> floats(result.elements());
+  memory_->Read(result.data, result.bytes(), floats.data());
+  return floats;
+}
+
+size_t LoweredRunner::activation_bytes() const {
+  size_t bytes = arena_.bytes + scratch_.bytes;
+  for (const Room& room : own_) bytes += room.bytes;
+  for (const Room& room : copies_) bytes += room.bytes;
+  for (const Entry& entry : entries_) bytes += entry.layer ? entry.layer->bytes() : 0;
+  return bytes;
+}
+
+void LoweredRunner::Run(const AfterNode& after) {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].free) continue;
+    if (!after) {
+      RunEntry(i);
+      continue;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    RunEntry(i);
+    memory_->Wait();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    after(static_cast<int>(i), took.count());
+  }
+}
+
+void LoweredRunner::RunEntry(size_t index) {
+  Entry& entry = entries_[index];
+  if (entry.dependent) return RunUnknown(index);
+  for (const Copy& copy : entry.gathered) CopyPieces(copy.place, copy.dense);
+  entry.step->Run(scratch_.data.get());
+  for (const Copy& copy : entry.scattered) CopyPieces(copy.dense, copy.place);
+}
+
+// Shapes are found out now; what comes out may have yet another shape.
+void LoweredRunner::RunUnknown(size_t index) {
+  const Node& node = graph_->nodes[index];
+  Entry& entry = entries_[index];
+  const bool known = ShapesAreKnown(node);
+  const std::vector<Shape> tops = TopShapes(index);
+  for (size_t i = 0; i < tops.size(); ++i) shapes_[node.outputs[i]] = tops[i];
+  Binding binding;
+  std::vector<Room> gathered;
+  const auto read = [&](int value) {
+    const Operand place = OperandOf(value);
+    if (place.dense()) return place;
+    Operand dense = Described(graph_->values[value], shapes_[value]);
+    dense.data = Grow(dense.bytes(), &gathered.emplace_back());
+    CopyPieces(place, dense);
+    return dense;
+  };
+  for (const int input : node.inputs) binding.inputs.push_back(read(input));
+  for (const Epilogue& step : node.epilogue) {
+    binding.operands.push_back(step.operand < 0 ? Operand() : read(step.operand));
+  }
+  for (const int output : node.outputs) {
+    Value value = graph_->values[output];
+    value.shape = shapes_[output];
+    if (known) Grow(BytesOf(value), &own_[output]);
+    binding.outputs.push_back(known ? OperandOf(output) : Operand());
+  }
+  binding.parameters = PlacesOfParameters(node);
+  entry.step->Bind(binding);
+  entry.step->Run(Grow(entry.step->scratch_bytes(), &scratch_));
+  for (size_t i = 0; i < node.outputs.size() && !known; ++i) {
+    const int output = node.outputs[i];
+    shapes_[output] = entry.layer->top_shape(static_cast<int>(i));
+    const size_t bytes = CountOf(shapes_[output]) * sizeof(float);
+    if (bytes == 0) continue;
+    memory_->CopyRows(1, bytes, entry.layer->top_data(static_cast<int>(i)), bytes,
+                      Grow(bytes, &own_[output]), bytes);
+  }
+}
+
+}  // namespace inference
+}  // namespace caffe

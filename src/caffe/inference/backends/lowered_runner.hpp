@@ -1,0 +1,104 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_LOWERED_RUNNER_HPP_
+#define CAFFE_INFERENCE_BACKENDS_LOWERED_RUNNER_HPP_
+
+#include <memory>
+#include <vector>
+
+#include "../graph/regions.hpp"
+#include "runner.hpp"
+#include "target.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// The memory that a target's steps compute in. What it does happens in order with what steps
+/// have started.
+class TargetMemory {
+ public:
+  virtual ~TargetMemory() = default;
+  /// Memory aligned to 64. Throws Error.
+  virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
+  /// Where the elements of one of the graph's constants are.
+  virtual const void* PlaceOf(const std::shared_ptr<const void>& constant) = 0;
+  /// Moves `rows` runs of `bytes` each; strides are bytes from one run to the next.
+  virtual void CopyRows(size_t rows, size_t bytes, const void* from, size_t from_stride, void* to,
+                        size_t to_stride) = 0;
+  /// Brings elements to the host's memory; returns when they are there.
+  virtual void Read(const void* from, size_t bytes, void* to) = 0;
+  /// Returns when all is done that steps have started.
+  virtual void Wait() {}
+};
+
+/// Runs a lowered graph: a list of steps on memory that is laid out when shapes change.
+class LoweredRunner : public Runner {
+ public:
+  /// Throws Error naming the layer that cannot be made.
+  LoweredRunner(std::shared_ptr<const Graph> graph, const Target& target,
+                std::unique_ptr<TargetMemory> memory);
+
+  void SetInputShapes(const std::vector<Shape>& shapes) override;
+  void Run(const AfterNode& after) override;
+  const Shape& shape(int value) const override { return shapes_[value]; }
+  std::vector<float> Floats(int value) override;
+  size_t activation_bytes() const override;
+
+ protected:
+  const Graph& graph() const { return *graph_; }
+  bool is_dependent(int value) const { return dependent_[value]; }
+  TargetMemory& memory() { return *memory_; }
+  /// Where a value's elements are.
+  void* place(int value) { return OperandOf(value).data; }
+  /// From now on an input or output, and what lies within it, is in memory of the caller's; null:
+  /// in the runner's own again.
+  /// False if that is so already.
+  bool SetPlace(int value, void* memory);
+  /// Frees steps and memory, for targets that have to be set up for it. The end.
+  void Clear();
+
+ private:
+  /// Memory that grows.
+  struct Room {
+    std::shared_ptr<void> data;
+    size_t bytes = 0;
+  };
+  /// An operand that the step gets a dense copy of.
+  struct Copy {
+    Operand place, dense;
+  };
+  struct Entry {
+    std::unique_ptr<Step> step;
+    LayerStep* layer = nullptr;  // the step, where the node runs by its layer
+    bool free = false;           // views leave nothing to do
+    bool dependent = false;      // shapes of inputs or outputs depend on the data
+    Binding binding;
+    std::vector<Copy> gathered, scattered;
+  };
+
+  void* Grow(size_t wanted, Room* room);
+  std::vector<Shape> TopShapes(size_t node);
+  void InferShapes(const std::vector<Shape>& inputs);
+  void Place();
+  void PlaceNode(size_t node, bool allocate);
+  Operand OperandOf(int value);
+  void CopyPieces(const Operand& from, const Operand& to);
+  std::vector<const void*> PlacesOfParameters(const Node& node);
+  void RunEntry(size_t node);
+  void RunUnknown(size_t node);
+  void* RootMemory(int root);
+
+  const std::shared_ptr<const Graph> graph_;
+  const Target& target_;
+  std::unique_ptr<TargetMemory> memory_;
+  std::vector<bool> dependent_;
+  std::vector<Shape> shapes_;
+  std::vector<Entry> entries_;
+  Room arena_, scratch_;
+  std::vector<Room> own_;     // per value that is not in the arena
+  std::vector<void*> given_;  // per value: memory of the caller's
+  std::vector<Room> copies_;  // of operands that are not dense; reused by all steps
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_LOWERED_RUNNER_HPP_

@@ -1,0 +1,401 @@
+#include "lowering.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "../passes/graph_editing.hpp"
+#include "../quantize/bias_correction.hpp"
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// The time of a candidate, weighted by what the node's outputs take in its formats.
+double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) {
+  double floats = 0, own = 0;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const double count = static_cast<double>(CountOf(graph.values[node.outputs[i]].shape));
+    floats += count * SizeOf(ElementType::FLOAT);
+    own += count * SizeOf(candidate.outputs[i].type);
+  }
+  return WeightedTime(candidate.microseconds, own, floats);
+}
+
+/// All candidates of all nodes with their times, and a choice among them.
+class Choice {
+ public:
+  Choice(const LoweringContext& context, const LoweringOptions& options, Timing* timing)
+      : context_(context),
+        graph_(context.graph),
+        producers_(Producers(graph_)),
+        readers_(Readers(graph_)),
+        timing_(timing) {
+    const int count = static_cast<int>(graph_.nodes.size());
+    for (int i = 0; i < count; ++i) {
+      if (options.progress) options.progress(i, count, graph_.nodes[i].name());
+      candidates_.push_back(CandidatesOf(i, options));
+      if (!candidates_.back().empty()) continue;
+      // A layer that refuses the numbers that it was timed with runs all the same.
+      candidates_.back() = timing_->target().any_layer().Candidates(context_, graph_.nodes[i]);
+      candidates_.back().resize(1);
+    }
+    if (options.progress) options.progress(count, count, "");
+    for (int i = 0; i < count; ++i) {
+      std::vector<double>& costs = costs_.emplace_back();
+      for (const Candidate& candidate : candidates_[i]) {
+        costs.push_back(CostOf(graph_, graph_.nodes[i], candidate));
+      }
+    }
+  }
+
+  /// The index of the chosen candidate of each node.
+  const std::vector<int>& Search();
+  const Candidate& chosen(int node) const { return candidates_[node][choice_[node]]; }
+
+ private:
+  std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options) const;
+  std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates) const;
+  Format FormatOf(int value) const;
+  double CostOfValue(int value) const;
+  double CostAround(const std::vector<int>& nodes) const;
+  double Cost() const;
+  bool Improve(const std::vector<int>& nodes);
+  void Descend();
+  double CostOfNode(int node) const { return costs_[node][choice_[node]]; }
+
+  const LoweringContext& context_;
+  const Graph& graph_;
+  const std::vector<int> producers_;
+  const std::vector<std::vector<int>> readers_;
+  Timing* const timing_;
+  std::vector<std::vector<Candidate>> candidates_;
+  std::vector<std::vector<double>> costs_;  // of the candidates
+  std::vector<int> choice_;
+};
+
+bool Touches(const Node& node, const std::vector<bool>& values) {
+  const auto marked = [&](int value) { return values[value]; };
+  const std::vector<int> reads = node.Reads();
+  return std::any_of(reads.begin(), reads.end(), marked) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), marked);
+}
+
+/// Appends a candidate, or puts it in the place of a slower variant of itself.
+void Keep(const Candidate& candidate, std::vector<Candidate>* all) {
+  const auto same = std::find_if(all->begin(), all->end(), [&](const Candidate& other) {
+    return !candidate.variant.empty() && other.implementation == candidate.implementation &&
+           other.math == candidate.math && other.inputs == candidate.inputs &&
+           other.operands == candidate.operands && other.outputs == candidate.outputs;
+  });
+  if (same == all->end()) {
+    all->push_back(candidate);
+  } else if (candidate.microseconds < same->microseconds) {
+    *same = candidate;
+  }
+}
+
+std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {
+  const Node& node = graph_.nodes[index];
+  std::vector<Candidate> all;
+  for (const Implementation* implementation : timing_->target().implementations()) {
+    const bool any = implementation == &timing_->target().any_layer();
+    if (Touches(node, context_.dependent) && !any) continue;
+    for (Candidate& candidate : implementation->Candidates(context_, node)) {
+      all.push_back(std::move(candidate));
+    }
+  }
+  if (Touches(node, context_.dependent)) all.resize(1);  // shapes are known to FLOAT layers only
+  if (!MultipliesWeights(node)) return Timed(index, all);
+  const auto with = [&](const std::set<ElementType>& maths) {
+    std::vector<Candidate> some;
+    for (const Candidate& candidate : all) {
+      if (maths.count(candidate.math)) some.push_back(candidate);
+    }
+    return Timed(index, some);
+  };
+  std::vector<Candidate> wanted = with(options.maths[index]);
+  if (!wanted.empty()) return wanted;
+  if (options.remark) {
+    std::string names;
+    for (const ElementType type : options.maths[index]) {
+      names += (names.empty() ? "" : ", ") + std::string(Name(type));
+    }
+    options.remark(Join("layer '", node.name(), "' (", node.type(), ") cannot be computed in ",
+                        names, ": it stays FLOAT"));
+  }
+  return with({ElementType::FLOAT});
+}
+
+std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates) const {
+  std::vector<Candidate> timed;
+  for (Candidate& candidate : candidates) {
+    const bool only = candidates.size() == 1;
+    const std::optional<double> time =
+        only ? 0 : timing_->Of(context_, graph_.nodes[index], candidate);
+    if (!time) continue;
+    candidate.microseconds = *time;
+    Keep(candidate, &timed);
+  }
+  return timed;
+}
+
+Format Choice::FormatOf(int value) const {
+  const int producer = producers_[value];
+  if (producer < 0) return Format();
+  const Node& node = graph_.nodes[producer];
+  const auto place = std::find(node.outputs.begin(), node.outputs.end(), value);
+  return chosen(producer).outputs[place - node.outputs.begin()];
+}
+
+/// What it takes to bring a value into the formats in which it is wanted.
+double Choice::CostOfValue(int value) const {
+  const Format made = FormatOf(value);
+  std::vector<Format> wanted;
+  const auto want = [&](const Format& format) {
+    if (format != made && std::find(wanted.begin(), wanted.end(), format) == wanted.end()) {
+      wanted.push_back(format);
+    }
+  };
+  for (const int reader : readers_[value]) {
+    const Node& node = graph_.nodes[reader];
+    const Candidate& candidate = chosen(reader);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == value) want(candidate.inputs[i]);
+    }
+    for (size_t i = 0; i < node.epilogue.size(); ++i) {
+      if (node.epilogue[i].operand == value) want(candidate.operands[i]);
+    }
+  }
+  if (graph_.IsOutput(value)) want(Format());
+  double cost = 0;
+  for (const Format& format : wanted) {
+    cost += WeightedTime(timing_->OfReorder(context_, value, made, format), SizeOf(format.type),
+                         SizeOf(ElementType::FLOAT));
+  }
+  return cost;
+}
+
+/// Of these nodes and the values that they touch.
+double Choice::CostAround(const std::vector<int>& nodes) const {
+  double cost = 0;
+  std::set<int> values;
+  for (const int index : nodes) {
+    const Node& node = graph_.nodes[index];
+    cost += CostOfNode(index);
+    for (const int value : node.Reads()) values.insert(value);
+    values.insert(node.outputs.begin(), node.outputs.end());
+  }
+  for (const int value : values) cost += CostOfValue(value);
+  return cost;
+}
+
+double Choice::Cost() const {
+  std::vector<int> all;
+  for (size_t i = 0; i < candidates_.size(); ++i) all.push_back(static_cast<int>(i));
+  return CostAround(all);
+}
+
+/// Tries every combination of candidates of one or two nodes; takes the best. False if nothing got
+/// better.
+bool Choice::Improve(const std::vector<int>& nodes) {
+  double least = CostAround(nodes);
+  const double before = least;
+  std::vector<int> best, tried(nodes.size(), 0);
+  for (const int node : nodes) best.push_back(choice_[node]);
+  const std::vector<int> old = best;
+  while (true) {
+    for (size_t i = 0; i < nodes.size(); ++i) choice_[nodes[i]] = tried[i];
+    const double cost = CostAround(nodes);
+    if (cost < least * (1 - 1e-9)) {
+      least = cost;
+      best = tried;
+    }
+    size_t digit = 0;
+    while (digit < nodes.size() &&
+           ++tried[digit] == static_cast<int>(candidates_[nodes[digit]].size())) {
+      tried[digit++] = 0;
+    }
+    if (digit == nodes.size()) break;
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) choice_[nodes[i]] = best[i];
+  return least < before;
+}
+
+void Choice::Descend() {
+  const int count = static_cast<int>(graph_.nodes.size());
+  for (bool better = true; better;) {
+    better = false;
+    for (int i = 0; i < count; ++i) better = Improve({i}) || better;
+    for (int i = 0; i < count; ++i) {
+      for (const int value : graph_.nodes[i].Reads()) {
+        if (producers_[value] >= 0) better = Improve({producers_[value], i}) || better;
+      }
+    }
+  }
+}
+
+// From each node's fastest on, and from all nodes in one type and the target's layout, as far as
+// they can: such choices lie in valleys that single steps may not reach.
+const std::vector<int>& Choice::Search() {
+  std::vector<int> best;
+  double least = std::numeric_limits<double>::infinity();
+  const auto start = [&](auto prefers) {
+    choice_.clear();
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+      const auto key = [&](size_t c) {
+        return std::make_pair(!prefers(candidates_[i][c]), costs_[i][c]);
+      };
+      size_t first = 0;
+      for (size_t c = 1; c < candidates_[i].size(); ++c) {
+        if (key(c) < key(first)) first = c;
+      }
+      choice_.push_back(static_cast<int>(first));
+    }
+    Descend();
+    const double cost = Cost();
+    if (cost >= least) return;
+    least = cost;
+    best = choice_;
+  };
+  start([](const Candidate&) { return true; });
+  for (const ElementType type : context_.storage) {
+    const Format wanted = {type, timing_->target().layout()};
+    start([&](const Candidate& c) { return !c.outputs.empty() && c.outputs[0] == wanted; });
+  }
+  choice_ = best;
+  return choice_;
+}
+
+/// Makes the graph that a choice stands for.
+class Rewriting {
+ public:
+  Rewriting(const LoweringContext& context, const LoweringOptions& options, const Choice& choice,
+            Timing* timing)
+      : context_(context),
+        options_(options),
+        choice_(choice),
+        timing_(timing),
+        target_(timing->target()),
+        graph_(context.graph) {}
+
+  Graph Run() {
+    std::vector<Node> nodes;
+    nodes.swap(graph_.nodes);
+    formats_.assign(graph_.values.size(), Format());
+    for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], choice_.chosen(i));
+    for (Node& node : graph_.nodes) {
+      node.parameters = ImplementationOf(target_, node.implementation).Pack(graph_, node);
+    }
+    graph_.target = target_.name();
+    return std::move(graph_);
+  }
+
+ private:
+  void Rewrite(Node node, const Candidate& candidate) {
+    if (candidate.math == ElementType::INT8 && MultipliesWeights(node) && !options_.means.empty()) {
+      const int input = node.inputs[0];
+      CorrectBias(graph_.values[input].shape, options_.means[input], &node);
+    }
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      node.inputs[i] = In(node.inputs[i], candidate.inputs[i]);
+    }
+    for (size_t i = 0; i < node.epilogue.size(); ++i) {
+      int& operand = node.epilogue[i].operand;
+      if (operand >= 0) operand = In(operand, candidate.operands[i]);
+    }
+    node.math = candidate.math;
+    node.implementation = candidate.FullName();
+    node.microseconds = static_cast<float>(candidate.microseconds);
+    std::vector<int> wanted_plain;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const int value = node.outputs[i];
+      formats_[value] = candidate.outputs[i];
+      if (graph_.IsOutput(value) && candidate.outputs[i] != Format()) {
+        // The output's name stays with what people read.
+        node.outputs[i] = Copy(value, candidate.outputs[i]);
+        copies_[{value, candidate.outputs[i]}] = node.outputs[i];
+        formats_[value] = Format();
+        wanted_plain.push_back(value);
+      } else {
+        SetFormat(target_, candidate.outputs[i], context_.ranges[value], &graph_.values[value]);
+      }
+    }
+    graph_.nodes.push_back(std::move(node));
+    for (const int value : wanted_plain) {
+      const auto from = std::find_if(copies_.begin(), copies_.end(),
+                                     [&](const auto& copy) { return copy.first.first == value; });
+      AddReorder(from->second, value, value, from->first.second, Format());
+    }
+  }
+
+  /// The value in this format: itself or a copy, which is made now if there is none.
+  int In(int value, const Format& format) {
+    if (formats_[value] == format) return value;
+    const auto known = copies_.find({value, format});
+    if (known != copies_.end()) return known->second;
+    const int copy = Copy(value, format);
+    copies_[{value, format}] = copy;
+    AddReorder(value, copy, value, formats_[value], format);
+    return copy;
+  }
+
+  int Copy(int value, const Format& format) {
+    const Value original = graph_.values[value];
+    const int copy = graph_.AddValue(
+        NewValueName(graph_, original.name + " as " + ToString(format)), original.shape);
+    SetFormat(target_, format, context_.ranges[value], &graph_.values[copy]);
+    graph_.values[copy].channel_scales = original.channel_scales;
+    return copy;
+  }
+
+  void AddReorder(int from, int to, int original, const Format& before, const Format& after) {
+    Node node;
+    node.layer.set_name(
+        NewNodeName(graph_, graph_.values[original].name + " to " + ToString(after)));
+    node.layer.set_type(kReorder);
+    node.layer.set_phase(TEST);
+    node.inputs = {from};
+    node.outputs = {to};
+    node.implementation = target_.reorder().name();
+    node.math = after.type;
+    node.microseconds = static_cast<float>(timing_->OfReorder(context_, original, before, after));
+    graph_.nodes.push_back(node);
+  }
+
+  const LoweringContext& context_;
+  const LoweringOptions& options_;
+  const Choice& choice_;
+  Timing* const timing_;
+  const Target& target_;
+  Graph graph_;
+  std::vector<Format> formats_;                   // of the values that were there
+  std::map<std::pair<int, Format>, int> copies_;  // of values in other formats
+};
+
+}  // namespace
+
+double WeightedTime(double microseconds, double bytes, double float_bytes) {
+  constexpr double kWeight = 0.1;
+  return float_bytes == 0 ? microseconds : microseconds * (1 + kWeight * bytes / float_bytes);
+}
+
+Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
+  std::vector<ElementType> storage = {ElementType::FLOAT};
+  for (const std::set<ElementType>& maths : options.maths) {
+    for (const ElementType type : maths) {
+      if (std::find(storage.begin(), storage.end(), type) == storage.end()) {
+        storage.push_back(type);
+      }
+    }
+  }
+  const LoweringContext context = {graph, options.ranges, HaveDataDependentShapes(graph), storage,
+                                   options.tensor_float};
+  Choice choice(context, options, timing);
+  choice.Search();
+  return Rewriting(context, options, choice, timing).Run();
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,43 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_LOWERING_HPP_
+#define CAFFE_INFERENCE_BACKENDS_LOWERING_HPP_
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "timing.hpp"
+
+namespace caffe {
+namespace inference {
+
+struct LoweringOptions {
+  /// Of each node: the types in which a layer with weights may compute. Where it has no kernel for
+  /// any of them it computes in FLOAT.
+  std::vector<std::set<ElementType>> maths;
+  std::vector<Range> ranges;  ///< of each value
+  /// Of each value: the means of its channels, with which what is lost on the average by rounding
+  /// weights to 8 bits goes into the bias; nothing where they are unknown.
+  std::vector<std::vector<float>> means;
+  bool tensor_float = false;  ///< products of FLOAT may round their factors (TF32)
+  std::function<void(int done, int of, const std::string& layer)> progress;
+  std::function<void(const std::string& line)> remark;
+};
+
+/// What is compared where `microseconds` are: formats in which the outputs take `bytes` instead of
+/// `float_bytes` may take some percent longer, as much as timing is uncertain anyway.
+double WeightedTime(double microseconds, double bytes, double float_bytes);
+
+/// Chooses for each node of an optimized graph the implementation, and for each value the type and
+/// layout, with which all takes the least time (WeightedTime) together on the timing's target; puts
+/// reorders in where a value is wanted in several; packs weights. Inputs and outputs of the graph
+/// stay FLOAT in Caffe's order.
+///
+/// Exact for chains; elsewhere the search changes one node, or a node and what makes its bottom, at
+/// a time, until nothing gets better.
+Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_LOWERING_HPP_

@@ -1,0 +1,64 @@
+#include "split_epilogues.hpp"
+
+#include "../passes/graph_editing.hpp"
+#include "convolution_node.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// How many of the first steps are computed with the node's sums.
+size_t Fused(const Node& node) {
+  if (!MultipliesWeights(node)) return 0;
+  Node shorter = node;
+  while (!FusedEpilogueOf(shorter) || (shorter.type() == "Deconvolution" && !Activates(shorter))) {
+    shorter.epilogue.pop_back();
+  }
+  return shorter.epilogue.size();
+}
+
+/// A value for what the step works on, with the name that it had.
+int Before(const Epilogue& step, const Shape& shape, Graph* graph) {
+  return graph->AddValue(
+      NewValueName(*graph, step.blob.empty() ? "before_" + step.layer.name() : step.blob), shape);
+}
+
+/// The step as a node that makes `output` from `input`.
+Node NodeOf(const Graph& graph, const Epilogue& step, int input, int output) {
+  Node node;
+  node.layer = step.layer;
+  node.layer.set_name(NewNodeName(graph, step.layer.name()));
+  node.layer.set_phase(TEST);
+  node.parameters = step.parameters;
+  node.inputs = {input};
+  if (step.operand >= 0) node.inputs.push_back(step.operand);
+  node.outputs = {output};
+  return node;
+}
+
+}  // namespace
+
+Graph SplitEpilogues(Graph graph) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const size_t fused = Fused(graph.nodes[i]);
+    const std::vector<Epilogue> steps(graph.nodes[i].epilogue.begin() + fused,
+                                      graph.nodes[i].epilogue.end());
+    if (steps.empty()) continue;
+    const int last = graph.nodes[i].outputs[0];
+    const Shape shape = graph.values[last].shape;
+    int value = Before(steps[0], shape, &graph);
+    graph.nodes[i].epilogue.resize(fused);
+    graph.nodes[i].outputs[0] = value;
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const bool ends = k + 1 == steps.size();
+      const int next = ends ? last : Before(steps[k + 1], shape, &graph);
+      graph.nodes.insert(graph.nodes.begin() + i + 1 + k, NodeOf(graph, steps[k], value, next));
+      value = next;
+    }
+    i += steps.size();
+  }
+  return graph;
+}
+
+}  // namespace inference
+}  // namespace caffe

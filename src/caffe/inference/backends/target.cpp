@@ -1,0 +1,80 @@
+#include "target.hpp"
+
+#include <algorithm>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+
+std::string ToString(const Format& format) {
+  const char* const layouts[] = {"", " channels last", " blocked"};
+  return std::string(Name(format.type)) + layouts[format.layout];
+}
+
+bool LoweringContext::Stores(ElementType type) const {
+  return std::find(storage.begin(), storage.end(), type) != storage.end();
+}
+
+std::string Candidate::FullName() const {
+  const std::string name = implementation->name();
+  return variant.empty() ? name : name + ":" + variant;
+}
+
+std::string VariantOf(const Node& node) {
+  const size_t colon = node.implementation.find(':');
+  return colon == std::string::npos ? "" : node.implementation.substr(colon + 1);
+}
+
+Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
+                  const Format& input, const Format& output) {
+  Candidate candidate;
+  candidate.implementation = &implementation;
+  candidate.math = math;
+  candidate.inputs.assign(node.inputs.size(), input);
+  candidate.operands.assign(node.epilogue.size(), output);
+  candidate.outputs.assign(node.outputs.size(), output);
+  return candidate;
+}
+
+Operand Described(const Value& value, const Shape& shape) {
+  Operand operand;
+  operand.shape = shape;
+  operand.type = value.type;
+  operand.layout = value.layout;
+  operand.block = value.layout == Layout::PLAIN ? 1 : value.block;
+  operand.scale = value.affine.scale;
+  Value described = value;
+  described.shape = shape;
+  const size_t elements = BytesOf(described) / SizeOf(value.type);
+  if (value.layout == Layout::CHANNELS_LAST) {
+    operand.images = shape[1] == 0 ? 0 : CountOf(shape) / shape[1];
+  } else {
+    operand.images = shape.size() < 2 ? 1 : static_cast<size_t>(shape[0]);
+  }
+  operand.image = operand.images == 0 ? 0 : elements / operand.images;
+  operand.stride = operand.image;
+  return operand;
+}
+
+const Implementation& ImplementationOf(const Target& target, const std::string& name) {
+  const std::string family = name.substr(0, name.find(':'));
+  for (const Implementation* implementation : target.implementations()) {
+    if (implementation->name() == family) return *implementation;
+  }
+  Fail("there is no implementation '", family, "': was the plan built by another version?");
+}
+
+void SetFormat(const Target& target, const Format& format, const Range& range, Value* value) {
+  value->type = format.type;
+  value->affine = AffineParameters();
+  if (format.type == ElementType::INT8) {
+    if (range.is_unsigned) value->type = ElementType::UINT8;
+    value->affine.scale = range.scale;
+  }
+  value->layout = format.layout;
+  value->block = format.layout == Layout::PLAIN ? 1 : target.block(value->type);
+}
+
+}  // namespace inference
+}  // namespace caffe

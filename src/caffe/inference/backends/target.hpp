@@ -1,0 +1,52 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_TARGET_HPP_
+#define CAFFE_INFERENCE_BACKENDS_TARGET_HPP_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "implementation.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// What a graph is lowered for: its kinds of kernels, the order in which they like elements to
+/// lie, and how long they take. CPU and GPU have one each; all else about lowering is the same.
+class Target {
+ public:
+  virtual ~Target() = default;
+  /// Graph::target of what is lowered for it.
+  virtual const char* name() const = 0;
+  /// All, the one that runs any layer last.
+  virtual const std::vector<const Implementation*>& implementations() const = 0;
+  virtual const Implementation& reorder() const = 0;
+  virtual const Implementation& any_layer() const = 0;
+  /// The layout that kernels like, beside Caffe's; in it the channels of a value of this type are
+  /// filled up to a multiple of `block`.
+  virtual Layout::Kind layout() const = 0;
+  virtual int block(ElementType type) const = 0;
+  /// True if 8-bit integers without a sign are as good as those with one.
+  virtual bool takes_unsigned() const = 0;
+
+  /// What a measured time is good for: library, machine, threads.
+  virtual std::string TimingKey() const = 0;
+  /// The least time, in microseconds, of `iterations` runs of a node of a graph of its own, lowered
+  /// and packed. 0 iterations: 0, once it is known that it can run. Nothing if it is no way of
+  /// computing the node: it needs more scratch memory than `max_workspace` bytes (0: any), or the
+  /// layer computes in other formats than the node's. Throws Error where it cannot run.
+  virtual std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
+                                        size_t max_workspace) const = 0;
+  /// The time of a candidate for the same work, relative to the others': a guess.
+  virtual double RelativeTime(const Candidate& candidate) const = 0;
+};
+
+/// By its name, with or without a variant. Throws Error for a name that is none.
+const Implementation& ImplementationOf(const Target& target, const std::string& name);
+
+/// Gives a value this format: its type (of 8 bits as `range` says), layout and scale.
+void SetFormat(const Target& target, const Format& format, const Range& range, Value* value);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_TARGET_HPP_

@@ -1,0 +1,123 @@
+#include "timing.hpp"
+
+#include <algorithm>
+
+#include "../passes/graph_editing.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+constexpr double kNever = 1e30;  // in a cache: no candidate
+
+}  // namespace
+
+std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
+  const auto describe = [&](int id) {
+    const char* const layouts[] = {"", "l", "b"};
+    const Value& value = graph.values[id];
+    return Join(" ", ShapeString(value.shape), Name(value.type), layouts[value.layout]);
+  };
+  LayerParameter layer = node.layer;
+  layer.clear_name();
+  layer.clear_blobs();
+  layer.clear_param();
+  std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
+                         node.implementation, " ", Name(node.math), " ", node.type());
+  for (const int input : node.inputs) key += describe(input);
+  key += " ->";
+  for (const int output : node.outputs) key += describe(output);
+  for (const Epilogue& step : node.epilogue) {
+    key += " + " + step.layer.type();
+    if (step.operand >= 0) key += describe(step.operand);
+  }
+  key += " " + layer.ShortDebugString();
+  std::replace(key.begin(), key.end(), '\n', ' ');
+  return key;
+}
+
+std::optional<double> Timing::Of(const LoweringContext& context, const Node& node,
+                                 const Candidate& candidate) {
+  Node lowered = node;
+  lowered.math = candidate.math;
+  lowered.implementation = candidate.FullName();
+  // The node's values alone, as the candidate has them.
+  Graph graph;
+  std::map<int, std::pair<int, Format>> places;
+  bool contradicts = false;
+  const auto take = [&](int* value, const Format& format) {
+    const int place = static_cast<int>(graph.values.size());
+    const auto [known, is_new] = places.insert({*value, {place, format}});
+    contradicts = contradicts || known->second.second != format;
+    if (is_new) {
+      graph.values.push_back(context.graph.values[*value]);
+      SetFormat(target_, format, context.ranges[*value], &graph.values.back());
+    }
+    *value = known->second.first;
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) take(&lowered.inputs[i], candidate.inputs[i]);
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    int& operand = lowered.epilogue[i].operand;
+    if (operand >= 0) take(&operand, candidate.operands[i]);
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) take(&lowered.outputs[i], candidate.outputs[i]);
+  if (contradicts) return std::nullopt;
+  const std::string key = KeyOf(graph, lowered);
+  if (cache_) {
+    const std::optional<double> known = cache_->Find(key);
+    if (known) return *known == kNever ? std::nullopt : known;
+  }
+  std::optional<double> time;
+  try {
+    lowered.parameters = candidate.implementation->Pack(graph, lowered);
+    time = target_.Measure(graph, lowered, iterations_, max_workspace_);
+  } catch (const Error&) {
+    time.reset();
+  }
+  if (time && iterations_ == 0) time = Guess(context, node, candidate);
+  if (cache_) cache_->Set(key, time.value_or(kNever));
+  return time;
+}
+
+// By products.
+double Timing::Guess(const LoweringContext& context, const Node& node,
+                     const Candidate& candidate) const {
+  double work = 0;
+  for (const int output : node.outputs) {
+    work += static_cast<double>(CountOf(context.graph.values[output].shape));
+  }
+  if (MultipliesWeights(node) && !node.parameters.empty()) {
+    const Shape& weights = node.parameters[0].shape;
+    work *= static_cast<double>(CountOf(weights)) / weights[0];
+  }
+  return target_.RelativeTime(candidate) * work / 1e4;
+}
+
+double Timing::OfReorder(const LoweringContext& context, int value, const Format& from,
+                         const Format& to) {
+  if (from == to) return 0;
+  Graph graph;
+  graph.values = {context.graph.values[value], context.graph.values[value]};
+  SetFormat(target_, from, context.ranges[value], &graph.values[0]);
+  SetFormat(target_, to, context.ranges[value], &graph.values[1]);
+  const auto key = std::make_pair(BytesOf(graph.values[0]), std::make_pair(from, to));
+  const auto known = reorders_.find(key);
+  if (known != reorders_.end()) return known->second;
+  Node node;
+  node.layer.set_type(kReorder);
+  node.implementation = target_.reorder().name();
+  node.inputs = {0};
+  node.outputs = {1};
+  const std::string text = KeyOf(graph, node);
+  std::optional<double> time = cache_ ? cache_->Find(text) : std::nullopt;
+  if (!time)
+    time = iterations_ == 0 ? BytesOf(graph.values[0]) / 4e3
+                            : *target_.Measure(graph, node, iterations_, 0);
+  if (cache_) cache_->Set(text, *time);
+  return reorders_[key] = *time;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,49 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_TIMING_HPP_
+#define CAFFE_INFERENCE_BACKENDS_TIMING_HPP_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "caffe/inference/timing_cache.hpp"
+#include "target.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// What candidates take on this machine.
+class Timing {
+ public:
+  /// Each candidate is run `iterations` times behind one that does not count; the least time is
+  /// taken. 0: nothing is measured, and times follow from the amount of work. `cache`, where the
+  /// time stands already or is put, may be null. Candidates with more scratch memory than
+  /// `max_workspace` bytes are none (0: any).
+  Timing(const Target& target, int iterations, TimingCache* cache, size_t max_workspace)
+      : target_(target), iterations_(iterations), cache_(cache), max_workspace_(max_workspace) {}
+
+  virtual ~Timing() = default;
+
+  /// What is timed, and lowered for.
+  const Target& target() const { return target_; }
+  /// Microseconds. Nothing where the candidate turns out not to be one.
+  virtual std::optional<double> Of(const LoweringContext& context, const Node& node,
+                                   const Candidate& candidate);
+  /// Of changing a value's format.
+  double OfReorder(const LoweringContext& context, int value, const Format& from, const Format& to);
+
+ private:
+  double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
+  std::string KeyOf(const Graph& graph, const Node& node) const;
+
+  const Target& target_;
+  const int iterations_;
+  TimingCache* const cache_;
+  const size_t max_workspace_;
+  std::map<std::pair<size_t, std::pair<Format, Format>>, double> reorders_;
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_TIMING_HPP_

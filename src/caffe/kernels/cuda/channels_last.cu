@@ -1,0 +1,384 @@
+#include "caffe/kernels/cuda/channels_last.hpp"
+
+#include <algorithm>
+
+#include "lanes.hpp"
+
+namespace caffe {
+namespace cuda {
+namespace {
+
+/// True if kernels should take kLanes channels a thread: where they can, and there is work for all
+/// of a GPU even so.
+bool TakesLanes(bool wide, double elements) {
+  constexpr double kEnough = 1 << 17;
+  return wide && elements >= kEnough;
+}
+
+void RequireChannels(const Pixels& x, int channels) {
+  Require(x.stride >= channels, "pixels of ", channels, " channels cannot lie ", x.stride,
+          " elements apart");
+}
+
+template <int V>
+void ApplyLanes(Stream& stream, int pixels, int channels, const Array& x, const Ending& ending) {
+  const int pieces = channels / V;
+  ForEach(stream, CountedWork(double(pixels) * pieces), [=] __host__ __device__(int i) {
+    const size_t pixel = i / pieces;
+    const int channel = i % pieces * V;
+    float values[V];
+    x.Read(pixel * x.stride + channel, values);
+    ending.Write(values, channel, pixel * ending.residual.stride + channel,
+                 pixel * ending.y.stride + channel);
+  });
+}
+
+/// Several arrays in a kernel.
+struct Arrays {
+  int size;
+  Array items[kMostCombined];
+  float coefficients[kMostCombined];
+};
+
+__host__ __device__ inline float Combined(Combination combination, float so_far, float value) {
+  switch (combination) {
+    case Combination::SUM:
+      return Plus(so_far, value);
+    case Combination::PRODUCT:
+      return Times(so_far, value);
+    default:
+      return value > so_far ? value : so_far;
+  }
+}
+
+template <int V>
+void CombineLanes(Stream& stream, Combination combination, int pixels, int channels,
+                  const Arrays& x, const Ending& ending) {
+  const int pieces = channels / V;
+  ForEach(stream, CountedWork(double(pixels) * pieces), [=] __host__ __device__(int i) {
+    const size_t pixel = i / pieces;
+    const int channel = i % pieces * V;
+    float result[V], values[V];
+    for (int k = 0; k < x.size; ++k) {
+      const Array& array = x.items[k];
+      array.Read(pixel * array.stride + channel, values);
+      for (int v = 0; v < V; ++v) {
+        const float value = Times(values[v], x.coefficients[k]);
+        result[v] = k == 0 ? value : Combined(combination, result[v], value);
+      }
+    }
+    ending.Write(result, channel, 0, pixel * ending.y.stride + channel);
+  });
+}
+
+/// The window of an output: [h_begin, h_end) x [w_begin, w_end) of the image; means divide by
+/// `size`, which counts the padding.
+struct Window {
+  int h_begin, h_end, w_begin, w_end, size;
+};
+
+struct Windows {
+  int height, width, pooled_height, pooled_width;
+  int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
+
+  explicit Windows(const kernels::PoolingShape& s)
+      : height(s.height),
+        width(s.width),
+        pooled_height(s.pooled_height),
+        pooled_width(s.pooled_width),
+        kernel_h(s.kernel_h),
+        kernel_w(s.kernel_w),
+        stride_h(s.stride_h),
+        stride_w(s.stride_w),
+        pad_h(s.pad_h),
+        pad_w(s.pad_w) {}
+
+  __host__ __device__ Window At(int ph, int pw) const {
+    const int h = ph * stride_h - pad_h, w = pw * stride_w - pad_w;
+    const int h_end = Min(h + kernel_h, height + pad_h), w_end = Min(w + kernel_w, width + pad_w);
+    return {Max(h, 0), Min(h_end, height), Max(w, 0), Min(w_end, width), (h_end - h) * (w_end - w)};
+  }
+};
+
+/// Writes end(so far, window) for each output, where `so far` is begin at first and then
+/// add(so far, value) for each value of the window.
+template <int V, typename Add, typename End>
+void PoolLanes(Stream& stream, const kernels::PoolingShape& shape, int channels, const Array& x,
+               const Array& y, float begin, Add add, End end) {
+  const Windows windows(shape);
+  const int pieces = channels / V;
+  const double outputs = double(shape.planes) * shape.output_plane();
+  ForEach(stream, CountedWork(outputs * pieces), [=] __host__ __device__(int i) {
+    const int output = i / pieces, channel = i % pieces * V;
+    const int row = output / windows.pooled_width;
+    const Window window = windows.At(row % windows.pooled_height, output % windows.pooled_width);
+    const size_t image = size_t(row / windows.pooled_height) * windows.height * windows.width;
+    float result[V], values[V];
+    for (int v = 0; v < V; ++v) result[v] = begin;
+    for (int h = window.h_begin; h < window.h_end; ++h) {
+      for (int w = window.w_begin; w < window.w_end; ++w) {
+        x.Read((image + h * windows.width + w) * x.stride + channel, values);
+        for (int v = 0; v < V; ++v) result[v] = add(result[v], values[v]);
+      }
+    }
+    for (int v = 0; v < V; ++v) result[v] = end(result[v], window);
+    y.Write(result, size_t(output) * y.stride + channel);
+  });
+}
+
+void RequirePoolable(int channels, const Pixels& x, const Pixels& y) {
+  RequireChannels(x, channels);
+  RequireChannels(y, channels);
+  Require(x.type == y.type, "pooling ", Name(x.type), " cannot give ", Name(y.type));
+}
+
+bool PoolsLanes(const kernels::PoolingShape& shape, int channels, const Array& x, const Array& y) {
+  return TakesLanes(IsWide(x, channels) && IsWide(y, channels),
+                    double(shape.planes) * shape.output_plane() * channels);
+}
+
+template <int V>
+void PoolMaximaLanes(Stream& stream, const kernels::PoolingShape& shape, int channels,
+                     const Array& x, const Array& y, float lowest) {
+  PoolLanes<V>(
+      stream, shape, channels, x, y, lowest,
+      [] __host__ __device__(float best, float value) { return value > best ? value : best; },
+      [] __host__ __device__(float best, const Window&) { return best; });
+}
+
+template <int V>
+void PoolMeansLanes(Stream& stream, const kernels::PoolingShape& shape, int channels,
+                    const Array& x, const Array& y) {
+  PoolLanes<V>(
+      stream, shape, channels, x, y, 0.f,
+      [] __host__ __device__(float sum, float value) { return sum + value; },
+      [] __host__ __device__(float sum, const Window& window) { return sum / window.size; });
+}
+
+/// The least number of a type.
+float Lowest(ElementType type) {
+  switch (type) {
+    case ElementType::FLOAT16:
+      return static_cast<float>(std::numeric_limits<float16>::lowest());
+    case ElementType::BFLOAT16:
+      return static_cast<float>(std::numeric_limits<bfloat16>::lowest());
+    case ElementType::INT8:
+      return -127.f;
+    case ElementType::UINT8:
+      return 0.f;
+    default:
+      return std::numeric_limits<float>::lowest();
+  }
+}
+
+template <typename Word>
+void CopyWords(Stream& stream, int rows, size_t row_bytes, const void* x, size_t x_bytes, void* y,
+               size_t y_bytes) {
+  const Word* from = static_cast<const Word*>(x);
+  Word* to = static_cast<Word*>(y);
+  const int words = static_cast<int>(row_bytes / sizeof(Word));
+  const size_t x_stride = x_bytes / sizeof(Word), y_stride = y_bytes / sizeof(Word);
+  ForEach(stream, CountedWork(double(rows) * words), [=] __host__ __device__(int i) {
+    const size_t row = i / words;
+    const int word = i % words;
+    to[row * y_stride + word] = from[row * x_stride + word];
+  });
+}
+
+/// Copies `rows` rows of `row_bytes` bytes in the widest words that they allow.
+void CopyRowsOfBytes(Stream& stream, int rows, size_t row_bytes, const void* x, size_t x_bytes,
+                     void* y, size_t y_bytes) {
+  const uintptr_t all = row_bytes | x_bytes | y_bytes | reinterpret_cast<uintptr_t>(x) |
+                        reinterpret_cast<uintptr_t>(y);
+  const auto copy = [&](auto word) {
+    CopyWords<decltype(word)>(stream, rows, row_bytes, x, x_bytes, y, y_bytes);
+  };
+  if (all % 16 == 0) return copy(uint4());
+  if (all % 4 == 0) return copy(uint32_t());
+  if (all % 2 == 0) return copy(uint16_t());
+  copy(uint8_t());
+}
+
+/// True if elements need not be converted.
+bool AreAlike(ElementType type, float scale, ElementType other_type, float other_scale) {
+  return type == other_type && (SizeOf(type) > 1 || scale == other_scale);
+}
+
+/// Reads and writes what is alike as it is.
+void KeepAlike(Array* x, Array* y) {
+  if (!AreAlike(x->type, x->scale, y->type, y->scale)) return;
+  *x = AsStored(*x);
+  *y = AsStored(*y);
+}
+
+Array PlanesOf(const Planes& x) { return ArrayOf(x.data, x.type, x.stride, x.scale); }
+
+void ApplyPlanewise(Stream& stream, int images, int channels, int spatial, const Array& x,
+                    const Ending& ending) {
+  ForEach(stream, CountedWork(double(images) * channels * spatial), [=] __host__ __device__(int i) {
+    const int plane = i / spatial, channel = plane % channels;
+    const size_t image = plane / channels, within = size_t(channel) * spatial + i % spatial;
+    float value[1];
+    x.Read(image * x.stride + within, value);
+    ending.Write(value, channel, image * ending.residual.stride + within,
+                 image * ending.y.stride + within);
+  });
+}
+
+template <int V>
+void ToChannelsLastLanes(Stream& stream, int images, int channels, int spatial, const Array& x,
+                         const Array& y, int filled) {
+  const int pieces = filled / V;
+  ForEach(stream, CountedWork(double(images) * pieces * spatial), [=] __host__ __device__(int i) {
+    const int place = i % spatial, row = i / spatial;
+    const size_t image = row / pieces;
+    const int channel = row % pieces * V;
+    float values[V];
+    for (int v = 0; v < V; ++v) {
+      float value[1] = {0.f};
+      if (channel + v < channels) {
+        x.Read(image * x.stride + size_t(channel + v) * spatial + place, value);
+      }
+      values[v] = value[0];
+    }
+    y.Write(values, (image * spatial + place) * y.stride + channel);
+  });
+}
+
+template <int V>
+void FromChannelsLastLanes(Stream& stream, int images, int channels, int spatial, const Array& x,
+                           const Array& y) {
+  const int pieces = channels / V;
+  ForEach(stream, CountedWork(double(images) * pieces * spatial), [=] __host__ __device__(int i) {
+    const int place = i % spatial, row = i / spatial;
+    const size_t image = row / pieces;
+    const int channel = row % pieces * V;
+    float values[V];
+    x.Read((image * spatial + place) * x.stride + channel, values);
+    for (int v = 0; v < V; ++v) {
+      const float value[1] = {values[v]};
+      y.Write(value, image * y.stride + size_t(channel + v) * spatial + place);
+    }
+  });
+}
+
+}  // namespace
+
+void ApplyToPixels(Stream& stream, int pixels, int channels, const Pixels& x, const float* a,
+                   const float* b, const Pixels* residual, const OutputFunction& f,
+                   const Pixels& y) {
+  if (pixels == 0 || channels == 0) return;
+  RequireChannels(x, channels);
+  RequireChannels(y, channels);
+  if (residual) RequireChannels(*residual, channels);
+  const Array from = ArrayOf(x);
+  const Ending ending = {a, b, residual ? ArrayOf(*residual) : Array(), f, ArrayOf(y)};
+  const bool wide = IsWide(from, channels) && IsWide(ending.y, channels) &&
+                    (!residual || IsWide(ending.residual, channels));
+  WithLanes(TakesLanes(wide, double(pixels) * channels), [&](auto lanes) {
+    ApplyLanes<decltype(lanes)::value>(stream, pixels, channels, from, ending);
+  });
+}
+
+void ApplyToPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
+                   const float* a, const float* b, const Planes* residual, const OutputFunction& f,
+                   const Planes& y) {
+  if (images == 0 || channels == 0 || spatial == 0) return;
+  ApplyPlanewise(stream, images, channels, spatial, PlanesOf(x),
+                 {a, b, residual ? PlanesOf(*residual) : Array(), f, PlanesOf(y)});
+}
+
+void CombinePixels(Stream& stream, Combination combination, int pixels, int channels,
+                   const std::vector<Pixels>& x, const std::vector<float>& coefficients,
+                   const OutputFunction& f, const Pixels& y) {
+  Require(!x.empty() && x.size() <= kMostCombined, "1 to ", kMostCombined,
+          " arrays can be combined, not ", x.size());
+  Require(coefficients.empty() || coefficients.size() == x.size(), coefficients.size(),
+          " coefficients were given for ", x.size(), " arrays");
+  if (pixels == 0 || channels == 0) return;
+  RequireChannels(y, channels);
+  const Ending ending = {nullptr, nullptr, Array(), f, ArrayOf(y)};
+  bool wide = IsWide(ending.y, channels);
+  Arrays arrays;
+  arrays.size = static_cast<int>(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    RequireChannels(x[i], channels);
+    arrays.items[i] = ArrayOf(x[i]);
+    arrays.coefficients[i] =
+        combination == Combination::SUM && !coefficients.empty() ? coefficients[i] : 1.f;
+    wide = wide && IsWide(arrays.items[i], channels);
+  }
+  WithLanes(TakesLanes(wide, double(pixels) * channels), [&](auto lanes) {
+    CombineLanes<decltype(lanes)::value>(stream, combination, pixels, channels, arrays, ending);
+  });
+}
+
+void PoolMaxima(Stream& stream, const kernels::PoolingShape& shape, int channels, const Pixels& x,
+                const Pixels& y) {
+  if (shape.planes == 0 || channels == 0) return;
+  RequirePoolable(channels, x, y);
+  const Array from = AsStored(ArrayOf(x)), to = AsStored(ArrayOf(y));
+  WithLanes(PoolsLanes(shape, channels, from, to), [&](auto lanes) {
+    PoolMaximaLanes<decltype(lanes)::value>(stream, shape, channels, from, to, Lowest(x.type));
+  });
+}
+
+void PoolMeans(Stream& stream, const kernels::PoolingShape& shape, int channels, const Pixels& x,
+               const Pixels& y) {
+  if (shape.planes == 0 || channels == 0) return;
+  RequirePoolable(channels, x, y);
+  // Sums of integers are below 2^24: exact as floats.
+  const Array from = AsStored(ArrayOf(x));
+  Array to = ArrayOf(y);
+  to.factor = x.scale / y.scale;
+  WithLanes(PoolsLanes(shape, channels, from, to), [&](auto lanes) {
+    PoolMeansLanes<decltype(lanes)::value>(stream, shape, channels, from, to);
+  });
+}
+
+void CopyPixels(Stream& stream, int pixels, int channels, const Pixels& x, const Pixels& y) {
+  if (pixels == 0 || channels == 0) return;
+  if (!AreAlike(x.type, x.scale, y.type, y.scale)) {
+    return ApplyToPixels(stream, pixels, channels, x, nullptr, nullptr, nullptr, {}, y);
+  }
+  RequireStored(x.type);
+  RequireChannels(x, channels);
+  RequireChannels(y, channels);
+  const size_t size = SizeOf(x.type);
+  CopyRowsOfBytes(stream, pixels, channels * size, x.data, x.stride * size, y.data,
+                  y.stride * size);
+}
+
+void ToChannelsLast(Stream& stream, int images, int channels, int spatial, const Planes& x,
+                    const Pixels& y, int filled) {
+  if (images == 0 || spatial == 0) return;
+  filled = std::max(filled, channels);
+  RequireChannels(y, filled);
+  Array from = PlanesOf(x), to = ArrayOf(y);
+  KeepAlike(&from, &to);
+  WithLanes(IsWide(to, filled), [&](auto lanes) {
+    ToChannelsLastLanes<decltype(lanes)::value>(stream, images, channels, spatial, from, to,
+                                                filled);
+  });
+}
+
+void FromChannelsLast(Stream& stream, int images, int channels, int spatial, const Pixels& x,
+                      const Planes& y) {
+  if (images == 0 || channels == 0 || spatial == 0) return;
+  RequireChannels(x, channels);
+  Array from = ArrayOf(x), to = PlanesOf(y);
+  KeepAlike(&from, &to);
+  WithLanes(IsWide(from, channels), [&](auto lanes) {
+    FromChannelsLastLanes<decltype(lanes)::value>(stream, images, channels, spatial, from, to);
+  });
+}
+
+void CopyPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
+                const Planes& y) {
+  const int elements = CountedWork(double(channels) * spatial);
+  CopyPixels(stream, images, elements, {x.data, x.type, CountedWork(double(x.stride)), x.scale},
+             {y.data, y.type, CountedWork(double(y.stride)), y.scale});
+}
+
+}  // namespace cuda
+}  // namespace caffe

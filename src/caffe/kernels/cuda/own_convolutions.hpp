@@ -1,0 +1,27 @@
+#ifndef CAFFE_KERNELS_CUDA_OWN_CONVOLUTIONS_HPP_
+#define CAFFE_KERNELS_CUDA_OWN_CONVOLUTIONS_HPP_
+
+#include "caffe/kernels/cuda/fused_convolution.hpp"
+
+namespace caffe {
+namespace cuda {
+
+// The ways of fused_convolution.hpp that this library computes itself. Weights as PackWeights has
+// them.
+
+/// Any problem with one or two axes; some outputs of neighbouring places a thread.
+void DirectConvolution(Stream& stream, const ConvolutionProblem& problem,
+                       const ConvolutionArguments& arguments);
+/// For IsChannelsLastDepthwise.
+void DepthwiseConvolution(Stream& stream, const ConvolutionProblem& problem,
+                          const ConvolutionArguments& arguments);
+
+/// The distance between pixels (images, of problems that are not channels-last), 0 resolved.
+size_t InputStride(const ConvolutionProblem& problem);
+size_t OutputStride(const ConvolutionProblem& problem);
+size_t ResidualStride(const ConvolutionProblem& problem);
+
+}  // namespace cuda
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_CUDA_OWN_CONVOLUTIONS_HPP_
