@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "caffe/context.hpp"
 #include "caffe/inference/backends/cuda/cuda_engine.hpp"
 #include "caffe/inference/builder.hpp"
 #include "each_device.hpp"
@@ -113,7 +114,8 @@ TEST(CudaEngine, IsBuiltByMeasurement) {
   const FakeDevice::Installed device;
   const auto engine = net.Build(Precision::BEST, 1);
   for (const LayerInfo& layer : engine->layers()) {
-    if (layer.type == "Convolution") EXPECT_GT(layer.microseconds, 0) << layer.name;
+    if (layer.type != "Convolution") continue;
+    EXPECT_GT(layer.microseconds, 0) << layer.name;
   }
   ExecutionContext context(engine);
   ExpectClose(net.expected(), net.Run(&context), 5e-2);
