@@ -38,6 +38,7 @@ DEFINE_int32(avgRuns, 10, "Report means of this many runs one after another.");
 DEFINE_double(warmUp, 200, "Milliseconds of running before the clock starts.");
 DEFINE_double(duration, 3, "Seconds to run at least.");
 DEFINE_string(percentile, "99", "Report these percentages, separated by ','.");
+DEFINE_int32(device, -1, "The GPU to build for and run on (default: the CPU).");
 DEFINE_int32(streams, 1, "How many contexts run side by side.");
 DEFINE_bool(threads, false, "Drive each stream by a thread of its own.");
 DEFINE_bool(dumpProfile, false, "Print the time of each layer.");
@@ -80,6 +81,8 @@ build:
   --timingCacheFile=FILE  measured times, read and written: rebuilds are fast and choose the same
   --saveEngine=FILE       write the engine as a plan
   --loadEngine=FILE       run this plan instead of building one
+  --device=N              build for this GPU, or run a plan of it (default: the CPU; a plan of a
+                          GPU runs on the first one)
 
 inference:
   --batch=N               items a run (default 1; of a plan its largest batch)
@@ -228,6 +231,7 @@ std::shared_ptr<const inference::Engine> BuildEngine() {
   inference::BuilderConfig config;
   config.max_batch = FLAGS_batch > 0 ? FLAGS_batch : 1;
   config.max_workspace = WorkspaceBytes();
+  if (FLAGS_device >= 0) config.backend = inference::Backend::CUDA;
   config.allowed = {inference::Precision::FP32};
   if (FLAGS_fp16 || FLAGS_best) config.allowed.push_back(inference::Precision::FP16);
   if (FLAGS_best) config.allowed.push_back(inference::Precision::BF16);
@@ -317,6 +321,7 @@ int Exec() {
           "give a net, --deploy=FILE, or a plan, --loadEngine=FILE; --help shows how");
   Require(FLAGS_avgRuns > 0, "--avgRuns must be positive, got ", FLAGS_avgRuns);
   Require(FLAGS_batch >= 0, "--batch must be positive, got ", FLAGS_batch);
+  if (FLAGS_device >= 0) caffe::Caffe::SetDevice(FLAGS_device);
   const vector<double> percentiles = Percentiles();
   for (const string& file : {FLAGS_saveEngine, FLAGS_exportProfile}) {
     if (!file.empty()) caffe::AtomicFile probe(file);

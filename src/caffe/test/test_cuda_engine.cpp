@@ -54,6 +54,22 @@ const char kNet[] = R"(
     inner_product_param { num_output: 5 weight_filler { type: 'xavier' } } }
   layer { name: 'prob' type: 'Softmax' bottom: 'fc' top: 'prob' })";
 
+/// Calls test(fake) in CPU mode on the tests' device, and again, with null, on the machine's own if
+/// it has one.
+void ForEachDevice(const std::function<void(const FakeDevice*)>& test) {
+  {
+    SCOPED_TRACE("fake device");
+    const FakeDevice::Installed device;
+    test(&*device);
+  }
+  if (!Device::available()) return;
+  SCOPED_TRACE(Device::Get().name());
+  test(nullptr);
+}
+
+int Launches(const FakeDevice* fake) { return fake ? fake->launches() : 0; }
+int Waits(const FakeDevice* fake) { return fake ? fake->waits() : 0; }
+
 /// That net with an input, made in CPU mode.
 struct SmallNet {
   SmallNet() : net(ParseNet(kNet)) {
@@ -96,29 +112,31 @@ void ExpectClose(const Floats& expected, const Floats& actual, double bound = 1e
 
 TEST(CudaEngine, ComputesWhatTheNetDoesInEveryPrecisionWhateverTheMode) {
   const SmallNet net;
-  const FakeDevice::Installed device;
-  for (const auto& [precision, bound] : std::map<Precision, double>{{Precision::FP32, 1e-5},
-                                                                    {Precision::FP16, 5e-3},
-                                                                    {Precision::BF16, 3e-2},
-                                                                    {Precision::INT8, 5e-2},
-                                                                    {Precision::BEST, 5e-2}}) {
-    SCOPED_TRACE(Name(precision));
-    ExecutionContext context(net.Build(precision));
-    ExpectClose(net.expected(), net.Run(&context), bound);
-    EXPECT_EQ(Caffe::mode(), Caffe::CPU);
-  }
+  ForEachDevice([&](const FakeDevice*) {
+    for (const auto& [precision, bound] : std::map<Precision, double>{{Precision::FP32, 1e-5},
+                                                                      {Precision::FP16, 5e-3},
+                                                                      {Precision::BF16, 3e-2},
+                                                                      {Precision::INT8, 5e-2},
+                                                                      {Precision::BEST, 5e-2}}) {
+      SCOPED_TRACE(Name(precision));
+      ExecutionContext context(net.Build(precision));
+      ExpectClose(net.expected(), net.Run(&context), bound);
+      EXPECT_EQ(Caffe::mode(), Caffe::CPU);
+    }
+  });
 }
 
 TEST(CudaEngine, IsBuiltByMeasurement) {
   const SmallNet net;
-  const FakeDevice::Installed device;
-  const auto engine = net.Build(Precision::BEST, 1);
-  for (const LayerInfo& layer : engine->layers()) {
-    if (layer.type != "Convolution") continue;
-    EXPECT_GT(layer.microseconds, 0) << layer.name;
-  }
-  ExecutionContext context(engine);
-  ExpectClose(net.expected(), net.Run(&context), 5e-2);
+  ForEachDevice([&](const FakeDevice*) {
+    const auto engine = net.Build(Precision::BEST, 1);
+    for (const LayerInfo& layer : engine->layers()) {
+      if (layer.type != "Convolution") continue;
+      EXPECT_GT(layer.microseconds, 0) << layer.name;
+    }
+    ExecutionContext context(engine);
+    ExpectClose(net.expected(), net.Run(&context), 5e-2);
+  });
 }
 
 TEST(CudaEngine, LayersWithWeightsAreFusedAndConcatIsFree) {
@@ -139,24 +157,28 @@ TEST(CudaEngine, LayersWithWeightsAreFusedAndConcatIsFree) {
 
 TEST(CudaEngine, IsOneRecordingFromTheSecondRunInAShapeOn) {
   const SmallNet net;
-  const FakeDevice::Installed device;
-  ExecutionContext context(net.Build());
-  const auto launches = [&](int items) {
-    const int before = device->launches();
-    ExpectClose(net.expected(), net.Run(&context, items));
-    return device->launches() - before;
-  };
-  context.SetBatch(3);
-  std::copy_n(net.input(), net.input_count(), context.Input("data"));
-  for (const int expected : {0, 1, 1}) {
-    const int before = device->launches();
+  ForEachDevice([&](const FakeDevice* fake) {
+    ExecutionContext context(net.Build());
+    const auto launches = [&](int items) {
+      const int before = Launches(fake);
+      ExpectClose(net.expected(), net.Run(&context, items));
+      return Launches(fake) - before;
+    };
+    context.SetBatch(3);
+    std::copy_n(net.input(), net.input_count(), context.Input("data"));
+    for (const int expected : {0, 1, 1}) {
+      const int before = Launches(fake);
+      context.Run();
+      if (fake) {
+        EXPECT_EQ(Launches(fake) - before, expected);
+      }
+      ExpectClose(net.expected(), {context.Output("prob"), context.Output("prob") + 15});
+    }
+    const int of_another_shape = launches(2);
+    EXPECT_EQ(of_another_shape, 0);
     context.Run();
-    EXPECT_EQ(device->launches() - before, expected);
-    ExpectClose(net.expected(), {context.Output("prob"), context.Output("prob") + 15});
-  }
-  EXPECT_EQ(launches(2), 0) << "another shape";
-  context.Run();
-  ExpectClose(net.expected(), {context.Output("prob"), context.Output("prob") + 10});
+    ExpectClose(net.expected(), {context.Output("prob"), context.Output("prob") + 10});
+  });
 }
 
 /// Device memory with these elements.
@@ -179,20 +201,23 @@ struct OnDevice {
 
 TEST(CudaEngine, EnqueuesOnTheCallersStreamFromAndToItsMemoryWithoutWaiting) {
   const SmallNet net;
-  const FakeDevice::Installed device;
-  ExecutionContext context(net.Build());
-  const std::unique_ptr<Stream> stream = device->CreateStream();
-  const OnDevice data(net.input(), net.input_count()), first(nullptr, 15), second(nullptr, 15);
-  const OnDevice* const outputs[] = {&first, &first, &first, &second, &second};
-  for (const OnDevice* output : outputs) {
-    // Its copies to the host, and nothing else, make anybody wait.
-    const int waits = device->waits();
-    context.Enqueue(*stream, {{"data", data.data}, {"prob", output->data}});
-    EXPECT_EQ(device->waits(), waits);
-    ExpectClose(net.expected(), output->Read(*stream));
-  }
-  EXPECT_EQ(device->launches(), 3) << "of the first two and the last run in the same places";
-  ExpectClose(net.expected(), net.Run(&context));  // in its own memory again
+  ForEachDevice([&](const FakeDevice* fake) {
+    ExecutionContext context(net.Build());
+    const std::unique_ptr<Stream> stream = Device::Get().CreateStream();
+    const OnDevice data(net.input(), net.input_count()), first(nullptr, 15), second(nullptr, 15);
+    const OnDevice* const outputs[] = {&first, &first, &first, &second, &second};
+    for (const OnDevice* output : outputs) {
+      // Its copies to the host, and nothing else, make anybody wait.
+      const int waits = Waits(fake);
+      context.Enqueue(*stream, {{"data", data.data}, {"prob", output->data}});
+      EXPECT_EQ(Waits(fake), waits);
+      ExpectClose(net.expected(), output->Read(*stream));
+    }
+    if (fake) {
+      EXPECT_EQ(fake->launches(), 3) << "of the first two and the last run in the same places";
+    }
+    ExpectClose(net.expected(), net.Run(&context));  // in its own memory again
+  });
 }
 
 TEST(CudaEngine, EnqueueNamesWhatIsMissingOrTooMuch) {
@@ -236,21 +261,22 @@ TEST(CudaEngine, SeveralContextsComputeAtTheSameTimeAndShareTheWeights) {
 
 TEST(CudaEngine, ObserversAndProfilersSeeEachLayer) {
   const SmallNet net;
-  const FakeDevice::Installed device;
-  struct Names : public Profiler {
-    void ReportLayerTime(const std::string& layer, double) override { names.insert(layer); }
-    std::set<std::string> names;
-  } profiler;
-  ExecutionContext context(net.Build(Precision::FP16));
-  context.SetProfiler(&profiler);
-  std::map<std::string, Floats> seen;
-  context.SetObserver([&](const std::string& blob, const Shape& shape, const float* values) {
-    seen[blob] = {values, values + CountOf(shape)};
+  ForEachDevice([&](const FakeDevice*) {
+    struct Names : public Profiler {
+      void ReportLayerTime(const std::string& layer, double) override { names.insert(layer); }
+      std::set<std::string> names;
+    } profiler;
+    ExecutionContext context(net.Build(Precision::FP16));
+    context.SetProfiler(&profiler);
+    std::map<std::string, Floats> seen;
+    context.SetObserver([&](const std::string& blob, const Shape& shape, const float* values) {
+      seen[blob] = {values, values + CountOf(shape)};
+    });
+    ExpectClose(net.expected(), net.Run(&context), 5e-3);
+    EXPECT_TRUE(profiler.names.count("prob"));
+    const Blob<float>& join = *net.net.blob_by_name("join");
+    ExpectClose({join.cpu_data(), join.cpu_data() + join.count()}, seen["join"], 2e-2);
   });
-  ExpectClose(net.expected(), net.Run(&context), 5e-3);
-  EXPECT_TRUE(profiler.names.count("prob"));
-  const Blob<float>& join = *net.net.blob_by_name("join");
-  ExpectClose({join.cpu_data(), join.cpu_data() + join.count()}, seen["join"], 2e-2);
 }
 
 TEST(CudaEngine, PlansAreForTheGpuThatTheyWereBuiltOn) {

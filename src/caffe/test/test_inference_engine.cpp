@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "caffe/device.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/plan_file.hpp"
 #include "inference_test.hpp"
@@ -294,6 +295,12 @@ TEST_F(Plan, RefusesOtherFiles) {
   other[other.find("Cortado")] = 'c';
   ExpectContains(LoadError(Signed(other)), "it was built for cortado");
   EXPECT_EQ(LoadError(other).find('\n'), std::string::npos) << "one line";
+  if (Device::available()) return;
+  other = bytes_;
+  other.replace(other.find("Cortado"), 5, "GPU: ");
+  ExpectContains(LoadError(Signed(other)), "it was built for GPU: ");
+  ExpectContains(LoadError(Signed(other)), "no GPU can be used: ");
+  EXPECT_EQ(LoadError(Signed(other)).find('\n'), std::string::npos) << "one line";
 }
 
 TEST_F(Plan, NoticesEveryWrongByte) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "caffe/cuda/pinned_memory.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "cuda_engine.hpp"
@@ -71,7 +72,7 @@ CudaRunner::CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr
       queue_(queue),
       records_(DoesTheSameAgain(*graph)) {
   for (const std::vector<int>* values : {&graph->inputs, &graph->outputs}) {
-    for (const int value : *values) host_[value].resize(CountOf(graph->values[value].shape));
+    for (const int value : *values) Grow(BytesOf(graph->values[value]), &host_[value]);
   }
 }
 
@@ -82,12 +83,23 @@ CudaRunner::~CudaRunner() {
 }
 
 void CudaRunner::SetInputShapes(const std::vector<Shape>& shapes) {
+  bool same = true;
+  for (size_t i = 0; i < shapes.size(); ++i) same = same && shapes[i] == shape(graph().inputs[i]);
+  if (same) return;
   const GpuQueue::Scope scope(*queue_);
   Forget();
   LoweredRunner::SetInputShapes(shapes);
 }
 
-float* CudaRunner::data(int value) { return host_.at(value).data(); }
+void* CudaRunner::Grow(size_t bytes, HostMemory* memory) const {
+  if (!memory->data || memory->bytes < bytes) {
+    memory->data = caffe::cuda::AllocatePinned(queue_->stream(), bytes);
+    memory->bytes = bytes;
+  }
+  return memory->data.get();
+}
+
+float* CudaRunner::data(int value) { return static_cast<float*>(host_.at(value).data.get()); }
 
 std::vector<float> CudaRunner::Floats(int value) {
   const GpuQueue::Scope scope(*queue_);
@@ -133,10 +145,9 @@ void CudaRunner::Run(const AfterNode& after) {
   }
   for (const int output : graph().outputs) {
     if (graph().IsInput(output)) continue;
-    std::vector<float>& floats = host_[output];
-    if (is_dependent(output)) floats.resize(CountOf(shape(output)));
     const size_t bytes = CountOf(shape(output)) * sizeof(float);
-    if (bytes > 0) queue_->device().CopyToHost(floats.data(), place(output), bytes, stream);
+    void* const host = Grow(bytes, &host_[output]);
+    if (bytes > 0) queue_->device().CopyToHost(host, place(output), bytes, stream);
   }
   stream.Synchronize();
 }

@@ -29,12 +29,19 @@ class CudaRunner : public LoweredRunner {
   std::vector<float> Floats(int value) override;
 
  private:
+  /// Memory that grows.
+  struct HostMemory {
+    std::shared_ptr<void> data;
+    size_t bytes = 0;
+  };
+
+  void* Grow(size_t bytes, HostMemory* memory) const;
   void Compute(Stream& stream);
   void Put(int value, void* memory);
   void Forget();
 
   const std::shared_ptr<GpuQueue> queue_;
-  std::map<int, std::vector<float>> host_;  // of inputs and outputs
+  std::map<int, HostMemory> host_;  // of inputs and outputs
   std::unique_ptr<Recording> recording_;
   int runs_ = 0;  // since shapes or places have changed, at most 2
   bool records_;

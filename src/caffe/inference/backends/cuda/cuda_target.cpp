@@ -138,8 +138,7 @@ class Gpu : public Target {
 }  // namespace
 
 int ChannelMultiple(ElementType type) {
-  constexpr int kAlignment = 16;  // bytes: what kernels read at once
-  return std::max(caffe::cuda::FavouredChannels(type), kAlignment / static_cast<int>(SizeOf(type)));
+  return caffe::cuda::FavouredChannels(type);
 }
 
 int FilledUp(int channels, ElementType type) {
