@@ -7,6 +7,7 @@
 #include "../device_registry.hpp"
 #include "caffe/context.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
+#include "caffe/cuda/buffer.hpp"
 #include "caffe/recording.hpp"
 #include "check.hpp"
 
@@ -80,6 +81,35 @@ class CudaStream : public Stream, public Recorder {
 
 cudaStream_t Handle(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
 
+/// What the present GPU's pool holds and nobody uses: cudaMemGetInfo counts it as taken.
+size_t FreeInPool() {
+  int id = 0;
+  cudaMemPool_t pool;
+  uint64_t held = 0, used = 0;
+  if (cudaGetDevice(&id) != cudaSuccess || cudaDeviceGetDefaultMemPool(&pool, id) != cudaSuccess ||
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess ||
+      cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return held - used;
+}
+
+/// Memory of the present GPU for what is put on `stream` from now on.
+void* AllocateInOrder(size_t size, cudaStream_t stream) {
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMallocAsync(&pointer, size > 0 ? size : 1, stream);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    size_t free = 0, total = 0;
+    cudaMemGetInfo(&free, &total);
+    Fail("out of GPU memory: ", size, " bytes were asked for, ", free + FreeInPool(), " of ", total,
+         " are free; a smaller batch needs less");
+  }
+  Check(status, "allocating GPU memory");
+  return pointer;
+}
+
 /// One GPU. Memory comes from CUDA's stream-ordered pool, which keeps what was freed for the next
 /// who asks: allocating costs no synchronisation.
 class CudaDevice : public Device {
@@ -133,16 +163,7 @@ class CudaDevice : public Device {
 
   void* Allocate(size_t size) override {
     const cudaStream_t stream = Handle(Context::Current().stream());
-    void* pointer = nullptr;
-    const cudaError_t status = cudaMallocAsync(&pointer, size > 0 ? size : 1, stream);
-    if (status == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      size_t free = 0, total = 0;
-      cudaMemGetInfo(&free, &total);
-      Fail("out of GPU memory: ", size, " bytes were asked for, ", free + FreeInPool(), " of ",
-           total, " are free on ", properties_.name, "; a smaller batch needs less");
-    }
-    Check(status, "allocating GPU memory");
+    void* const pointer = AllocateInOrder(size, stream);
     std::lock_guard<std::mutex> lock(mutex_);
     streams_[pointer] = stream;
     return pointer;
@@ -195,19 +216,6 @@ class CudaDevice : public Device {
   }
 
  private:
-  /// What the pool holds and nobody uses: cudaMemGetInfo counts it as taken.
-  size_t FreeInPool() const {
-    cudaMemPool_t pool;
-    uint64_t held = 0, used = 0;
-    if (cudaDeviceGetDefaultMemPool(&pool, id_) != cudaSuccess ||
-        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess ||
-        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess) {
-      cudaGetLastError();
-      return 0;
-    }
-    return held - used;
-  }
-
   const int id_;
   cudaDeviceProp properties_;
   std::mutex mutex_;
@@ -232,6 +240,22 @@ std::string ComputeCapability(int device) {
 }
 
 }  // namespace cuda
+
+void* cuda::AllocateOn(Stream& stream, size_t size) {
+  if (!stream.handle()) return Device::Get().Allocate(size);
+  return AllocateInOrder(size, Handle(stream));
+}
+
+void cuda::FreeOn(Stream& stream, void* pointer, size_t size) noexcept {
+  if (stream.handle()) {
+    cudaFreeAsync(pointer, Handle(stream));
+    return;
+  }
+  try {
+    Device::Get().Free(pointer, size);
+  } catch (const Error&) {  // the device is gone, and its memory with it
+  }
+}
 
 int NativeDeviceCount() {
   int count = 0;

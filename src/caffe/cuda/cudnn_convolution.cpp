@@ -8,6 +8,7 @@
 
 #include "caffe/common.hpp"
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/cuda/converted.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "check.hpp"
 #include "cudnn.hpp"
@@ -401,20 +402,59 @@ bool CudnnConvolutionBackwardData(Stream& stream, const kernels::ConvolutionShap
                                dx);
 }
 
-// cuDNN writes the gradient in the type of its inputs: it is computed apart, then added.
+namespace {
+
+// cuDNN writes the gradient in the type of its factors: it is computed apart, then added.
 template <typename T>
-bool CudnnConvolutionBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape,
-                                     int num, const ConvolutionOptions& options, const T* x,
-                                     const T* dy, AccumulatorType<T>* d_weights) {
-  using G = AccumulatorType<T>;
+bool AddWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                       const ConvolutionOptions& options, const T* x, const T* dy, T* d_weights) {
   const int count = static_cast<int>(shape.weight_count());
   const Buffer<T> gradient(stream, count);
   if (!Compute<BackwardWeights>(stream, shape, num, options.weights_algorithm, options, x, dy,
                                 gradient.get())) {
     return false;
   }
-  Axpby(stream, count, G(1), static_cast<const T*>(gradient.get()), G(1), d_weights);
+  Axpby(stream, count, T(1), static_cast<const T*>(gradient.get()), T(1), d_weights);
   return true;
+}
+
+/// How many images are widened at once: as many as fit, and divide all.
+int ImagesAtOnce(const kernels::ConvolutionShape& shape, int num) {
+  constexpr size_t kElements = size_t(1) << 27;
+  const size_t fitting = kElements / std::max<size_t>(1, shape.input_size() + shape.output_size());
+  int images = static_cast<int>(std::min<size_t>(num, std::max<size_t>(1, fitting)));
+  while (num % images != 0) --images;
+  return images;
+}
+
+/// The gradient has a float's range, which cuDNN gives for factors that are floats. Those that were
+/// halves lose nothing as TF32: tensor cores compute the products.
+bool AddWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                       ConvolutionOptions options, const float16* x, const float16* dy,
+                       float* d_weights) {
+  if (options.math < 0) options.math = CUDNN_DEFAULT_MATH;
+  const int images = ImagesAtOnce(shape, num);
+  for (int n = 0; n < num; n += images) {
+    const ReadAsType<float, float16> wide_x(stream, static_cast<int>(images * shape.input_size()),
+                                            x + n * shape.input_size());
+    const ReadAsType<float, float16> wide_dy(stream, static_cast<int>(images * shape.output_size()),
+                                             dy + n * shape.output_size());
+    if (!AddWeightGradient(stream, shape, images, options, wide_x.get(), wide_dy.get(),
+                           d_weights)) {
+      return false;  // at the first images, all are alike
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+template <typename T>
+bool CudnnConvolutionBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape,
+                                     int num, const ConvolutionOptions& options, const T* x,
+                                     const T* dy, AccumulatorType<T>* d_weights) {
+  if (!Fits(shape) || !CudnnIsInstalled()) return false;
+  return AddWeightGradient(stream, shape, num, options, x, dy, d_weights);
 }
 
 #define INSTANTIATE(T)                                                                           \
