@@ -47,7 +47,8 @@ std::optional<Region> Part(const Region& within, const Shape& base, const View& 
 
 /// The extents in the order in which they lie in memory: channels are the last axis, or axis 1.
 Shape LaidOut(Shape shape, Layout::Kind layout) {
-  if (layout == Layout::CHANNELS_LAST) std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+  if (layout == Layout::CHANNELS_LAST)
+    std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
   return shape;
 }
 

@@ -137,9 +137,7 @@ class Gpu : public Target {
 
 }  // namespace
 
-int ChannelMultiple(ElementType type) {
-  return caffe::cuda::FavouredChannels(type);
-}
+int ChannelMultiple(ElementType type) { return caffe::cuda::FavouredChannels(type); }
 
 int FilledUp(int channels, ElementType type) {
   const int multiple = ChannelMultiple(type);
