@@ -85,8 +85,7 @@ Backend ParseBackend(const std::string& name) {
   const std::map<std::string, Backend> backends = {
       {"cpu", Backend::CPU}, {"cuda", Backend::CUDA}, {"reference", Backend::REFERENCE}};
   const auto found = backends.find(name);
-  Require(found != backends.end(), "there is no backend '", name,
-          "': give cpu, cuda or reference");
+  Require(found != backends.end(), "there is no backend '", name, "': give cpu, cuda or reference");
   return found->second;
 }
 

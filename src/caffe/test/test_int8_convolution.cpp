@@ -321,6 +321,35 @@ TEST_P(Int8Convolutions, RoundHalvesToEvenAndSaturate) {
   EXPECT_EQ(run(100), (std::vector<int>{50, 127, 127, -50, -127, 127, -127, 0}));
 }
 
+TEST_P(Int8Convolutions, WriteZeroForANan) {
+  const ConvolutionShape s = Shape(8, 8, 1, {{9, 1}});
+  const auto convolution = Int8Convolution::Make(s, false);
+  const std::vector<int8_t> weights(64, 1);
+  std::vector<int8_t> packed(convolution->packed_size());
+  convolution->PackWeights(weights.data(), packed.data());
+  const size_t block = convolution->block();
+  const std::vector<int8_t> x(9 * block, 0);
+  std::vector<float> residual(9 * block, 100.f);
+  residual[3 * block + 1] = std::nanf("");
+  const std::vector<float> scale(8, 1.f);
+  std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+  const auto check = [&](auto tag) {
+    using Y = decltype(tag);
+    std::vector<Y> y(9 * block);
+    Int8Convolution::Epilogue<Y, float> epilogue;
+    epilogue.scale = scale.data();
+    epilogue.residual = residual.data();
+    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    for (size_t i = 0; i < 9; ++i) {
+      for (size_t o = 0; o < 8; ++o) {
+        EXPECT_EQ(i == 3 && o == 1 ? 0 : 100, static_cast<int>(y[i * block + o])) << i << ", " << o;
+      }
+    }
+  };
+  check(int8_t());
+  check(uint8_t());
+}
+
 TEST_P(Int8Convolutions, RefuseWhatTheyDoNotCompute) {
   const Extents one = {4, 1};
   EXPECT_FALSE(Int8Convolution::Make(Shape(8, 8, 1, {one, one, one}), false));

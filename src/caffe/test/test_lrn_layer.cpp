@@ -59,7 +59,8 @@ void CheckInBlocks(float unit) {
                                       {1, 96, 27, 27, 5, false, 1e-4, 0.75, 1},
                                       {1, 3, 1, 1, 7, false, 1, 1.5, 1},
                                       {3, 16, 9, 70, 1, false, 2, 0.5, 1},
-                                      {1, 512, 11, 13, 3, false, 1, 0.75, 1}};
+                                      {1, 512, 11, 13, 3, false, 1, 0.75, 1},
+                                      {1, 9, 2, 3, 5, false, 1, 0.75, 0}};
   for (const kernels::LrnShape& s : shapes) {
     for (const int block : {8, 16}) {
       std::vector<T> x(size_t(s.num) * s.channels * s.height * s.width), expected(x.size());

@@ -351,8 +351,10 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
         extras.max_scratch = 0;
         WinogradShape s;
         s.num = 1;
-        s.channels = 264;
+        s.channels =
+            kernel == 3 ? 264 : 464;  // slices of 66 and, with vectors of 16, of 58 channels
         s.outputs = 24;
+        s.block = kernel == 3 ? 8 : 16;
         s.height = s.width = 10;
         s.kernel = kernel;
         s.pad_h = s.pad_w = 1;

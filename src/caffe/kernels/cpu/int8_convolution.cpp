@@ -34,9 +34,8 @@ class DenseInt8 : public PackedInt8 {
       : PackedInt8(shape, plain_input),
         lanes_(plain_input ? 1 : tiles_.block),
         units_(Divide(shape.channels / shape.group, lanes_)),
-        group_blocks_(Blocks(shape.outputs / shape.group)) {
-    const size_t parts = Divide(group_blocks_, tiles_.vectors);
-    for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
+        group_blocks_(Blocks(shape.outputs / shape.group)),
+        parts_(group_blocks_, tiles_.vectors) {
     const int width = bands_.columns().kernel;
     const bool neighbours = bands_.columns().dilation == 1;
     for (int tap = 0; tap < bands_.taps(); ++tap) {
@@ -93,23 +92,20 @@ class DenseInt8 : public PackedInt8 {
   /// Rows of weights of a unit, in pairs, for each output.
   size_t unit_rows() const { return steps_.size() * pairs(); }
   size_t column() const { return units_ * unit_rows() * 2; }
-  size_t parts() const { return starts_.size() - 1; }
-  int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
-  size_t most_vectors() const { return Divide(group_blocks_, parts()); }
 
   Plan PlanFor(int num) const;
   void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
 
   const int lanes_;
-  const size_t units_;          // of a group
-  const size_t group_blocks_;   // of outputs
-  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks
-  std::vector<Step> steps_;     // of a unit
+  const size_t units_;         // of a group
+  const size_t group_blocks_;  // of outputs
+  const OutputParts parts_;
+  std::vector<Step> steps_;  // of a unit
 };
 
 DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces)
     : input(pieces->Take<int16_t>(plan.units * plan.unit_size)),
-      weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.most_vectors() *
+      weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.parts_.most_vectors() *
                                     self.tiles_.block)),
       partial(pieces->Take<int32_t>(plan.partial)),
       steps(pieces->Take<int32_t>(plan.units * self.steps_.size())),
@@ -126,7 +122,7 @@ DenseInt8::Plan DenseInt8::PlanFor(int num) const {
   // Buffers that lie whole pages apart would meet in the same lines of the cache.
   if (plan.unit_size % 512 == 0) plan.unit_size += 32;
 
-  const size_t unit_weights = unit_rows() * 2 * most_vectors() * tiles_.block;
+  const size_t unit_weights = unit_rows() * 2 * parts_.most_vectors() * tiles_.block;
   const size_t fitting =
       std::max<size_t>(1, std::min(kWeightWords / unit_weights, kInputWords / plan.unit_size));
   const size_t pieces = Divide(units_, fitting);
@@ -134,12 +130,13 @@ DenseInt8::Plan DenseInt8::PlanFor(int num) const {
 
   plan.bands = bands_.Count(num, plan.largest);
   const size_t sums = group_blocks_ * tiles_.block * pixels;
-  plan.slices = pieces > 1 ? std::min(parts(), Divide(sums, kPartialSums)) : 1;
+  plan.slices = pieces > 1 ? std::min(parts_.count(), Divide(sums, kPartialSums)) : 1;
   const size_t threads = Threads();
   const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
-  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
+  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
+    ++plan.slices;
   plan.items = items();
-  const size_t slice_blocks = Divide(parts(), plan.slices) * most_vectors();
+  const size_t slice_blocks = Divide(parts_.count(), plan.slices) * parts_.most_vectors();
   plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
   return plan;
 }
@@ -147,8 +144,8 @@ DenseInt8::Plan DenseInt8::PlanFor(int num) const {
 void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
   const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
   const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
-  const size_t first_part = parts() * slice / plan.slices;
-  const size_t last_part = parts() * (slice + 1) / plan.slices;
+  const size_t first_part = parts_.count() * slice / plan.slices;
+  const size_t last_part = parts_.count() * (slice + 1) / plan.slices;
   const int pixels = band.pixels(), block = tiles_.block;
   const size_t plane = bands_.output_plane() * block;
 
@@ -172,9 +169,9 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* s
     }
     int32_t* sums = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
-      const int v = vectors(part);
-      const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
-      const size_t rows = 2 * unit_rows() * v * block;             // weights of a unit
+      const int v = parts_.vectors(part);
+      const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
+      const size_t rows = 2 * unit_rows() * v * block;                  // weights of a unit
       tiles_.widen_signed(units * rows, call.packed + start * column() * block + first * rows,
                           own.weights);
       const Int8Tiles::Writing target = From(call, start, band);
@@ -205,13 +202,13 @@ void DenseInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
     return weights[((group * outputs + o) * channels + c) * taps + tap];
   };
   for (size_t group = 0; group < size_t(shape_.group); ++group) {
-    for (size_t part = 0; part < parts(); ++part) {
+    for (size_t part = 0; part < parts_.count(); ++part) {
       for (size_t unit = 0; unit < units_; ++unit) {
         for (const Step& step : steps_) {
           for (size_t pair = 0; pair < pairs(); ++pair) {
             const size_t c = plain_ ? unit : unit * lanes_ + 2 * pair;
-            for (size_t o = starts_[part] * tiles_.block; o < starts_[part + 1] * tiles_.block;
-                 ++o) {
+            for (size_t o = parts_.begin(part) * tiles_.block;
+                 o < parts_.begin(part + 1) * tiles_.block; ++o) {
               *packed++ = weight(group, o, c, step.tap);
               *packed++ = !plain_           ? weight(group, o, c + 1, step.tap)
                           : step.has_second ? weight(group, o, c, step.tap + 1)

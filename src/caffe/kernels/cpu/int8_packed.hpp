@@ -19,6 +19,19 @@ constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on on
 
 inline size_t SizeOfKind(Int8Tiles::Kind kind) { return kind == Int8Tiles::FLOAT ? 4 : 1; }
 
+/// Blocks of outputs in nearly equal parts, whose sums fit the registers together.
+class OutputParts {
+ public:
+  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(Divide(blocks, most)) {}
+  size_t count() const { return count_; }
+  size_t begin(size_t part) const { return blocks_ * part / count_; }  ///< its first block
+  int vectors(size_t part) const { return static_cast<int>(begin(part + 1) - begin(part)); }
+  size_t most_vectors() const { return Divide(blocks_, count_); }
+
+ private:
+  size_t blocks_, count_;
+};
+
 /// What the ways to compute it have in common.
 class PackedInt8 : public Int8Convolution {
  public:

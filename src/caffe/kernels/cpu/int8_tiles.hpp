@@ -45,10 +45,13 @@ struct Int8Tiles {
     writing->least = least;
     writing->most = most;
     PointwiseActivation& activation = writing->activation;
-    if (writing->kind == FLOAT || writing->function.kind != FusedFunction::NONE) return;
+    if (writing->kind == FLOAT || writing->function.kind != FusedFunction::NONE ||
+        !(writing->factor > 0)) {
+      return;
+    }
     if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
       writing->least = 0;
-    } else if (activation.kind == PointwiseActivation::CLIP && writing->factor > 0) {
+    } else if (activation.kind == PointwiseActivation::CLIP) {
       writing->least = std::clamp(activation.alpha * writing->factor, least, most);
       writing->most = std::clamp(activation.beta * writing->factor, least, most);
     } else {

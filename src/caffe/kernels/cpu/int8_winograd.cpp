@@ -35,10 +35,8 @@ class WinogradInt8 : public PackedInt8 {
         blocks_(Blocks(shape.channels)),
         output_blocks_(Blocks(shape.outputs)),
         tile_rows_(Divide(shape.output[0], 2)),
-        tile_columns_(Divide(shape.output[1], 2)) {
-    const size_t parts = Divide(output_blocks_, tiles_.vectors);
-    for (size_t i = 0; i <= parts; ++i) starts_.push_back(output_blocks_ * i / parts);
-  }
+        tile_columns_(Divide(shape.output[1], 2)),
+        parts_(output_blocks_, tiles_.vectors) {}
 
   size_t packed_size() const override {
     return output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
@@ -97,14 +95,11 @@ class WinogradInt8 : public PackedInt8 {
   }
   size_t SliceBlocks(const Plan& plan) const { return Divide(blocks_, plan.channel_slices); }
   size_t WeightsStride(const Plan& plan) const {
-    return Apart(SliceBlocks(plan) * tiles_.block * most_vectors() * tiles_.block, 2);
+    return Apart(SliceBlocks(plan) * tiles_.block * parts_.most_vectors() * tiles_.block, 2);
   }
   size_t SumsStride(const Plan& plan) const {
-    return Apart(plan.strip_tiles * most_vectors() * tiles_.block, 4);
+    return Apart(plan.strip_tiles * parts_.most_vectors() * tiles_.block, 4);
   }
-  size_t parts() const { return starts_.size() - 1; }
-  size_t vectors(size_t part) const { return starts_[part + 1] - starts_[part]; }
-  size_t most_vectors() const { return Divide(output_blocks_, parts()); }
   /// Packed weights of a block of channels at one position, for `v` blocks of outputs.
   size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
 
@@ -126,7 +121,7 @@ class WinogradInt8 : public PackedInt8 {
 
   const size_t blocks_, output_blocks_;
   const size_t tile_rows_, tile_columns_;
-  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks of outputs
+  const OutputParts parts_;
 };
 
 WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
@@ -139,7 +134,8 @@ WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
   plan.slices = 1;
   const size_t threads = Threads();
   const auto items = [&] { return plan.strips * plan.slices; };
-  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
+  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
+    ++plan.slices;
   plan.items = items();
   plan.input_stride = Apart(plan.strip_tiles * tiles_.block, 2);
   plan.channel_slices = Divide(blocks_ * tiles_.block, kSlice);
@@ -151,11 +147,11 @@ void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
   const auto weight = [&](size_t o, size_t c, size_t tap) -> int8_t {
     return o < outputs && c < channels ? weights[(o * channels + c) * 9 + tap] : int8_t(0);
   };
-  for (size_t part = 0; part < parts(); ++part) {
+  for (size_t part = 0; part < parts_.count(); ++part) {
     for (size_t b = 0; b < blocks_; ++b) {
       for (size_t tap = 0; tap < 9; ++tap) {
         for (size_t pair = 0; pair < block / 2; ++pair) {
-          for (size_t o = starts_[part] * block; o < starts_[part + 1] * block; ++o) {
+          for (size_t o = parts_.begin(part) * block; o < parts_.begin(part + 1) * block; ++o) {
             for (size_t half = 0; half < 2; ++half) {
               *packed++ = weight(o, b * block + 2 * pair + half, tap);
             }
@@ -178,8 +174,8 @@ void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void
   for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
   TransformInput(call, plan, first, count, own);
   FindTargets(call, first, count, own.targets);
-  for (size_t part = parts() * slice / plan.slices; part < parts() * (slice + 1) / plan.slices;
-       ++part) {
+  for (size_t part = parts_.count() * slice / plan.slices;
+       part < parts_.count() * (slice + 1) / plan.slices; ++part) {
     Multiply(call, plan, part, count, own);
     Write(call, plan, part, count, own);
   }
@@ -244,9 +240,10 @@ void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
 
 void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t part, size_t count,
                             const Buffers& own) const {
-  const size_t v = vectors(part), run = Run(v);
+  const size_t v = parts_.vectors(part), run = Run(v);
   const size_t weights_stride = WeightsStride(plan), sums_stride = SumsStride(plan);
-  const int8_t* packed = call.packed + starts_[part] * tiles_.block * blocks_ * 9 * tiles_.block;
+  const int8_t* packed =
+      call.packed + parts_.begin(part) * tiles_.block * blocks_ * 9 * tiles_.block;
   for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
     const size_t begin = blocks_ * slice / plan.channel_slices;
     const size_t end = blocks_ * (slice + 1) / plan.channel_slices;
@@ -271,10 +268,10 @@ void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t part, siz
 
 void WinogradInt8::Write(const Call& call, const Plan& plan, size_t part, size_t count,
                          const Buffers& own) const {
-  const size_t v = vectors(part), block = tiles_.block;
+  const size_t v = parts_.vectors(part), block = tiles_.block;
   const Band origin;
   for (size_t vector = 0; vector < v; ++vector) {
-    tiles_.winograd_output(From(call, starts_[part] + vector, origin), own.targets,
+    tiles_.winograd_output(From(call, parts_.begin(part) + vector, origin), own.targets,
                            static_cast<int>(count), own.sums + vector * block, v * block,
                            SumsStride(plan), shape_.output[1] * block);
   }
@@ -284,8 +281,8 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t part, size_t
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(
     const ConvolutionShape& shape) {
-  if (!HasWinograd(shape) || shape.kernel[0] != 3 || shape.group != 1 || shape.channels > kMostChannels ||
-      shape.weight_count() == 0 || shape.output_spatial() == 0) {
+  if (!HasWinograd(shape) || shape.kernel[0] != 3 || shape.group != 1 ||
+      shape.channels > kMostChannels || shape.weight_count() == 0 || shape.output_spatial() == 0) {
     return nullptr;
   }
   return std::make_shared<WinogradInt8>(shape);

@@ -174,6 +174,7 @@ class BlockedTile {
       Loops<float>().add(n, powers_.data(), squares_.data() + i, powers_.data());
     }
     Power(n);
+    ClearPadding(length);
     for (int b = 0; b < blocks_; ++b) {
       float* values = x_.data() + b * run;
       Scale(length, powers_.data() + b * kBlock, values);
@@ -190,6 +191,13 @@ class BlockedTile {
   void Scale(size_t length, const float* powers, float* values) const {
     for (size_t i = 0; i < length; ++i, values += kBlock, powers += pitch_) {
       for (int k = 0; k < kBlock; ++k) values[k] *= powers[k];
+    }
+  }
+  // Of what fills up the last block: 0^-beta is infinite.
+  void ClearPadding(size_t length) {
+    for (size_t i = 0; i < length; ++i) {
+      std::fill(powers_.begin() + i * pitch_ + s_.channels,
+                powers_.begin() + i * pitch_ + size_t(blocks_) * kBlock, 0.f);
     }
   }
   void Power(size_t n) {

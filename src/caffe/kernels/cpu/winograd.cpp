@@ -86,8 +86,8 @@ struct Setting {
     pair = 2 * kernels.lanes;
     // Half of the scratch memory is for the weights of a slice, as far as it can be.
     const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
-    const size_t most = std::clamp(fitting / kernels.lanes * kernels.lanes, kernels.lanes,
-                                   std::min(kMaxSlice, kMaxSlicePoints / points));
+    const size_t wanted = std::min({fitting, kMaxSlice, kMaxSlicePoints / points});
+    const size_t most = std::max(wanted / kernels.lanes, size_t(1)) * kernels.lanes;
     slices = (g.depth + most - 1) / most;
     g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
     tiles = s.num * g.tiles_y * g.tiles_x;
