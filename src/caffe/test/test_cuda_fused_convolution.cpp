@@ -7,6 +7,7 @@
 #include "caffe/cuda/cudnn_fused_convolution.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
+#include "caffe/kernels/cuda/own_convolutions.hpp"
 #include "engine_values.hpp"
 #include "layer_harness.hpp"
 
@@ -303,6 +304,18 @@ TEST(PackedWeights, LieAsKernelsReadThem) {
   s.channels = s.group = 4;  // of one channel each
   s.outputs = 4;
   EXPECT_EQ(packed(true), (std::vector<float>{1, 3, 5, 7, 2, 4, 6, 8}));
+}
+
+TEST_P(FusedConvolutions, GradientsThatLieChannelsLastAreAddedInCaffesOrder) {
+  ConvolutionShape s;
+  s.channels = 2;
+  s.outputs = 2;
+  s.kernel = {1, 2};
+  // Two channels, and one that fills up.
+  Array<float> gradient({1, 3, -9, 2, 4, -9, 5, 7, -9, 6, 8, -9});
+  Array<float> sum(Filled<float>(8, 10.f));
+  cuda::AddChannelsLastWeights(stream(), s, 3, gradient.read(), sum.get());
+  EXPECT_EQ(sum.values(), (std::vector<float>{11, 12, 13, 14, 15, 16, 17, 18}));
 }
 
 // --- What cuDNN proposes for a GPU that is not here --------------------------------------------
