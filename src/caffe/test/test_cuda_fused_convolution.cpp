@@ -172,9 +172,8 @@ class Case {
         for (int p = 0; p < static_cast<int>(shape_.output_spatial()); ++p) {
           const size_t at = y_places_.At(n, o, p);
           written[at] = true;
-          ExpectStored(problem_.output, kScale, Wanted(n, o, p), got[at], exact,
-                       Join("image ", n, ", output ", o, ", place ", p));
-          if (::testing::Test::HasFatalFailure()) return;
+          ASSERT_TRUE(IsStored(problem_.output, kScale, Wanted(n, o, p), got[at], exact))
+              << "image " << n << ", output " << o << ", place " << p;
         }
       }
     }
