@@ -188,9 +188,9 @@ inline bool IsExact(const cuda::OutputFunction& f) {
 }
 
 /// True if an array of this type and scale stores `got` for `wanted`: as it is rounded, or the next
-/// number where `exact` is false.
+/// number where `exact` is false. `error` is what `wanted` may be off by.
 inline ::testing::AssertionResult IsStored(ElementType type, float scale, float wanted, float got,
-                                           bool exact) {
+                                           bool exact, double error = 0) {
   const float rounded = Stored(type, scale, wanted);
   const double unit = IsInteger(type)                ? 1
                       : type == ElementType::FLOAT   ? std::ldexp(1., -18)
@@ -199,7 +199,8 @@ inline ::testing::AssertionResult IsStored(ElementType type, float scale, float 
   const double bound = exact             ? 0
                        : IsInteger(type) ? unit
                                          : unit * std::max(0.01f, std::abs(rounded));
-  if (std::abs(rounded - got) <= bound) return ::testing::AssertionSuccess();
+  const double moved = IsInteger(type) ? error / scale : error;
+  if (std::abs(rounded - got) <= bound + moved) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
          << Name(type) << " " << got << " is stored for " << wanted << ", not " << rounded;
 }
