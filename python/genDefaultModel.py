@@ -40,7 +40,9 @@ def _parser() -> argparse.ArgumentParser:
         help="fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads")
     add("--math", default="FLOAT16", metavar="FLOAT16|FLOAT",
         help="the default_*_math types in the prototxt (default FLOAT16)")
-    add("--strict", action="store_true", help="write nothing and exit with 2 if values overflow")
+    add("--strict", action="store_true",
+        help="write nothing and exit with 2 if values overflow, with --clamp too, or if weights "
+             "are NaN or infinite")
     add("--clamp", action="store_true",
         help="values that overflow become the largest number, not infinity")
     add("--batch_norm", default="keep", metavar="|".join(batch_norm.FORMS),
@@ -84,12 +86,12 @@ def _migrate(arguments: argparse.Namespace, options: Options) -> int:
         print(conversion.table(report), end="")
         for note in migration.notes:
             print(f"note: {note}")
-        for warning in conversion.warnings(report, options.to, options.clamp):
+        faults = conversion.faults(report) if arguments.strict else ""
+        for warning in conversion.warnings(report, options.to, options.clamp, not faults):
             print(f"warning: {warning}")
-        overflowed = conversion.overflowed(report)
-        if arguments.strict and overflowed:
-            print(f"{PROGRAM}: {overflowed} values overflow, so nothing was written (--strict)",
-                  file=sys.stderr)
+        if faults:
+            sys.stdout.flush()
+            print(f"{PROGRAM}: {faults}, so nothing was written (--strict)", file=sys.stderr)
             return 2
         text_file.write(migration.prototxt.encode("utf-8", "surrogateescape"))
         text_file.commit()

@@ -131,6 +131,8 @@ inline int CheckFp16(NetParameter param, const std::string& model,
   Require(fix || rest.empty(), "'", rest.empty() ? "" : rest[0],
           "' is not expected; -json writes to standard output: caffe check_fp16 ... -json > FILE");
   Require(FLAGS_headroom >= 1, "-headroom must be 1 or more, got ", FLAGS_headroom);
+  Require(FLAGS_max_subnormal >= 0 && FLAGS_max_subnormal <= 1,
+          "-max_subnormal must be a share between 0 and 1, got ", FLAGS_max_subnormal);
   if (fix) {
     std::vector<std::string> read = weights;
     read.push_back(model);

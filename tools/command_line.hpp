@@ -10,13 +10,20 @@
 #include <string>
 
 #include "caffe/common.hpp"
+#include "caffe/util/printable.hpp"
 
 namespace caffe {
 
-/// One line on stderr that begins with the program's name, behind what was logged.
+/// True if the command line sets the flag, be it to its default.
+inline bool IsGiven(const char* flag) {
+  return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
+}
+
+/// One line on stderr that begins with the program's name, behind what was logged. Bytes of files
+/// and arguments that a terminal would take for commands are shown as \xHH.
 inline void TellError(const std::string& message) {
   google::FlushLogFiles(google::INFO);
-  std::cerr << program_invocation_short_name << ": " << message << std::endl;
+  std::cerr << program_invocation_short_name << ": " << Printable(message) << std::endl;
 }
 
 /// What every tool does around its work: `--help` (also -help, -h) prints `usage` alone and

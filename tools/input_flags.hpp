@@ -12,6 +12,7 @@
 
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/input_batches.hpp"
+#include "command_line.hpp"
 
 // The flags by which commands are told what to run a net on.
 
@@ -68,10 +69,6 @@ inline std::vector<float> Numbers(const std::string& text, const std::string& fl
 /// True if the text begins like a number; a mean is a file otherwise.
 inline bool LooksLikeNumbers(const std::string& text) {
   return text.find_first_not_of("0123456789.,-+eE ") == std::string::npos;
-}
-
-inline bool IsGiven(const char* flag) {
-  return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
 }
 
 // The first transform_param of the net, changed by the flags.

@@ -8,6 +8,7 @@
 
 #include "caffe/caffe.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "command_line.hpp"
 
 // Flags that run a net in other types than its prototxt says.
 
@@ -20,34 +21,34 @@ namespace caffe {
 
 /// True if the command line overrides a type.
 inline bool OverridesTypes() {
-  return !FLAGS_forward_type.empty() || !FLAGS_backward_type.empty() ||
-         !FLAGS_forward_math.empty() || !FLAGS_backward_math.empty();
+  return IsGiven("forward_type") || IsGiven("backward_type") || IsGiven("forward_math") ||
+         IsGiven("backward_math");
 }
 
 /// Throws Error for what is no type that layers compute in.
 inline Type ComputedTypeNamed(const std::string& flag, const std::string& name) {
   Type type;
   const bool known = Type_Parse(name, &type);
-  Require(known && (type == FLOAT || type == FLOAT16 || type == DOUBLE), flag, " ", name,
-          ": valid are FLOAT, FLOAT16 and DOUBLE");
+  Require(known && (type == FLOAT || type == FLOAT16 || type == DOUBLE), flag, " ",
+          name.empty() ? "\"\"" : name, ": valid are FLOAT, FLOAT16 and DOUBLE");
   return type;
 }
 
 /// Gives the net the command line's types, in place of its own fields and of those of its layers.
 inline void OverrideTypes(NetParameter* net) {
-  if (!FLAGS_forward_type.empty()) {
+  if (IsGiven("forward_type")) {
     net->set_default_forward_type(ComputedTypeNamed("-forward_type", FLAGS_forward_type));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_forward_type();
   }
-  if (!FLAGS_backward_type.empty()) {
+  if (IsGiven("backward_type")) {
     net->set_default_backward_type(ComputedTypeNamed("-backward_type", FLAGS_backward_type));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_backward_type();
   }
-  if (!FLAGS_forward_math.empty()) {
+  if (IsGiven("forward_math")) {
     net->set_default_forward_math(ComputedTypeNamed("-forward_math", FLAGS_forward_math));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_forward_math();
   }
-  if (!FLAGS_backward_math.empty()) {
+  if (IsGiven("backward_math")) {
     net->set_default_backward_math(ComputedTypeNamed("-backward_math", FLAGS_backward_math));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_backward_math();
   }

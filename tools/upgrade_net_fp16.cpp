@@ -19,7 +19,8 @@ DEFINE_string(prototxt, "", "The prototxt to write; default: -output's name, wit
 DEFINE_string(to, "fp16", "fp16: NVCaffe's half precision; fp32: what BVLC Caffe reads.");
 DEFINE_string(math, "FLOAT16",
               "The default_*_math types that the prototxt gets: FLOAT16 or FLOAT.");
-DEFINE_bool(strict, false, "Write nothing and exit with 2 if values overflow.");
+DEFINE_bool(strict, false,
+            "Write nothing and exit with 2 if values overflow or are NaN or infinite.");
 DEFINE_bool(clamp, false, "Values that overflow become the largest number, not infinity.");
 DEFINE_string(batch_norm, "keep",
               "keep; bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs (scale_bias).");
@@ -51,7 +52,8 @@ flags:
   -prototxt FILE        the prototxt to write (default: -output's name, with .prototxt)
   -to fp16|fp32         fp16: NVCaffe's half precision (default); fp32: what BVLC Caffe reads
   -math FLOAT16|FLOAT   the default_*_math types in the prototxt (default FLOAT16)
-  -strict               write nothing and exit with 2 if values overflow
+  -strict               write nothing and exit with 2 if values overflow, with -clamp too, or if
+                        weights are NaN or infinite
   -clamp                values that overflow become the largest number, not infinity
   -batch_norm FORM      keep (default); bvlc: 3 blobs and a Scale layer; nvcaffe: 5 blobs
   -inputs FILE[,FILE]   inputs for the comparison, .npy files in the order of the net's inputs
@@ -122,20 +124,6 @@ void PrintSizes() {
             << PrototxtToWrite() << ": the net definition" << std::endl;
 }
 
-void Print(const caffe::OutputDifference& output) {
-  std::cout << "output '" << output.blob << "': ";
-  if (!output.shapes.empty()) {
-    std::cout << "not compared, its shapes are " << output.shapes << std::endl;
-    return;
-  }
-  std::cout << "largest difference " << output.largest_difference << " (largest value "
-            << output.largest_value << ")";
-  if (output.not_finite > 0) {
-    std::cout << ", " << output.not_finite << " values became NaN or infinite";
-  }
-  std::cout << std::endl;
-}
-
 /// Runs the old net; "" if that worked, else why not (data that is missing, inputs that are no
 /// numbers between -1 and 1).
 string RunOld(Net<float>* net) {
@@ -161,7 +149,7 @@ void RunBoth(Net<float>* old_net) {
   const std::unique_ptr<Net<float>> new_net = LoadNet(PrototxtToWrite(), FLAGS_output, &why_not);
   Require(new_net != nullptr, why_not);
   for (const caffe::OutputDifference& output : caffe::CompareNets(old_net, new_net.get())) {
-    Print(output);
+    std::cout << caffe::Described(output) << std::endl;
   }
 }
 
@@ -183,12 +171,13 @@ int Migrate(int argc, char** argv) {
   const vector<caffe::LayerConversion> report = migration.WriteModel(&model_file);
   std::cout << caffe::ConversionTable(report);
   for (const string& note : migration.notes()) std::cout << "note: " << note << '\n';
-  for (const string& warning : caffe::ConversionWarnings(report, options)) {
+  const string faults = FLAGS_strict ? caffe::ConversionFaults(report) : "";
+  for (const string& warning : caffe::ConversionWarnings(report, options, faults.empty())) {
     std::cout << "warning: " << warning << '\n';
   }
-  if (FLAGS_strict && caffe::Overflowed(report) > 0) {
-    std::cerr << "upgrade_net_fp16: " << caffe::Overflowed(report)
-              << " values overflow, so nothing was written (-strict)" << std::endl;
+  if (!faults.empty()) {
+    std::cout << std::flush;
+    caffe::TellError(faults + ", so nothing was written (-strict)");
     return 2;
   }
   prototxt_file.Write(migration.prototxt().data(), migration.prototxt().size());

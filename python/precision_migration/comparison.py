@@ -1,4 +1,5 @@
 """Runs the old net and the new one through the compiled package, where there is one."""
+import os
 from typing import Dict, List, NamedTuple
 
 import numpy as np
@@ -10,25 +11,40 @@ class OutputDifference(NamedTuple):
     """How far an output of one net is from that of another."""
 
     blob: str
-    largest_difference: float  # of values that are finite in both
-    largest_value: float       # magnitude in the first net
-    not_finite: int            # NaN or infinite in the second net and not in the first
-    shapes: str = ""           # both where they differ, as those of detections may
+    largest_difference: float    # of values that are finite in both
+    largest_value: float         # magnitude in the first net, of finite values
+    values: int = 0
+    not_finite: int = 0          # NaN or infinite in the second net and not in the first
+    not_finite_before: int = 0   # in the first and not in the second
+    not_finite_in_both: int = 0
+    shapes: str = ""             # both where they differ, as those of detections may
+
+    def _counted(self) -> List[str]:
+        counts = [(self.not_finite, "became NaN or infinite"),
+                  (self.not_finite_before, "are NaN or infinite in the old net alone"),
+                  (self.not_finite_in_both, "are NaN or infinite in both nets")]
+        return [f"{'all ' if count == self.values else ''}{count} values {what}"
+                for count, what in counts if count]
 
     def __str__(self) -> str:
         if self.shapes:
             return f"output '{self.blob}': not compared, its shapes are {self.shapes}"
-        text = (f"output '{self.blob}': largest difference {self.largest_difference:g} "
-                f"(largest value {self.largest_value:g})")
-        if self.not_finite:
-            text += f", {self.not_finite} values became NaN or infinite"
-        return text
+        if not self.values:
+            return f"output '{self.blob}': not compared, it has no values"
+        counted = self._counted()
+        if self.not_finite + self.not_finite_before + self.not_finite_in_both == self.values:
+            return f"output '{self.blob}': {', '.join(counted)}: nothing could be compared"
+        return ", ".join([f"output '{self.blob}': largest difference {self.largest_difference:g} "
+                          f"(largest value {self.largest_value:g})", *counted])
 
 
 def compiled_caffe():
-    """The compiled package, or None."""
+    """The compiled package, or None. Its log tells warnings and errors only: two nets' set-up is no
+    news."""
     try:
         import caffe
+        level = os.environ.get("GLOG_minloglevel", "")
+        caffe.init_log(max(1, int(level) if level.isdigit() else 0), True)
         return caffe if caffe.Net and caffe.TEST is not None else None
     except Exception:  # whatever keeps it from loading, this tool works without
         return None
@@ -51,18 +67,27 @@ def _fill(net, files: List[str], seed: int) -> None:
 
 def _difference(blob: str, first: np.ndarray, second: np.ndarray) -> OutputDifference:
     if first.shape != second.shape:
-        return OutputDifference(blob, 0, 0, 0, f"{first.shape} and {second.shape}")
+        return OutputDifference(blob, 0, 0, shapes=f"{first.shape} and {second.shape}")
     first, second = first.astype(np.float64), second.astype(np.float64)
-    counted = np.isfinite(first)
-    both = counted & np.isfinite(second)
+    before, after = np.isfinite(first), np.isfinite(second)
+    both = before & after
     return OutputDifference(blob, float(np.abs(first[both] - second[both]).max(initial=0)),
-                            float(np.abs(first[counted]).max(initial=0)),
-                            int((counted & ~both).sum()))
+                            float(np.abs(first[before]).max(initial=0)), first.size,
+                            *(int(mask.sum())
+                              for mask in (before & ~after, ~before & after, ~before & ~after)))
 
 
 def load(caffe, prototxt: str, model: str):
-    """The net in the TEST phase with its weights."""
-    return caffe.Net(prototxt, model, caffe.TEST)
+    """The net in the TEST phase with its weights.
+
+    Raises MigrationError if these do not fit, and whatever keeps the net itself from being made.
+    """
+    net = caffe.Net(prototxt, caffe.TEST)
+    try:
+        net.copy_from(model)
+    except RuntimeError as error:
+        raise MigrationError(str(error)) from None
+    return net
 
 
 def run(net, files: List[str], seed: int) -> Dict[str, np.ndarray]:

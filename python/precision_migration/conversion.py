@@ -116,16 +116,32 @@ def overflowed(layers: List[LayerConversion]) -> int:
     return sum(layer.counts.overflowed for layer in layers)
 
 
-def warnings(layers: List[LayerConversion], to: np.dtype, clamp: bool) -> List[str]:
-    """Sentences on what a table does not make plain: NaN and infinity by layer, and overflow."""
+def faults(layers: List[LayerConversion]) -> str:
+    """What makes new weights unusable: "2 values overflow and 1 are NaN or infinite"; "" if nothing
+    does."""
+    beyond = overflowed(layers)
+    not_finite = sum(layer.counts.nans + layer.counts.infinities for layer in layers)
+    found = f"{beyond} values overflow" if beyond else ""
+    if not_finite:
+        found += f" and {not_finite}" if beyond else f"{not_finite} values"
+        found += " are NaN or infinite"
+    return found
+
+
+def warnings(layers: List[LayerConversion], to: np.dtype, clamp: bool,
+             written: bool = True) -> List[str]:
+    """Sentences on what a table does not make plain: NaN and infinity by layer, and overflow.
+
+    ``written`` is False where the new weights are not kept.
+    """
     found = [f"layer '{layer.layer}': the weights hold {layer.counts.nans} NaN and "
              f"{layer.counts.infinities} infinite values"
              for layer in layers if layer.counts.nans or layer.counts.infinities]
-    beyond = overflowed(layers)
-    if beyond and clamp:
-        found.append(f"{beyond} values beyond {NAMES[to]}'s range became its largest number")
-    elif beyond:
-        found.append(f"{beyond} values beyond {NAMES[to]}'s range became infinite: --clamp makes "
-                     "them its largest number, and forward_type: FLOAT in a layer of the prototxt "
-                     "keeps its weights")
+    count = overflowed(layers)
+    beyond = f"{count} values beyond {NAMES[to]}'s range {'became' if written else 'would become'}"
+    if count and clamp:
+        found.append(f"{beyond} its largest number")
+    elif count:
+        found.append(f"{beyond} infinite: --clamp makes them its largest number, and "
+                     "forward_type: FLOAT in a layer of the prototxt keeps its weights")
     return found

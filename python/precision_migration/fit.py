@@ -10,6 +10,8 @@ from .model import ModelLayer
 Shape = Tuple[Optional[int], ...]  # None: any extent
 
 _CONVOLUTIONS = ("Convolution", "DepthwiseConvolution", "ConvolutionDepthwise")
+_WITHOUT_BLOBS = ("Concat", "Dropout", "Eltwise", "Flatten", "Input", "LRN", "Pooling", "ReLU",
+                  "Reshape", "Sigmoid", "Softmax", "TanH")
 _V1_CONVOLUTION, _V1_DECONVOLUTION, _V1_INNER_PRODUCT = 4, 39, 14
 _V1_TYPES = {_V1_CONVOLUTION: "Convolution", _V1_DECONVOLUTION: "Deconvolution",
              _V1_INNER_PRODUCT: "InnerProduct"}
@@ -50,6 +52,34 @@ def expected(layer, type_: str) -> Optional[List[Shape]]:
     return None
 
 
+def _counts(layer, type_: str) -> Tuple[int, ...]:
+    """How many blobs a layer may have; () where the prototxt does not say."""
+    shapes = expected(layer, type_)
+    if shapes is not None:
+        return (len(shapes),)
+    if type_ in _CONVOLUTIONS or type_ == "Deconvolution":
+        return (1 + layer.convolution_param.bias_term,)
+    if type_ in _WITHOUT_BLOBS:
+        return (0,)
+    if type_ == "BatchNorm":
+        return (3, 5)  # either form is read into the other
+    if type_ == "PReLU":
+        return (1,)
+    if type_ == "Scale" and len(layer.bottom) == 1:
+        return (1 + layer.scale_param.bias_term,)
+    return ()
+
+
+def _check_count(where: str, stored: ModelLayer, described: tuple, prototxt: str) -> None:
+    counts = _counts(*described)
+    if not counts or len(stored.blobs) in counts:
+        return
+    shapes = ", ".join(_text(shape) for shape in expected(*described) or [])
+    raise MigrationError(f"{where} has {len(stored.blobs)} blobs, and in {prototxt} it has "
+                         f"{' or '.join(map(str, counts))}{': ' * bool(shapes)}{shapes}; these "
+                         "files are not of one net")
+
+
 def _fits(shape: Sequence[int], wanted: Shape) -> bool:
     """Old files give every blob four axes, with ones in front."""
     if len(shape) == 4 and len(wanted) < 4:
@@ -68,23 +98,19 @@ def _text(shape: Sequence[Optional[int]]) -> str:
 
 
 def check(net, layers: List[ModelLayer], model: str, prototxt: str) -> None:
-    """Raises MigrationError, with the layer and both shapes, if weights cannot be the net's."""
+    """Raises MigrationError, with the layer and both counts or shapes, if weights cannot be the
+    net's."""
     described = {layer.name: (layer, layer.type) for layer in net.layer}
     for layer in net.layers:
         if not layer.HasField("layer"):
             described[layer.name] = (layer, _V1_TYPES.get(layer.type, ""))
     for stored in layers:
-        if stored.name not in described or not stored.blobs:
-            continue
-        wanted = expected(*described[stored.name])
-        if wanted is None:
+        if stored.name not in described:
             continue
         where = f"{model}: layer '{stored.name}'"
-        if len(stored.blobs) != len(wanted):
-            raise MigrationError(
-                f"{where} has {len(stored.blobs)} blobs, and in {prototxt} it has {len(wanted)}: "
-                f"{', '.join(_text(shape) for shape in wanted)}; these files are not of one net")
-        for index, (blob, shape) in enumerate(zip(stored.blobs, wanted)):
+        _check_count(where, stored, described[stored.name], prototxt)
+        shapes = expected(*described[stored.name]) or []
+        for index, (blob, shape) in enumerate(zip(stored.blobs, shapes)):
             if not _fits(blob.shape, shape):
                 raise MigrationError(
                     f"{where}, blob {index}: its shape is {_text(blob.shape)}, and in {prototxt} "

@@ -8,6 +8,8 @@ from typing import List, Tuple
 from . import MigrationError
 from .model import LayerIdentity
 
+# Of the schema's enum Type, which stored blobs use too, those that layers compute in.
+_COMPUTED_TYPES = ["FLOAT", "FLOAT16", "DOUBLE"]
 _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "caffe", "proto",
                        "caffe_pb2.py")
 
@@ -37,7 +39,10 @@ def _explain(error: Exception, net) -> str:
     if found is None:
         return message
     enum = net.DESCRIPTOR.file.pool.FindEnumTypeByName(found.group(1))
-    return f"{message}; valid are {', '.join(value.name for value in enum.values)}"
+    names = [value.name for value in enum.values]
+    if enum.full_name == "caffe.Type":
+        names = _COMPUTED_TYPES
+    return f"{message}; valid are {', '.join(names)}"
 
 
 def read(name: str) -> Tuple[str, object]:
@@ -46,6 +51,8 @@ def read(name: str) -> Tuple[str, object]:
 
     with open(name, "rb") as file:
         contents = file.read()
+    if not contents:
+        raise MigrationError(f"{name}: the file is empty")
     if b"\0" in contents:
         raise MigrationError(f"{name}: a text file (prototxt) is needed, and this one is binary")
     if contents.startswith(b"\xef\xbb\xbf"):

@@ -108,6 +108,36 @@ def test_compares_through_the_compiled_package(files):
     assert "2 files were given" in migrate(files, "--inputs", "x.npy,x.npy", expect=1)
 
 
+def test_says_how_many_outputs_are_not_finite_in_which_net():
+    first = np.array([1, -4, np.nan, np.inf, 2, np.nan])
+    second = np.array([1.5, -4, np.nan, np.nan, -np.inf, 7])
+    difference = comparison._difference("y", first, second)
+    assert difference == comparison.OutputDifference("y", 0.5, 4, 6, 1, 1, 2)
+    assert str(difference) == (
+        "output 'y': largest difference 0.5 (largest value 4), 1 values became NaN or infinite, "
+        "1 values are NaN or infinite in the old net alone, 2 values are NaN or infinite in both "
+        "nets")
+    assert str(comparison._difference("y", first[2:4], second[2:4])) == (
+        "output 'y': all 2 values are NaN or infinite in both nets: nothing could be compared")
+    assert str(comparison._difference("y", first[1:5:3], second[4:2:-1])) == (
+        "output 'y': all 2 values became NaN or infinite: nothing could be compared")
+    assert str(comparison._difference("y", first[:2], first[:2])) == (
+        "output 'y': largest difference 0 (largest value 4)")
+
+
+def test_tells_nothing_of_the_nets_set_up(files):
+    if comparison.compiled_caffe() is None:
+        pytest.skip("the compiled package is not built")
+    environment = {name: value for name, value in os.environ.items()
+                   if name != "GLOG_minloglevel"}
+    command = [sys.executable, str(PYTHON / "genDefaultModel.py"), "--input", "net.prototxt",
+               "--model", "net.caffemodel", "--output", "half.caffemodel"]
+    done = subprocess.run(command, cwd=files, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=environment, check=True)
+    assert done.stderr == ""
+    assert "output 'fc': largest difference" in done.stdout
+
+
 def test_goes_back_to_what_bvlc_caffe_reads(files):
     migrate(files)
     (files / "net.prototxt").write_text((files / "half.prototxt").read_text())
@@ -137,7 +167,11 @@ def test_joins_and_splits_batch_normalization(files):
 
 def test_overflow_is_told_refused_or_clamped(files):
     write_model(files / "net.caffemodel", {**BLOBS, "fc": [[[1e6, 2], [3, 4]], [-1e6, 1]]})
-    assert "2 values overflow, so nothing was written" in migrate(files, "--strict", expect=2)
+    printed = migrate(files, "--strict", expect=2)
+    assert "2 values overflow, so nothing was written" in printed
+    assert "2 values beyond FLOAT16's range would become infinite" in printed
+    printed = migrate(files, "--strict", "--clamp", expect=2)
+    assert "2 values beyond FLOAT16's range would become its largest number" in printed
     assert not list(files.glob("half*"))
     assert "2 values beyond FLOAT16's range became infinite" in migrate(files)
     migrate(files, "--clamp")
@@ -149,7 +183,13 @@ def test_overflow_is_told_refused_or_clamped(files):
 def test_nan_and_infinity_are_said_with_the_layer(files):
     write_model(files / "net.caffemodel",
                 {**BLOBS, "fc": [[[np.nan, 2], [np.inf, -np.inf]], [5, 6]]})
-    assert "layer 'fc': the weights hold 1 NaN and 2 infinite values" in migrate(files)
+    printed = migrate(files, "--strict", expect=2)
+    assert "3 values are NaN or infinite, so nothing was written (--strict)" in printed
+    assert not list(files.glob("half*"))
+    printed = migrate(files)
+    assert "layer 'fc': the weights hold 1 NaN and 2 infinite values" in printed
+    if comparison.compiled_caffe() is not None:
+        assert "are NaN or infinite in both nets: nothing could be compared" in printed
 
 
 @pytest.mark.parametrize("flags, said", [
@@ -173,7 +213,12 @@ def test_bad_flags_get_one_line(files, flags, said):
 def test_unknown_type_in_the_prototxt_gets_the_valid_ones(files):
     (files / "net.prototxt").write_text("default_forward_type: FLOAT8\n" + NET)
     printed = migrate(files, expect=1)
-    assert "FLOAT8" in printed and "valid are DOUBLE, FLOAT, FLOAT16" in printed
+    assert "FLOAT8" in printed and printed.endswith("; valid are FLOAT, FLOAT16, DOUBLE\n")
+
+
+def test_empty_prototxt_is_called_empty(files):
+    (files / "net.prototxt").write_bytes(b"")
+    assert migrate(files, expect=1) == "genDefaultModel.py: net.prototxt: the file is empty\n"
 
 
 def test_misfit_gets_the_layer_and_both_shapes(files):
@@ -183,6 +228,30 @@ def test_misfit_gets_the_layer_and_both_shapes(files):
     (files / "net.prototxt").write_text(
         NET.replace("num_output: 2", "num_output: 2 bias_term: false"))
     assert "layer 'fc' has 2 blobs, and in net.prototxt it has 1" in migrate(files, expect=1)
+
+
+@pytest.mark.parametrize("name, blobs, said", [
+    ("fc", [], "layer 'fc' has 0 blobs, and in net.prototxt it has 2: 2 x ?, 2"),
+    ("scale", [[0.5, 1]], "layer 'scale' has 1 blobs, and in net.prototxt it has 2"),
+    ("bn", [[2, 4], [6, 8]], "layer 'bn' has 2 blobs, and in net.prototxt it has 3 or 5"),
+    ("data", [[1]], "layer 'data' has 1 blobs, and in net.prototxt it has 0"),
+])
+def test_another_number_of_blobs_is_refused(files, name, blobs, said):
+    write_model(files / "net.caffemodel", {**BLOBS, name: blobs})
+    assert said in migrate(files, "--skip_check", expect=1)
+    assert not list(files.glob("half*"))
+
+
+def test_the_compiled_net_refuses_what_the_prototxt_does_not_tell(files):
+    if comparison.compiled_caffe() is None:
+        pytest.skip("the compiled package is not built")
+    (files / "net.prototxt").write_text(
+        NET + 'layer { name: "p" type: "Parameter" top: "p"\n'
+        '        parameter_param { shape { dim: 1 } } }\n')
+    write_model(files / "net.caffemodel", {**BLOBS, "p": [[1], [2]]})
+    assert ("Incompatible number of blobs for layer p: the stored layer has 2, the net's has 1"
+            in migrate(files, expect=1))
+    assert not list(files.glob("half*"))
 
 
 def test_files_above_2_gb_are_the_other_tools(files):

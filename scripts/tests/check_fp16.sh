@@ -75,7 +75,17 @@ wrong 'Give -images LIST, -data DB or -npy FILE' $net
 wrong 'give one of -images, -data, -npy and -random' $net -random 1 -images list.txt
 wrong 'missing.txt: there is no such file' $net -images missing.txt
 : > empty.txt
-wrong 'empty.txt: the list names no pictures' $net -images empty.txt
+wrong 'empty.txt: the file is empty' $net -images empty.txt
+printf '\n\n' > blank.txt
+wrong 'blank.txt: the list names no pictures' $net -images blank.txt
+# What no terminal should get is not shown: binary files, and names in other encodings.
+wrong 'a picture.png: this is no list of pictures, it looks like a picture (PNG): -images takes' \
+  $net -images 'a picture.png'
+printf 'a\033[31mb\n' > binary.txt
+wrong 'binary.txt: this is no list of pictures, byte 1 is no text' $net -images binary.txt
+printf 'caf\351.png\n' > latin.txt
+wrong "latin.txt, line 1: 'caf.xe9.png': there is no such picture" $net -images latin.txt
+! LC_ALL=C grep -q "$(printf '\351')" err.txt || fail 'a byte that is no text was printed'
 echo 'no_such.png 1' > wrong.txt
 wrong "wrong.txt, line 1: 'no_such.png 1': there is no such picture" $net -images wrong.txt
 wrong 'missing_lmdb' $net -data missing_lmdb
@@ -88,6 +98,9 @@ wrong '1,1x: cannot be opened' $net -random 1 -mean 1,1x
 wrong "'x' in '1,x' is no number" $net -random 1 -constant data=1,x
 wrong 'valid are BGR and RGB' $net -random 1 -channel_order GBR
 wrong 'headroom must be 1 or more' $net -random 1 -headroom 0.5
+wrong 'max_subnormal must be a share between 0 and 1, got 7' \
+  $net -random 1 -max_subnormal 7 -fix a.prototxt b.caffemodel
+[ ! -s out.txt ] || fail '-max_subnormal was refused only after the inspection'
 wrong "no input 'other'" $net -random 1 -constant other=1
 [ ! -e a.prototxt ] && [ ! -e b.caffemodel ] || fail 'files were written though the command failed'
 sed 's/num_output: 2/num_output: 7/' fp16.prototxt > other.prototxt

@@ -29,6 +29,9 @@ layer = net.layer.add(name="fc", type="InnerProduct")
 layer.blobs.add(data=[0.1, 1e-6, 3, -4, 5, 1e6]).shape.dim.extend([2, 3])
 layer.blobs.add(data=[1, 2]).shape.dim.append(2)
 open("net.caffemodel", "wb").write(net.SerializeToString())
+layer.blobs[0].data[5] = float("nan")
+open("nan.caffemodel", "wb").write(net.SerializeToString())
+open("empty.prototxt", "w")
 PYTHON
 
 tool=$build/tools/upgrade_net_fp16
@@ -46,7 +49,13 @@ answers() {
 
 for program in "$tool" "${script[*]}"; do
   answers 2 "1 values overflow, so nothing was written" $program "${flags[@]}" --output a.caffemodel --strict
+  grep -q "would become infinite" out.txt || { echo "no 'would become' from $program"; exit 1; }
+  answers 2 "would become its largest number" $program "${flags[@]}" --output a.caffemodel --strict --clamp
+  answers 2 "1 values are NaN or infinite, so nothing was written" \
+    $program --input net.prototxt --model nan.caffemodel --output a.caffemodel --strict
   [ ! -e a.caffemodel ] && [ ! -e a.prototxt ] || { echo "$program --strict wrote a file"; exit 1; }
+  answers 1 "empty.prototxt: the file is empty" \
+    $program --input empty.prototxt --model net.caffemodel --output a.caffemodel
   answers 1 "would replace" $program "${flags[@]}" --output net.caffemodel
   answers 1 "valid are fp16 (FLOAT16) and fp32 (FLOAT)" $program "${flags[@]}" --output a.caffemodel --to fp8
   answers 1 "cannot be written" $program "${flags[@]}" --output none/a.caffemodel

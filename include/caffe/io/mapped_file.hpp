@@ -39,6 +39,10 @@ std::string DescribeContents(const uint8_t* data, size_t size);
 /// The offset of the first byte that no text file has (NUL and most control characters), or `size`.
 size_t FindBinaryByte(const uint8_t* data, size_t size);
 
+/// Why a file is no text, for messages: "it looks like an HDF5 file", "byte 7 is no text"; empty if
+/// it is text.
+std::string WhyNoText(const MappedFile& file);
+
 }  // namespace caffe
 
 #endif  // CAFFE_IO_MAPPED_FILE_HPP_

@@ -58,11 +58,12 @@ class PrecisionMigration {
 };
 
 /// Sentences on what a table does not make plain: NaN and infinity by layer, and overflow with its
-/// cures.
+/// cures. `written` is false where the new weights are not kept.
 std::vector<std::string> ConversionWarnings(const std::vector<LayerConversion>& layers,
-                                            const MigrationOptions& options);
-/// Values that overflowed, in all layers.
-int64_t Overflowed(const std::vector<LayerConversion>& layers);
+                                            const MigrationOptions& options, bool written = true);
+/// What makes new weights unusable, in all layers: "2 values overflow and 1 are NaN or infinite".
+/// "" if nothing does.
+std::string ConversionFaults(const std::vector<LayerConversion>& layers);
 
 }  // namespace caffe
 

@@ -13,11 +13,18 @@ namespace caffe {
 struct OutputDifference {
   std::string blob;
   double largest_difference = 0;  ///< of values that are finite in both
-  double largest_value = 0;       ///< magnitude in the first net
+  double largest_value = 0;       ///< magnitude in the first net, of finite values
+  int64_t values = 0;             ///< of the blob
   int64_t not_finite = 0;         ///< NaN or infinite in the second net and not in the first
+  int64_t not_finite_before = 0;  ///< in the first and not in the second
+  int64_t not_finite_in_both = 0;
   /// Both shapes where they differ, as those of detections may; then nothing else is filled in.
   std::string shapes;
 };
+
+/// "output 'prob': largest difference 0.001 (largest value 0.9)", and how many values are NaN or
+/// infinite where.
+std::string Described(const OutputDifference& output);
 
 /// Fills the net's inputs with numbers between -1 and 1.
 void FillInputs(uint32_t seed, Net<float>* net);

@@ -74,7 +74,8 @@ void AtomicFile::FailWith(const char* what) const {
   std::string advice;
   if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
     advice = "; free space or write elsewhere";
-  } else if (reason == ENOENT) {
+  } else if (std::error_code none;
+             reason == ENOENT && !std::filesystem::exists(Directory(path_), none)) {
     advice = "; create the directory " + Directory(path_) + " first";
   }
   Fail(path_, ": ", what, " (", std::strerror(reason), ")", advice);

@@ -106,4 +106,12 @@ size_t FindBinaryByte(const uint8_t* data, size_t size) {
   return static_cast<size_t>(found - data);
 }
 
+std::string WhyNoText(const MappedFile& file) {
+  const size_t binary = FindBinaryByte(file.data(), file.size());
+  if (binary == file.size()) return "";
+  const std::string seen = DescribeContents(file.data(), file.size());
+  return seen.empty() || seen == "text" ? Join("byte ", binary, " is no text")
+                                        : "it looks like " + seen;
+}
+
 }  // namespace caffe

@@ -71,6 +71,13 @@ ModelLayers ReadModel(const std::string& model, const NetParameter& net) {
                        : ModelLayers::FromCaffemodel(model);
 }
 
+/// Values that overflowed, in all layers.
+int64_t Overflowed(const std::vector<LayerConversion>& layers) {
+  int64_t overflowed = 0;
+  for (const LayerConversion& layer : layers) overflowed += layer.counts.overflowed;
+  return overflowed;
+}
+
 std::string Listed(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
@@ -178,14 +185,23 @@ std::vector<LayerConversion> PrecisionMigration::WriteModel(AtomicFile* file) co
   return model_.Write([this](const ModelLayer& layer) { return StorageOf(layer); }, file);
 }
 
-int64_t Overflowed(const std::vector<LayerConversion>& layers) {
-  int64_t overflowed = 0;
-  for (const LayerConversion& layer : layers) overflowed += layer.counts.overflowed;
-  return overflowed;
+std::string ConversionFaults(const std::vector<LayerConversion>& layers) {
+  const int64_t overflowed = Overflowed(layers);
+  int64_t not_finite = 0;
+  for (const LayerConversion& layer : layers) {
+    not_finite += layer.counts.nans + layer.counts.infinities;
+  }
+  std::string faults;
+  if (overflowed > 0) faults = Join(overflowed, " values overflow");
+  if (not_finite > 0) {
+    faults += Join(overflowed > 0 ? " and " : "", not_finite, overflowed > 0 ? "" : " values",
+                   " are NaN or infinite");
+  }
+  return faults;
 }
 
 std::vector<std::string> ConversionWarnings(const std::vector<LayerConversion>& layers,
-                                            const MigrationOptions& options) {
+                                            const MigrationOptions& options, bool written) {
   std::vector<std::string> warnings;
   for (const LayerConversion& layer : layers) {
     const ConversionCounts& counts = layer.counts;
@@ -194,13 +210,14 @@ std::vector<std::string> ConversionWarnings(const std::vector<LayerConversion>& 
                             " NaN and ", counts.infinities, " infinite values"));
   }
   const int64_t overflowed = Overflowed(layers);
+  const std::string beyond = Join(overflowed, " values beyond ", Name(options.to), "'s range ",
+                                  written ? "became" : "would become");
   if (overflowed > 0 && options.clamp) {
-    warnings.push_back(Join(overflowed, " values beyond ", Name(options.to),
-                            "'s range became its largest number"));
+    warnings.push_back(beyond + " its largest number");
   } else if (overflowed > 0) {
-    warnings.push_back(Join(overflowed, " values beyond ", Name(options.to),
-                            "'s range became infinite: --clamp makes them its largest number, and "
-                            "forward_type: FLOAT in a layer of the prototxt keeps its weights"));
+    warnings.push_back(beyond +
+                       " infinite: --clamp makes them its largest number, and forward_type: FLOAT "
+                       "in a layer of the prototxt keeps its weights");
   }
   return warnings;
 }

@@ -116,12 +116,20 @@ std::string SuggestFields(const FileDescriptor* schema, const std::string& messa
   return text;
 }
 
+/// True for a field that says what is computed in: of the schema's Type, which stored blobs use
+/// too, such fields take three.
+bool IsComputedType(const FieldDescriptor& field) {
+  return field.enum_type()->full_name() == "caffe.Type" &&
+         field.containing_type()->name() != "BlobProto";
+}
+
 std::string SuggestValues(const FileDescriptor* schema, const std::string& value,
                           const std::string& field) {
   std::vector<std::string> names;
   for (int i = 0; i < schema->message_type_count(); ++i) {
     const FieldDescriptor* found = schema->message_type(i)->FindFieldByName(field);
     if (!found || found->type() != FieldDescriptor::TYPE_ENUM) continue;
+    if (IsComputedType(*found)) return "; it may be FLOAT, FLOAT16, DOUBLE";
     const EnumDescriptor* type = found->enum_type();
     for (int j = 0; j < type->value_count(); ++j) names.emplace_back(type->value(j)->name());
   }
@@ -230,14 +238,6 @@ class Collector : public google::protobuf::io::ErrorCollector {
   std::string message_;
 };
 
-std::string KindOfBinary(const MappedFile& file, size_t offset) {
-  const std::string seen = DescribeContents(file.data(), file.size());
-  if (!seen.empty()) return "it looks like " + seen;
-  return Join("byte ", offset,
-              " is no text; a caffemodel, a solverstate or a mean file goes where weights are "
-              "asked for");
-}
-
 }  // namespace
 
 void set_ignore_unknown_fields(bool ignore) { ignore_unknown = ignore; }
@@ -260,9 +260,10 @@ void ParseProtoText(const std::string& text, const std::string& origin,
 
 void ReadProtoText(const std::string& name, google::protobuf::Message* message) {
   const MappedFile file(name);
-  const size_t binary = FindBinaryByte(file.data(), file.size());
-  Require(binary == file.size(), name, ": a text file (prototxt) is needed, and this one is not: ",
-          binary == file.size() ? "" : KindOfBinary(file, binary));
+  const std::string why_no_text = WhyNoText(file);
+  Require(why_no_text.empty(), name,
+          ": a text file (prototxt) is needed, and this one is not: ", why_no_text,
+          "; a caffemodel, a solverstate or a mean file goes where weights are asked for");
   const std::string seen = DescribeContents(file.data(), file.size());
   Require(seen == "text", name, ": a prototxt is needed, and this is ", seen);
   std::string text(reinterpret_cast<const char*>(file.data()), file.size());

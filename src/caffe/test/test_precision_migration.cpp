@@ -577,6 +577,72 @@ TEST(ConversionWarnings, NameLayersWithNanAndTheCuresOfOverflow) {
   ExpectContains(warnings[1], "5 values beyond FLOAT16's range became infinite: --clamp");
 }
 
+TEST(ConversionWarnings, SayWouldWhereNothingIsWritten) {
+  LayerConversion bad{"fc6", "FLOAT16", {}};
+  bad.counts.overflowed = 5;
+  MigrationOptions options;
+  ExpectContains(ConversionWarnings({bad}, options, /*written=*/false)[0],
+                 "5 values beyond FLOAT16's range would become infinite");
+  options.clamp = true;
+  EXPECT_EQ("5 values beyond FLOAT16's range would become its largest number",
+            ConversionWarnings({bad}, options, /*written=*/false)[0]);
+}
+
+TEST(ConversionFaults, CountOverflowNanAndInfinityOfAllLayers) {
+  LayerConversion overflows{"a", "FLOAT16", {}}, holds_nan{"b", "FLOAT", {}};
+  overflows.counts.overflowed = 5;
+  holds_nan.counts.nans = 1;
+  holds_nan.counts.infinities = 2;
+  EXPECT_EQ("", ConversionFaults({{"c", "FLOAT16", {}}}));
+  EXPECT_EQ("5 values overflow", ConversionFaults({overflows}));
+  EXPECT_EQ("3 values are NaN or infinite", ConversionFaults({holds_nan}));
+  EXPECT_EQ("5 values overflow and 3 are NaN or infinite",
+            ConversionFaults({overflows, holds_nan}));
+}
+
+// ---- comparing outputs
+
+/// The difference of the outputs of a net that is its input, for these inputs.
+OutputDifference DifferenceOf(const Floats& first, const Floats& second) {
+  const NetParameter net = ParseNet(
+      Join("layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: ", first.size(),
+           " } } } layer { name: 'y' type: 'Power' bottom: 'x' top: 'y' }"));
+  Net<float> one(net), other(net);
+  std::copy(first.begin(), first.end(), one.input_blobs()[0]->mutable_cpu_data());
+  one.Forward();
+  // CompareNets gives the second net the first one's inputs: what differs is what the first made.
+  std::copy(second.begin(), second.end(), one.input_blobs()[0]->mutable_cpu_data());
+  return CompareNets(&one, &other)[0];
+}
+
+TEST(CompareNets, CountsWhatIsNotFiniteInEachNet) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const OutputDifference difference =
+      DifferenceOf({1, -4, NAN, infinity, 2, NAN}, {1.5f, -4, NAN, NAN, -infinity, 7});
+  EXPECT_EQ(6, difference.values);
+  EXPECT_EQ(0.5, difference.largest_difference);
+  EXPECT_EQ(4, difference.largest_value);
+  EXPECT_EQ(1, difference.not_finite);
+  EXPECT_EQ(1, difference.not_finite_before);
+  EXPECT_EQ(2, difference.not_finite_in_both);
+  EXPECT_EQ(
+      "output 'y': largest difference 0.5 (largest value 4), 1 values became NaN or infinite, "
+      "1 values are NaN or infinite in the old net alone, 2 values are NaN or infinite in both "
+      "nets",
+      Described(difference));
+}
+
+TEST(CompareNets, SaysWhereNothingCouldBeCompared) {
+  EXPECT_EQ("output 'y': all 2 values are NaN or infinite in both nets: nothing could be compared",
+            Described(DifferenceOf({NAN, NAN}, {NAN, NAN})));
+  EXPECT_EQ(
+      "output 'y': 1 values became NaN or infinite, 1 values are NaN or infinite in both nets: "
+      "nothing could be compared",
+      Described(DifferenceOf({1, NAN}, {NAN, NAN})));
+  EXPECT_EQ("output 'y': largest difference 0 (largest value 3)",
+            Described(DifferenceOf({3, 2}, {3, 2})));
+}
+
 // ---- the program
 
 TEST_F(PrecisionMigrationTest, ToolWritesBothFilesAndComparesTheNets) {
@@ -602,10 +668,33 @@ TEST_F(PrecisionMigrationTest, ToolAnswersOverflowAsTold) {
   const Outcome strict = Tool("upgrade_net_fp16", common + "-strict");
   EXPECT_EQ(2, strict.status);
   ExpectContains(strict.output, "1 values overflow, so nothing was written");
+  ExpectContains(strict.output, "would become infinite");
+  const Outcome both = Tool("upgrade_net_fp16", common + "-strict -clamp");
+  EXPECT_EQ(2, both.status);
+  ExpectContains(both.output, "would become its largest number");
   EXPECT_EQ(0, Count("half"));
   ExpectContains(Tool("upgrade_net_fp16", common).output, "1 values became NaN or infinite");
   ExpectContains(Tool("upgrade_net_fp16", common + "-clamp").output, "became its largest number");
   EXPECT_EQ(0, Tool("upgrade_net_fp16", common + "-clamp").status);
+}
+
+TEST_F(PrecisionMigrationTest, ToolSaysWhatNanInTheWeightsDoes) {
+  WriteNet();
+  NetParameter net = Model("net");
+  for (LayerParameter& layer : *net.mutable_layer()) {
+    if (layer.name() == "conv") layer.mutable_blobs(0)->set_data(0, NAN);
+    if (layer.name() == "fc") layer.mutable_blobs(1)->set_data(0, INFINITY);
+  }
+  WriteProtoBinary(net, folder_ + "net.caffemodel");
+  const string common = "-input %net.prototxt -model %net.caffemodel -output %half.caffemodel ";
+  const Outcome strict = Tool("upgrade_net_fp16", common + "-strict");
+  EXPECT_EQ(2, strict.status);
+  ExpectContains(strict.output, "2 values are NaN or infinite, so nothing was written (-strict)");
+  EXPECT_EQ(0, Count("half"));
+  const Outcome run = Tool("upgrade_net_fp16", common);
+  EXPECT_EQ(0, run.status);
+  ExpectContains(run.output,
+                 "output 'fc': all 3 values are NaN or infinite in both nets: nothing could be");
 }
 
 TEST_F(PrecisionMigrationTest, ToolNamesTheLayerThatDoesNotFitAndBothShapes) {

@@ -40,6 +40,13 @@ TEST(ProtoText, ListsTheValuesOfAnEnum) {
   ExpectContains(message, "it may be AVE, MAX, STOCHASTIC");
 }
 
+TEST(ProtoText, ListsOfTheTypesThoseThatLayersComputeIn) {
+  const std::string listed = "; it may be FLOAT, FLOAT16, DOUBLE";
+  ExpectContains(ErrorOfText("default_forward_type: HALF") + "\n", listed + "\n");
+  ExpectContains(ErrorOfText("layer { backward_math: HALF }") + "\n", listed + "\n");
+  ExpectContains(ErrorOfText("layer { blobs { raw_data_type: HALF } }"), "INT, UINT");
+}
+
 TEST(ProtoText, NamesTheNearestOfManyValues) {
   ExpectContains(ErrorOfText("layers { type: CONVOLUTON }"), "nearest values are CONVOLUTION");
 }
@@ -115,6 +122,7 @@ TEST(ProtoText, SaysWhatIsWrongWithAFile) {
   ExpectContains(read("/"), "/: is a directory");
   ExpectContains(read(NewFile("")), "the file is empty");
   ExpectContains(read(NewFile(std::string("\n\5lenet\242\6\4\n\2a\0", 14))), "byte 1 is no text");
+  ExpectContains(read(NewFile(std::string(5000, '#') + '\1')), "byte 5000 is no text");
   ExpectContains(read(NewFile("\x89HDF\r\n\x1a\n....")), "an HDF5 file");
   ExpectContains(read(NewFile("version https://git-lfs.github.com/spec/v1\n")), "git lfs pull");
   ExpectContains(read(NewFile("<!DOCTYPE html><html></html>")), "a web page");
@@ -191,6 +199,13 @@ TEST(AtomicFile, ReportsADeviceThatIsFull) {
 TEST(AtomicFile, NamesTheDirectoryThatIsMissing) {
   ExpectContains(ErrorOf([] { AtomicFile file("/no/such/place/a.caffemodel"); }),
                  "create the directory /no/such/place first");
+}
+
+TEST(AtomicFile, AsksForNoDirectoryThatIsThere) {
+  if (!std::filesystem::exists("/proc/self")) GTEST_SKIP() << "no /proc";
+  const std::string message = ErrorOf([] { AtomicFile file("/proc/x.caffemodel"); });
+  ExpectContains(message, "/proc/x.caffemodel: cannot be written (");
+  EXPECT_EQ(std::string::npos, message.find("create the directory")) << message;
 }
 
 TEST(AtomicFile, FollowsSymbolicLinks) {

@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <random>
+#include <sstream>
 
 #ifdef USE_OPENCV
 #include <opencv2/imgproc.hpp>
 #endif
 
 #include "caffe/data_transformer.hpp"
+#include "caffe/io/mapped_file.hpp"
 #include "caffe/io/npy.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/printable.hpp"
 
 namespace caffe {
 namespace {
@@ -200,15 +202,18 @@ InputItem PictureOnLine(const std::string& line, const std::filesystem::path& fo
     if (std::filesystem::exists(beside)) return {beside.string(), candidate.label};
     if (std::filesystem::exists(candidate.name)) return candidate;
   }
-  Fail("'", line, "': there is no such picture");
+  Fail("'", Printable(line), "': there is no such picture");
 }
 
 std::vector<InputItem> PicturesInList(const std::string& list) {
+  constexpr char kWanted[] = "-images takes a text file with the path of a picture on each line";
+  Require(std::filesystem::exists(list) && !std::filesystem::is_directory(list), list,
+          ": there is no such file: ", kWanted);
+  const MappedFile file(list);
+  const std::string why_no_text = WhyNoText(file);
+  Require(why_no_text.empty(), list, ": this is no list of pictures, ", why_no_text, ": ", kWanted);
   std::vector<InputItem> pictures;
-  std::ifstream stream(list);
-  Require(stream.good() && !std::filesystem::is_directory(list), list,
-          ": there is no such file, or it cannot be read: -images takes a text file with the ",
-          "path of a picture on each line");
+  std::istringstream stream(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;

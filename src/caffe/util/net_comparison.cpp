@@ -18,20 +18,43 @@ OutputDifference Compare(const std::string& name, const Blob<float>& first,
     difference.shapes = first.shape_string() + " and " + second.shape_string();
     return difference;
   }
+  difference.values = first.count();
   for (int i = 0; i < first.count(); ++i) {
     const double a = first.cpu_data()[i], b = second.cpu_data()[i];
-    if (!std::isfinite(a)) continue;
-    difference.largest_value = std::max(difference.largest_value, std::abs(a));
-    if (std::isfinite(b)) {
+    const bool before = std::isfinite(a), after = std::isfinite(b);
+    if (before) difference.largest_value = std::max(difference.largest_value, std::abs(a));
+    if (before && after) {
       difference.largest_difference = std::max(difference.largest_difference, std::abs(a - b));
-    } else {
-      ++difference.not_finite;
     }
+    difference.not_finite += before && !after;
+    difference.not_finite_before += !before && after;
+    difference.not_finite_in_both += !before && !after;
   }
   return difference;
 }
 
+/// ", all 10 values WHAT", ", 3 values WHAT"; "" for none.
+std::string Counted(int64_t count, const OutputDifference& output, const char* what) {
+  if (count == 0) return "";
+  return Join(count == output.values ? ", all " : ", ", count, " values ", what);
+}
+
 }  // namespace
+
+std::string Described(const OutputDifference& output) {
+  const std::string blob = Join("output '", output.blob, "': ");
+  if (!output.shapes.empty()) return blob + "not compared, its shapes are " + output.shapes;
+  if (output.values == 0) return blob + "not compared, it has no values";
+  const std::string not_finite =
+      Counted(output.not_finite, output, "became NaN or infinite") +
+      Counted(output.not_finite_before, output, "are NaN or infinite in the old net alone") +
+      Counted(output.not_finite_in_both, output, "are NaN or infinite in both nets");
+  const int64_t compared =
+      output.values - output.not_finite - output.not_finite_before - output.not_finite_in_both;
+  if (compared == 0) return blob + not_finite.substr(2) + ": nothing could be compared";
+  return Join(blob, "largest difference ", output.largest_difference, " (largest value ",
+              output.largest_value, ")", not_finite);
+}
 
 void FillInputs(uint32_t seed, Net<float>* net) {
   std::mt19937 random(seed);
