@@ -8,7 +8,6 @@ namespace cuda {
 namespace {
 
 constexpr int64_t kMostConfigurations = 64;
-constexpr int64_t kAlignment = 16;  // bytes
 
 /// What a tensor is called to cuDNN.
 int64_t UniqueId(CudnnGraph::Tensor tensor) { return tensor + 1; }
@@ -52,6 +51,12 @@ bool WantsOwnOrder(const CudnnDescriptor& configuration) {
     return note == CUDNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER ||
            note == CUDNN_BEHAVIOR_NOTE_REQUIRES_BIAS_INT8x32_REORDER;
   });
+}
+
+/// True for functions that are one of their arguments, and would drop a NaN unless told otherwise.
+bool ChoosesNumber(cudnnPointwiseMode_t mode) {
+  return mode == CUDNN_POINTWISE_RELU_FWD || mode == CUDNN_POINTWISE_MIN ||
+         mode == CUDNN_POINTWISE_MAX;
 }
 
 /// What cuDNN's heuristic proposes; none where it knows nothing.
@@ -222,6 +227,10 @@ CudnnDescriptor CudnnGraph::Describe(const Operation& operation,
   CudnnDescriptor function(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   function.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, operation.function.mode);
   function.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  if (ChoosesNumber(operation.function.mode)) {
+    function.Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
+                 CUDNN_PROPAGATE_NAN);
+  }
   for (const auto& number : operation.function.numbers) {
     function.Set(number.first, CUDNN_TYPE_DOUBLE, number.second);
   }
@@ -271,7 +280,8 @@ std::vector<CudnnPlan> CudnnGraph::Plans(const CudnnTarget& target,
   return plans;
 }
 
-CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& name) const {
+CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& name,
+                                const std::function<bool(const Notes&)>& rejects) const {
   std::istringstream words(name);
   int64_t index = -1;
   Require(bool(words >> index) && index >= 0, "'", name, "' does not name an engine of cuDNN's");
@@ -298,6 +308,8 @@ CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& na
   configuration.Set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
   if (!choices.empty()) configuration.Set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, choices);
   configuration.Finalize("choosing an engine of cuDNN's");
+  Require(!WantsOwnOrder(configuration) && !rejects(NotesOf(configuration)), "engine '", name,
+          "' of cuDNN's computes in other numbers, or in another order, than is asked for");
   return CudnnPlan(target, configuration);
 }
 
