@@ -59,6 +59,15 @@ bool ChoosesNumber(cudnnPointwiseMode_t mode) {
          mode == CUDNN_POINTWISE_MAX;
 }
 
+/// cuDNN 9 deprecates the choice: a version without it does as it does.
+void PropagateNan(CudnnDescriptor* function) {
+  try {
+    function->Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
+                  CUDNN_PROPAGATE_NAN);
+  } catch (const Error&) {
+  }
+}
+
 /// What cuDNN's heuristic proposes; none where it knows nothing.
 std::vector<CudnnDescriptor> Proposals(const CudnnTarget& target, const CudnnDescriptor& graph,
                                        cudnnBackendHeurMode_t mode) {
@@ -227,10 +236,7 @@ CudnnDescriptor CudnnGraph::Describe(const Operation& operation,
   CudnnDescriptor function(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   function.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, operation.function.mode);
   function.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  if (ChoosesNumber(operation.function.mode)) {
-    function.Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
-                 CUDNN_PROPAGATE_NAN);
-  }
+  if (ChoosesNumber(operation.function.mode)) PropagateNan(&function);
   for (const auto& number : operation.function.numbers) {
     function.Set(number.first, CUDNN_TYPE_DOUBLE, number.second);
   }

@@ -116,8 +116,8 @@ class CudnnGraph {
     /// Attributes that are not the mode's defaults.
     std::map<cudnnBackendAttributeName_t, double> numbers;
   };
-  /// A function of a, and b unless that is kNone, computed in float; shaped as a. Maxima and minima
-  /// of a NaN are NaN.
+  /// A function of a, and b unless that is kNone, computed in float; shaped as a. Of a NaN maxima
+  /// and minima are asked to be NaN.
   Tensor Apply(const Function& function, Tensor a, Tensor b = kNone);
 
   /// What the last operation makes becomes `y`, memory.
