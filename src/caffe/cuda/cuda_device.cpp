@@ -55,7 +55,8 @@ class CudaGraph : public Recording {
 
 class CudaStream : public Stream, public Recorder {
  public:
-  // By default in step with CUDA's default stream, on which people's own layers start their kernels.
+  // By default in step with CUDA's default stream, on which people's own layers start their
+  // kernels.
   explicit CudaStream(unsigned flags = cudaStreamDefault) {
     Check(cudaStreamCreateWithFlags(&stream_, flags), "creating a CUDA stream");
   }

@@ -265,9 +265,10 @@ TEST(CudaEngine, WhatAFailedEnqueueHasBegunEndsBeforeItsMemoryGoes) {
   const std::unique_ptr<Stream> stream = Device::Get().CreateStream();
   const OnDevice data(net.input(), net.input_count()), prob(nullptr, 15);
   device->Refuse("kernel", 4);
-  ExpectContains(
-      ErrorOf([&] { context->Enqueue(*stream, {{"data", data.data}, {"prob", prob.data}}); }),
-      "refused a kernel");
+  ExpectContains(ErrorOf([&] {
+                   context->Enqueue(*stream, {{"data", data.data}, {"prob", prob.data}});
+                 }),
+                 "refused a kernel");
   context.reset();
   stream->Synchronize();
   EXPECT_EQ(device->unseen_failures(), 0);
@@ -362,7 +363,8 @@ class PlainTiming : public Timing {
   }
 };
 
-// On the tests' device kernels that stand for cuDNN's refuse other addresses than cuDNN is promised.
+// On the tests' device kernels that stand for cuDNN's refuse other addresses than cuDNN is
+// promised.
 TEST(CudaEngine, PartsThatBeginWhereCudnnCannotAreCopied) {
   Net<float> net(ParseNet(R"(
     name: 'parts' state { phase: TEST }

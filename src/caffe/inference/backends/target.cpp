@@ -62,7 +62,8 @@ const Implementation& ImplementationOf(const Target& target, const std::string& 
   for (const Implementation* implementation : target.implementations()) {
     if (implementation->name() != family) continue;
     Require(name == family || implementation->has_variants(), "implementation '", family,
-            "' has no variants, and '", name, "' names one: was the plan built by another version?");
+            "' has no variants, and '", name,
+            "' names one: was the plan built by another version?");
     return *implementation;
   }
   Fail("there is no implementation '", family, "': was the plan built by another version?");
