@@ -174,7 +174,8 @@ inline int CheckFp16(NetParameter param, const std::string& model,
     PrintRewriting(rewriting, std::cout);
   }
   std::ostream& log = FLAGS_json ? std::cerr : std::cout;
-  const bool fits = Verify(rewriting, &net, batches.get(), inspector.batches(), log);
+  bool fits = Verify(rewriting, &net, batches.get(), inspector.batches(), log);
+  if (PrintLostDigits(rewriting, options.max_subnormal, log)) fits = false;
   WriteProtoToTextFile(rewriting.net(), FLAGS_fix);
   rewriting.WriteModel(rest[0]);
   log << "wrote " << FLAGS_fix << " and " << rest[0] << '\n';

@@ -86,6 +86,8 @@ paths=$here/lib:$blas:$dnn
 for file in 'libnccl.so.2' 'libcurand.so.10' 'libnvrtc.so.1*' "libcublas.so.$cuda"; do
   if folder=$(folder_of "$file"); then paths+=:$folder; fi
 done
+folder_of 'libnvrtc.so.1*' > /dev/null ||
+  echo "libnvrtc was not found (pip install nvidia-cuda-nvrtc): cuDNN cannot join convolutions with what follows"
 export LD_LIBRARY_PATH=$paths${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export GLOG_logtostderr=1
 
@@ -157,11 +159,43 @@ time_net() {  # folder, file, phase
     rows+=("$(printf '%-20s %-22s %s' "$1" "$2" "$(tail -1 "$work/log" | cut -c1-100)")")
   fi
 }
+# Engines, with weights by chance: what they compute is the tests' business.
+engines=()
+run_step() {  # what it is for, then a command, in the bundle's folder
+  local step=$1
+  shift
+  (cd "$here" && timeout 1800 "$@") > "$work/log" 2>&1 && return 0
+  failed=$((failed + 1))
+  failures+=("$step: $(tail -1 "$work/log" | cut -c1-100)")
+  return 1
+}
+time_engines() {  # folder
+  local model=models/$1/deploy.prototxt weights=$work/$1.caffemodel pictures=$work/$1 table=$work/$1.table
+  local precision batch ranges median
+  run_step "weights of $1" bin/net_benchmark -deploy "$model" -batch 8 -save "$weights" \
+    -reference "$pictures" || return
+  run_step "calibration of $1" bin/inference_benchmark -model "$model" -weights "$weights" \
+    -reference "$pictures" -batch 8 -calibrate -table "$table" || return
+  for batch in 1 32 256; do
+    for precision in fp32 fp16 bf16 int8; do
+      ranges=()
+      if [ "$precision" = int8 ]; then ranges=(-calibration_table "$table"); fi
+      run_step "engine of $1 in $precision" bin/caffe build -model "$model" -weights "$weights" \
+        -plan "$work/net.plan" -gpu 0 -precision "$precision" -max_batch "$batch" "${ranges[@]}" \
+        -timing_cache "$work/timing" || continue
+      run_step "time of $1 in $precision" bin/caffe time -plan "$work/net.plan" -gpu 0 \
+        -batch "$batch" -iterations "$iterations" || continue
+      median=$(sed -n 's/^latency:.* median \([^,]*\),.*/\1/p' "$work/log" | tail -1)
+      engines+=("$(printf '%-20s %6s %-10s %14s' "$1" "$batch" "$precision" "${median:--}")")
+    done
+  done
+}
 if [ "$benchmarks" = yes ]; then
   for net in "$here"/models/*; do
     for file in deploy.prototxt deploy_fp16.prototxt; do
       if [ -e "$net/$file" ]; then time_net "$(basename "$net")" "$file"; fi
     done
+    if [ -x "$here/bin/inference_benchmark" ]; then time_engines "$(basename "$net")"; fi
   done
 fi
 
@@ -170,6 +204,10 @@ echo "GPU: $gpu"
 if [ "${#rows[@]}" -gt 0 ]; then
   printf '%-20s %-22s %12s %12s\n' net file 'forward, ms' 'backward, ms'
   printf '%s\n' "${rows[@]}"
+fi
+if [ "${#engines[@]}" -gt 0 ]; then
+  printf '\n%-20s %6s %-10s %14s\n' net batch engine 'median latency'
+  printf '%s\n' "${engines[@]}"
 fi
 for failure in "${failures[@]}"; do echo "failed: $failure"; done
 [ "$skipped" -eq 0 ] || echo "$skipped skipped"

@@ -308,9 +308,15 @@ template <typename Dtype>
 void Solver<Dtype>::RecordStep(bool finite_gradients) {
   const double before = loss_scale_.value();
   loss_scale_.Record(finite_gradients);
-  LOG_IF(INFO, !finite_gradients && Caffe::root_solver())
-      << "Iteration " << iter_ << ": gradients overflow, the update is skipped; the loss scale "
-      << "falls from " << before << " to " << loss_scale_.value();
+  if (finite_gradients || !Caffe::root_solver()) return;
+  if (loss_scale_.value() < before) {
+    LOG(INFO) << "Iteration " << iter_ << ": gradients overflow, the update is skipped; the loss "
+              << "scale falls from " << before << " to " << loss_scale_.value();
+  } else {
+    LOG(WARNING) << "Iteration " << iter_ << ": gradients are infinite or not numbers with the "
+                 << "smallest loss scale, " << before << ", too, and the update is skipped: the "
+                 << "scale is not the reason. Look for such values in the weights and the data";
+  }
 }
 
 template <typename Dtype>

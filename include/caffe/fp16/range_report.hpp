@@ -18,6 +18,10 @@ void PrintRanges(const RangeInspector& inspector, std::ostream& out);
 /// What the rewriting did.
 void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out);
 
+/// A line for each region and each layer's weights of which a factor has made more than `most` (a
+/// share, 0 to 1) subnormal in FLOAT16. True if there are any.
+bool PrintLostDigits(const RangeRewriting& rewriting, double most, std::ostream& out);
+
 /// The same as JSON: {"batches", "layers": [{"name", "type", "tops": [...], "parameters": [...],
 /// "inside": {...}}], "regions": [...], "overflows_inside": [...]} and, if there is a rewriting,
 /// "rewriting": {"regions", "folded", "float_layers", ...}. Magnitudes are objects {"name",

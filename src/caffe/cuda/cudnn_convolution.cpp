@@ -12,6 +12,7 @@
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "check.hpp"
 #include "cudnn.hpp"
+#include "stopwatch.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -179,35 +180,6 @@ size_t WorkspaceLimit() {
   Check(cudaMemGetInfo(&free, &total), "asking for the GPU's free memory");
   return std::min(free / 2, kMost);
 }
-
-/// A stretch of a stream that is timed.
-class Stopwatch {
- public:
-  explicit Stopwatch(const Stream& stream) : stream_(static_cast<cudaStream_t>(stream.handle())) {
-    Check(cudaEventCreate(&begin_), "creating a CUDA event");
-    Check(cudaEventCreate(&end_), "creating a CUDA event");
-  }
-  ~Stopwatch() {
-    if (begin_) cudaEventDestroy(begin_);
-    if (end_) cudaEventDestroy(end_);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
-  void Start() { Check(cudaEventRecord(begin_, stream_), "timing a kernel"); }
-  /// Milliseconds since Start; waits for them.
-  float Stop() {
-    Check(cudaEventRecord(end_, stream_), "timing a kernel");
-    Check(cudaEventSynchronize(end_), "timing a kernel");
-    float milliseconds = 0;
-    Check(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing a kernel");
-    return milliseconds;
-  }
-
- private:
-  const cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
 
 /// One product on its operands.
 template <typename Pass, typename T>
@@ -427,11 +399,15 @@ int ImagesAtOnce(const kernels::ConvolutionShape& shape, int num) {
   return images;
 }
 
-/// The gradient has a float's range, which cuDNN gives for factors that are floats. Those that were
-/// halves lose nothing as TF32: tensor cores compute the products.
+/// The gradient has a float's range, which cuDNN has no algorithms for but those of floats. Factors
+/// that were halves lose nothing as TF32: tensor cores compute the products.
 bool AddWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
                        ConvolutionOptions options, const float16* x, const float16* dy,
                        float* d_weights) {
+  if (options.weights_algorithm < 0 && options.math < 0 &&
+      CudnnHalfWeightGradient(stream, shape, num, x, dy, d_weights)) {
+    return true;
+  }
   if (options.math < 0) options.math = CUDNN_DEFAULT_MATH;
   const int images = ImagesAtOnce(shape, num);
   for (int n = 0; n < num; n += images) {

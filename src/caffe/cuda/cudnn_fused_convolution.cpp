@@ -1,13 +1,9 @@
 // Convolutions with what follows them as graphs of cuDNN's, and what each of them reads.
 #include "cudnn_fused_convolution.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <map>
-#include <mutex>
 
 #include "../kernels/cuda/own_convolutions.hpp"
-#include "check.hpp"
 #include "cudnn_graph.hpp"
 
 namespace caffe {
@@ -39,13 +35,6 @@ cudnnDataType_t TypeOf(ElementType type) {
 }
 
 bool IsInteger(ElementType type) { return SizeOf(type) == 1; }
-
-/// Two axes: cuDNN has no fewer. What is missing stands in front.
-Extents TwoAxes(const std::vector<int>& values, int otherwise) {
-  Extents result(values.begin(), values.end());
-  while (result.size() < 2) result.insert(result.begin(), otherwise);
-  return result;
-}
 
 /// (num, channels, rows, columns) by strides, as ConvolutionProblem has them.
 struct Place {
@@ -341,20 +330,6 @@ class Finished : public FusedConvolution {
   const std::string name_;
 };
 
-/// Where plans are made: by a handle of its own for each GPU, which outlives threads.
-std::mutex making;
-
-CudnnTarget ThisGpu() {
-  static std::map<int, cudnnHandle_t> handles;
-  int device = 0;
-  Check(cudaGetDevice(&device), "asking which GPU is in use");
-  cudnnHandle_t& handle = handles[device];
-  if (!handle) CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreate, &handle), "starting cuDNN");
-  CudnnTarget target;
-  target.handle = handle;
-  return target;
-}
-
 /// Engines that compute something else than is asked for: with rounded factors or sums, far less
 /// exactly, or not the same bits in each run.
 bool Rejects(const ConvolutionProblem& problem, const CudnnGraph::Notes& notes) {
@@ -444,14 +419,14 @@ std::shared_ptr<const FusedConvolution> WayNamed(const CudnnTarget& target,
 }  // namespace
 
 Ways CudnnConvolutions(const ConvolutionProblem& problem, size_t most_workspace) {
-  std::lock_guard<std::mutex> lock(making);
-  return WaysOn(ThisGpu(), problem, most_workspace);
+  const PresentGpu gpu;
+  return WaysOn(gpu.target(), problem, most_workspace);
 }
 
 std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionProblem& problem,
                                                               const std::string& name) {
-  std::lock_guard<std::mutex> lock(making);
-  return WayNamed(ThisGpu(), problem, name);
+  const PresentGpu gpu;
+  return WayNamed(gpu.target(), problem, name);
 }
 
 Ways CudnnConvolutionsElsewhere(const std::string& properties, const ConvolutionProblem& problem,

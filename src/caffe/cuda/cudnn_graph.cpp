@@ -1,7 +1,11 @@
 #include "cudnn_graph.hpp"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <sstream>
+
+#include "check.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -84,6 +88,69 @@ std::vector<CudnnDescriptor> Proposals(const CudnnTarget& target, const CudnnDes
   }
 }
 
+CudnnDescriptor DescribeGeometry(const CudnnGraph::Convolution& convolution) {
+  CudnnDescriptor result(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  result.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, convolution.sums);
+  result.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
+             CUDNN_CROSS_CORRELATION);
+  result.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
+             static_cast<int64_t>(convolution.stride.size()));
+  result.Set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, convolution.stride);
+  result.Set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, convolution.pad);
+  result.Set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, convolution.pad);
+  result.Set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, convolution.dilation);
+  result.Finalize("describing a convolution");
+  return result;
+}
+
+CudnnDescriptor DescribeForward(const CudnnGraph::Convolution& convolution,
+                                const CudnnDescriptor& x, const CudnnDescriptor& weights,
+                                const CudnnDescriptor& y) {
+  CudnnDescriptor result(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, DescribeGeometry(convolution));
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, weights);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1.f);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 0.f);
+  result.Finalize("describing a convolution");
+  return result;
+}
+
+CudnnDescriptor DescribeWeightGradient(const CudnnGraph::Convolution& convolution,
+                                       const CudnnDescriptor& x, const CudnnDescriptor& dy,
+                                       const CudnnDescriptor& weights) {
+  CudnnDescriptor result(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, DescribeGeometry(convolution));
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, x);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, dy);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, weights);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_TYPE_FLOAT, 1.f);
+  result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, CUDNN_TYPE_FLOAT, 0.f);
+  result.Finalize("describing a gradient of weights");
+  return result;
+}
+
+/// `b` may be null.
+CudnnDescriptor DescribeFunction(const CudnnGraph::Function& function, const CudnnDescriptor& a,
+                                 const CudnnDescriptor* b, const CudnnDescriptor& y) {
+  CudnnDescriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  pointwise.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, function.mode);
+  pointwise.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  if (ChoosesNumber(function.mode)) PropagateNan(&pointwise);
+  for (const auto& number : function.numbers) {
+    pointwise.Set(number.first, CUDNN_TYPE_DOUBLE, number.second);
+  }
+  pointwise.Finalize("describing a function");
+  CudnnDescriptor result(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  result.Set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, pointwise);
+  result.Set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
+  if (b) result.Set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
+  result.Set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+  result.Finalize("describing a function");
+  return result;
+}
+
 }  // namespace
 
 CudnnDescriptor::CudnnDescriptor(cudnnBackendDescriptorType_t type) {
@@ -129,6 +196,28 @@ CudnnTarget CudnnTarget::Described(const std::string& json) {
                          std::vector<char>(json.begin(), json.end()));
   target.properties->Finalize("describing a GPU");
   return target;
+}
+
+namespace {
+
+std::mutex making;
+
+}  // namespace
+
+// Its handle is for making plans alone and outlives threads.
+PresentGpu::PresentGpu() : lock_(making) {
+  static std::map<int, cudnnHandle_t> handles;
+  int device = 0;
+  Check(cudaGetDevice(&device), "asking which GPU is in use");
+  cudnnHandle_t& handle = handles[device];
+  if (!handle) CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreate, &handle), "starting cuDNN");
+  target_.handle = handle;
+}
+
+std::vector<int64_t> TwoAxes(const std::vector<int>& values, int otherwise) {
+  std::vector<int64_t> result(values.begin(), values.end());
+  while (result.size() < 2) result.insert(result.begin(), otherwise);
+  return result;
 }
 
 CudnnPlan::CudnnPlan(const CudnnTarget& target, const CudnnDescriptor& configuration)
@@ -182,13 +271,20 @@ CudnnGraph::Tensor CudnnGraph::Between(cudnnDataType_t type, Tensor like) {
 CudnnGraph::Tensor CudnnGraph::Convolve(Tensor x, Tensor weights, const Convolution& convolution,
                                         cudnnDataType_t type, Tensor like) {
   const Tensor y = Between(type, like);
-  operations_.push_back({x, weights, y, true, convolution, {}});
+  operations_.push_back({Kind::CONVOLUTION, x, weights, y, convolution, {}});
+  return y;
+}
+
+CudnnGraph::Tensor CudnnGraph::DifferentiateWeights(Tensor x, Tensor dy,
+                                                    const Convolution& convolution, Tensor like) {
+  const Tensor y = Between(CUDNN_DATA_FLOAT, like);
+  operations_.push_back({Kind::WEIGHT_GRADIENT, x, dy, y, convolution, {}});
   return y;
 }
 
 CudnnGraph::Tensor CudnnGraph::Apply(const Function& function, Tensor a, Tensor b) {
   const Tensor y = Between(CUDNN_DATA_FLOAT, a);
-  operations_.push_back({a, b, y, false, {}, function});
+  operations_.push_back({Kind::FUNCTION, a, b, y, {}, function});
   return y;
 }
 
@@ -208,54 +304,24 @@ CudnnDescriptor CudnnGraph::Describe(Tensor tensor) const {
   return result;
 }
 
-CudnnDescriptor CudnnGraph::Describe(const Operation& operation,
-                                     const std::vector<CudnnDescriptor>& tensors) const {
-  if (operation.convolves) {
-    const Convolution& facts = operation.convolution;
-    CudnnDescriptor convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, facts.sums);
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
-                    CUDNN_CROSS_CORRELATION);
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
-                    static_cast<int64_t>(facts.stride.size()));
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, facts.stride);
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, facts.pad);
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, facts.pad);
-    convolution.Set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, facts.dilation);
-    convolution.Finalize("describing a convolution");
-    CudnnDescriptor result(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-    result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, convolution);
-    result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, tensors[operation.x]);
-    result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, tensors[operation.b]);
-    result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, tensors[operation.y]);
-    result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1.f);
-    result.Set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 0.f);
-    result.Finalize("describing a convolution");
-    return result;
-  }
-  CudnnDescriptor function(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  function.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, operation.function.mode);
-  function.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  if (ChoosesNumber(operation.function.mode)) PropagateNan(&function);
-  for (const auto& number : operation.function.numbers) {
-    function.Set(number.first, CUDNN_TYPE_DOUBLE, number.second);
-  }
-  function.Finalize("describing a function");
-  CudnnDescriptor result(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  result.Set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, function);
-  result.Set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, tensors[operation.x]);
-  if (operation.b != kNone) {
-    result.Set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensors[operation.b]);
-  }
-  result.Set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, tensors[operation.y]);
-  result.Finalize("describing a function");
-  return result;
-}
-
 void CudnnGraph::Finalize(const CudnnTarget& target) {
   std::vector<CudnnDescriptor> tensors, operations;
   for (size_t i = 0; i < tensors_.size(); ++i) tensors.push_back(Describe(static_cast<Tensor>(i)));
-  for (const Operation& operation : operations_) operations.push_back(Describe(operation, tensors));
+  for (const Operation& operation : operations_) {
+    const CudnnDescriptor &x = tensors[operation.x], &y = tensors[operation.y];
+    const CudnnDescriptor* b = operation.b == kNone ? nullptr : &tensors[operation.b];
+    switch (operation.kind) {
+      case Kind::CONVOLUTION:
+        operations.push_back(DescribeForward(operation.convolution, x, *b, y));
+        break;
+      case Kind::WEIGHT_GRADIENT:
+        operations.push_back(DescribeWeightGradient(operation.convolution, x, *b, y));
+        break;
+      case Kind::FUNCTION:
+        operations.push_back(DescribeFunction(operation.function, x, b, y));
+        break;
+    }
+  }
   graph_ = std::make_shared<CudnnDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph_->Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
   if (target.handle) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -73,6 +74,20 @@ struct CudnnTarget {
   static CudnnTarget Described(const std::string& json);
 };
 
+/// The calling thread's present GPU, for one thread at a time: others wait while this lives.
+class PresentGpu {
+ public:
+  PresentGpu();
+  const CudnnTarget& target() const { return target_; }
+
+ private:
+  const std::lock_guard<std::mutex> lock_;
+  CudnnTarget target_;
+};
+
+/// A number for each of two axes, which cuDNN has at least: those missing stand in front.
+std::vector<int64_t> TwoAxes(const std::vector<int>& values, int otherwise);
+
 /// An engine with its settings, on a graph. "28 2=21 3=0": its number, and the settings (knobs) by
 /// number.
 class CudnnPlan {
@@ -111,6 +126,10 @@ class CudnnGraph {
   Tensor Convolve(Tensor x, Tensor weights, const Convolution& convolution, cudnnDataType_t type,
                   Tensor like);
 
+  /// The gradient, as floats, of the weights of a convolution of x, of whose results dy is the
+  /// gradient. It has the extents and strides of `like`.
+  Tensor DifferentiateWeights(Tensor x, Tensor dy, const Convolution& convolution, Tensor like);
+
   struct Function {
     cudnnPointwiseMode_t mode;
     /// Attributes that are not the mode's defaults.
@@ -144,15 +163,14 @@ class CudnnGraph {
     std::vector<int64_t> extents, strides;
     bool is_virtual = false, is_number = false;
   };
+  enum class Kind { CONVOLUTION, WEIGHT_GRADIENT, FUNCTION };
   struct Operation {
+    Kind kind;
     Tensor x, b, y;
-    bool convolves;
     Convolution convolution;
     Function function;
   };
   CudnnDescriptor Describe(Tensor tensor) const;
-  CudnnDescriptor Describe(const Operation& operation,
-                           const std::vector<CudnnDescriptor>& tensors) const;
   Tensor Between(cudnnDataType_t type, Tensor like);
 
   std::vector<TensorFacts> tensors_;

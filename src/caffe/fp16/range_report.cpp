@@ -109,6 +109,28 @@ void PrintRewriting(const RangeRewriting& rewriting, std::ostream& out) {
   }
 }
 
+bool PrintLostDigits(const RangeRewriting& rewriting, double most, std::ostream& out) {
+  bool any = false;
+  const auto check = [&](double before, double after, const std::string& what,
+                         const std::string& layer) {
+    if (after <= most || after <= before) return;
+    any = true;
+    out << "warning: " << PercentText(after) << " of " << what
+        << " are subnormal or 0 in FLOAT16 now, more than -max_subnormal: give layer '" << layer
+        << "' 'forward_type: FLOAT', or look for values that are far too large there\n";
+  };
+  for (const ScaledRegion& region : rewriting.regions()) {
+    check(region.subnormal_before, region.subnormal_after,
+          "the values from layer '" + region.from + "' to " + To(region.to), region.from);
+  }
+  for (const FoldedFactor& folded : rewriting.folded()) {
+    if (folded.parameter != "weights") continue;
+    check(folded.subnormal_before, folded.subnormal_after,
+          "the weights of layer '" + folded.layer + "'", folded.layer);
+  }
+  return any;
+}
+
 namespace {
 
 using google::protobuf::Struct;

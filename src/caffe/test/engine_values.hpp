@@ -187,21 +187,22 @@ inline bool IsExact(const cuda::OutputFunction& f) {
          f.function.kind == kernels::FusedFunction::PRELU;
 }
 
-/// Expects that an array of this type and scale stores `got` for `wanted`: as it is rounded, or
-/// the next number where `exact` is false.
-inline void ExpectStored(ElementType type, float scale, float wanted, float got, bool exact,
-                         const std::string& where) {
+/// True if an array of this type and scale stores `got` for `wanted`: as it is rounded, or the next
+/// number where `exact` is false. `error` is what `wanted` may be off by.
+inline ::testing::AssertionResult IsStored(ElementType type, float scale, float wanted, float got,
+                                           bool exact, double error = 0) {
   const float rounded = Stored(type, scale, wanted);
-  if (exact) {
-    ASSERT_EQ(rounded, got) << where;
-    return;
-  }
   const double unit = IsInteger(type)                ? 1
                       : type == ElementType::FLOAT   ? std::ldexp(1., -18)
                       : type == ElementType::FLOAT16 ? std::ldexp(1., -9)
                                                      : std::ldexp(1., -6);
-  const double bound = IsInteger(type) ? unit : unit * std::max(0.01f, std::abs(rounded));
-  ASSERT_NEAR(rounded, got, bound) << where;
+  const double bound = exact             ? 0
+                       : IsInteger(type) ? unit
+                                         : unit * std::max(0.01f, std::abs(rounded));
+  const double moved = IsInteger(type) ? error / scale : error;
+  if (std::abs(rounded - got) <= bound + moved) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << Name(type) << " " << got << " is stored for " << wanted << ", not " << rounded;
 }
 
 }  // namespace caffe

@@ -120,6 +120,16 @@ TEST_F(DynamicLossScale, SkipsStepsThatOverflowAndSaysSo) {
   EXPECT_EQ(Weights(*dynamic), Weights(*fixed));
 }
 
+TEST_F(DynamicLossScale, SaysThatNoScaleHelps) {
+  const auto solver = Make("global_grad_scale: 5.9604645e-08 global_grad_scale_adaptive: true");
+  solver->net()->learnable_params()[0]->mutable_cpu_data()[0] = NAN;
+  CapturedLog log;
+  solver->Step(1);
+  EXPECT_TRUE(
+      log.HasPrefix("Iteration 0: gradients are infinite or not numbers with the smallest loss "
+                    "scale, 5.96046e-08, too, and the update is skipped"));
+}
+
 TEST_F(DynamicLossScale, ClippingSeesUnscaledGradients) {
   const auto dynamic = Make("global_grad_scale_adaptive: true", "clip_gradients: 0.1");
   const auto fixed = Make("", "clip_gradients: 0.1");

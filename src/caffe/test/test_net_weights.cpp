@@ -1,6 +1,7 @@
 // Trained weights into nets and out of them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "caffe/io/caffemodel.hpp"
@@ -41,6 +42,21 @@ TEST(NetWeights, RoundTripThroughAMessage) {
   ASSERT_EQ(message.layer(1).blobs_size(), 2);
   to->CopyTrainedLayersFrom(message);
   ExpectSameParameters(*from, *to);
+}
+
+TEST(NetWeights, SaysWhichWeightsAreNotFinite) {
+  NetParameter message;
+  MakeNet(kNet)->ToProto(&message);
+  BlobProto* weights = message.mutable_layer(1)->mutable_blobs(0);
+  weights->set_data(1, NAN);
+  weights->set_data(4, -INFINITY);
+  const string line = "Layer 'ip1': 2 of the 6 values of parameter 0 are NaN or infinite";
+  for (const char* type : {"FLOAT", "FLOAT16"}) {
+    const auto to = MakeNet(string("default_forward_type: ") + type + kNet);
+    CapturedLog log;
+    to->CopyTrainedLayersFrom(message);
+    EXPECT_TRUE(log.Has(line)) << type;
+  }
 }
 
 // A net made of a message with blobs starts from them, and writes each of them once.

@@ -171,6 +171,25 @@ constexpr char kScaleBias[] = "scale_param { bias_term: true }";
 
 // ------------------------------------------------------------------ by hand
 
+// Of two channels one needs p = 2^14, which leaves nothing of the other.
+TEST(RangeRewriting, SaysWhatLosesItsDigits) {
+  Rewritten it(InputLayer(1, 1) + Conv("a", "data", 2, "kernel_size: 1") +
+               Conv("b", "a", 1, "kernel_size: 1"));
+  Fill(&it.Parameter("a", 0), {2e8, 1e-4});
+  Fill(it.net().input_blobs()[0], {1});
+  it.Rewrite();
+  ASSERT_EQ(it.rewriting().regions().size(), 1u);
+  EXPECT_EQ(it.rewriting().regions()[0].exponent, 14);
+  std::ostringstream some, none;
+  EXPECT_TRUE(PrintLostDigits(it.rewriting(), 0.05, some));
+  EXPECT_EQ(
+      some.str().find("warning: 50.00 % of the values from layer 'a' to layer 'b' are subnormal"),
+      0u)
+      << some.str();
+  EXPECT_FALSE(PrintLostDigits(it.rewriting(), 0.5, none));
+  EXPECT_EQ(none.str(), "");
+}
+
 TEST(RangeRewriting, FoldsOneOverPIntoTheFirstLayerAndPIntoTheLast) {
   Rewritten it(InputLayer(1, 1) + Conv("a", "data", 1, "kernel_size: 1") +
                InPlace("ReLU", "a", "r") + Conv("b", "a", 1, "kernel_size: 1"));

@@ -83,8 +83,11 @@ void AddL1Gradient(size_t n, T decay, const T* w, T* g) {
 // By the bits, where a loop over comparisons of floats would not be vectorised.
 template <typename T>
 bool AllFinite(size_t n, const T* x) {
-  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-  constexpr Bits kExponent = sizeof(T) == 8 ? Bits(0x7ff) << 26 << 26 : Bits(0x7f800000);
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t,
+                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
+  constexpr Bits kExponent = sizeof(T) == 8   ? Bits(0x7ff0000000000000)
+                             : sizeof(T) == 4 ? Bits(0x7f800000)
+                                              : Bits(0x7c00);
   std::atomic<bool> finite{true};
   ForEachChunk(n, [&](size_t offset, size_t length) {
     Bits found = 0;
@@ -111,6 +114,7 @@ bool AllFinite(size_t n, const T* x) {
 CAFFE_UPDATE(float);
 CAFFE_UPDATE(double);
 #undef CAFFE_UPDATE
+template bool AllFinite(size_t, const float16*);
 
 }  // namespace kernels
 }  // namespace caffe

@@ -305,5 +305,16 @@ void DepthwiseConvolution(Stream& stream, const ConvolutionProblem& problem,
   });
 }
 
+void AddChannelsLastWeights(Stream& stream, const kernels::ConvolutionShape& shape, int channels,
+                            const float* gradient, float* d_weights) {
+  const int own = shape.channels, positions = static_cast<int>(shape.kernel_size());
+  ForEach(stream, CountedWork(double(shape.outputs) * own * positions),
+          [=] __host__ __device__(int i) {
+            const int position = i % positions, row = i / positions;
+            const size_t place = size_t(row / own) * positions + position;
+            d_weights[i] += gradient[place * channels + row % own];
+          });
+}
+
 }  // namespace cuda
 }  // namespace caffe

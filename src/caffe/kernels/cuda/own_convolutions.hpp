@@ -16,6 +16,11 @@ void DirectConvolution(Stream& stream, const ConvolutionProblem& problem,
 void DepthwiseConvolution(Stream& stream, const ConvolutionProblem& problem,
                           const ConvolutionArguments& arguments);
 
+/// d_weights += a gradient that lies channels-last, (outputs, kernel..., channels), with at least
+/// the shape's channels; those beyond are left out. Of one group.
+void AddChannelsLastWeights(Stream& stream, const kernels::ConvolutionShape& shape, int channels,
+                            const float* gradient, float* d_weights);
+
 /// The distance between pixels (images, of problems that are not channels-last), 0 resolved.
 size_t InputStride(const ConvolutionProblem& problem);
 size_t OutputStride(const ConvolutionProblem& problem);

@@ -1,5 +1,5 @@
-// 3x3 and 5x5 convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/winograd.hpp. Where it meets an
-// infinity or a NaN, the direct kernels compute once more: those belong to single outputs.
+// 3x3 and 5x5 convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/winograd.hpp. Where it meets
+// an infinity or a NaN, the direct kernels compute once more: those belong to single outputs.
 #include "../element_types.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/winograd.hpp"
