@@ -21,8 +21,10 @@ class Recording {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// What `work` puts on this stream, which is not done now. Null where it does what cannot be
-  /// recorded: waits for the device, or looks at its results.
+  /// What `work` puts on the thread's stream (Context::stream()), which is not done now, nor was it
+  /// then. Null where it throws Error or does what cannot be recorded: waits for the device, or
+  /// looks at its results. Lets through what else `work` throws. Memory that `work` takes of the
+  /// device is there from then on; what it frees is there as long as the recording.
   virtual std::unique_ptr<Recording> Record(const std::function<void()>& work) = 0;
 };
 

@@ -9,8 +9,8 @@
 namespace caffe {
 namespace cuda {
 
-/// A stream of the caller's (a cudaStream_t), which has to outlive what is returned. In builds with
-/// CUDA.
+/// A stream of the caller's (a cudaStream_t; null is CUDA's default stream), which has to outlive
+/// what is returned. In builds with CUDA.
 std::unique_ptr<Stream> BorrowStream(void* stream);
 
 /// "9.0": the architecture of the GPU of this number. In builds with CUDA.

@@ -1,14 +1,17 @@
 #include <cuda_runtime_api.h>
 
+#include <exception>
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+#include <vector>
 
 #include "../device_registry.hpp"
 #include "caffe/context.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/recording.hpp"
+#include "caffe/stream_scope.hpp"
 #include "check.hpp"
 
 namespace caffe {
@@ -16,14 +19,29 @@ namespace {
 
 using cuda::Check;
 
+/// Memory that may go back once it is known that nobody works on it.
+class UnwantedMemory {
+ public:
+  UnwantedMemory() = default;
+  ~UnwantedMemory() {
+    for (void* pointer : pointers_) cudaFree(pointer);
+  }
+  UnwantedMemory(const UnwantedMemory&) = delete;
+  UnwantedMemory& operator=(const UnwantedMemory&) = delete;
+  void Add(void* pointer) { pointers_.push_back(pointer); }
+
+ private:
+  std::vector<void*> pointers_;
+};
+
+/// What CudaDevice was given back since the calling thread began to record; null: it does not. A
+/// recording may work on it each time it runs.
+thread_local UnwantedMemory* freed_in_recording = nullptr;
+
 class CudaGraph : public Recording {
  public:
-  /// Takes the graph.
-  explicit CudaGraph(cudaGraph_t graph) {
-    const cudaError_t status = cudaGraphInstantiate(&graph_, graph, 0);
-    cudaGraphDestroy(graph);
-    Check(status, "making a CUDA graph ready to run");
-  }
+  CudaGraph(cudaGraphExec_t graph, std::unique_ptr<UnwantedMemory> memory)
+      : memory_(std::move(memory)), graph_(graph) {}
   ~CudaGraph() override { cudaGraphExecDestroy(graph_); }
   void Launch(Stream& stream) override {
     Check(cudaGraphLaunch(graph_, static_cast<cudaStream_t>(stream.handle())),
@@ -31,13 +49,17 @@ class CudaGraph : public Recording {
   }
 
  private:
-  cudaGraphExec_t graph_ = nullptr;
+  const std::unique_ptr<UnwantedMemory> memory_;
+  const cudaGraphExec_t graph_;
 };
 
 class CudaStream : public Stream, public Recorder {
  public:
-  // In step with CUDA's default stream, on which people's own layers start their kernels.
-  CudaStream() { Check(cudaStreamCreate(&stream_), "creating a CUDA stream"); }
+  // By default in step with CUDA's default stream, on which people's own layers start their
+  // kernels.
+  explicit CudaStream(unsigned flags = cudaStreamDefault) {
+    Check(cudaStreamCreateWithFlags(&stream_, flags), "creating a CUDA stream");
+  }
   /// Somebody else's.
   explicit CudaStream(cudaStream_t stream) : stream_(stream), owned_(false) {}
   ~CudaStream() override {
@@ -56,25 +78,42 @@ class CudaStream : public Stream, public Recorder {
     Check(waiting, "ordering CUDA streams");
   }
 
-  // Another thread may do what it likes meanwhile.
+  // Another thread may do what it likes meanwhile, on CUDA's default stream, too: that is
+  // forbidden while a stream records that is in step with it.
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
-    Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
-          "recording a CUDA graph");
-    bool complete = true;
-    try {
-      work();
-    } catch (const Error&) {
-      complete = false;
-    }
-    cudaGraph_t graph = nullptr;
-    complete = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && complete;
-    cudaGetLastError();
-    if (complete && graph) return std::make_unique<CudaGraph>(graph);
-    if (graph) cudaGraphDestroy(graph);
-    return nullptr;
+    return CudaStream(cudaStreamNonBlocking).Capture(work);
   }
 
  private:
+  /// `work` finds this stream to be the thread's. Lets through what is no Error.
+  std::unique_ptr<Recording> Capture(const std::function<void()>& work) {
+    auto freed = std::make_unique<UnwantedMemory>();
+    Check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+          "recording a CUDA graph");
+    freed_in_recording = freed.get();
+    bool complete = true;
+    std::exception_ptr thrown;
+    try {
+      const StreamScope on(this);
+      work();
+    } catch (const Error&) {
+      complete = false;
+    } catch (...) {
+      complete = false;
+      thrown = std::current_exception();
+    }
+    freed_in_recording = nullptr;
+    cudaGraph_t graph = nullptr;
+    complete = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && complete && graph;
+    cudaGraphExec_t ready = nullptr;
+    complete = complete && cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess;
+    if (graph) cudaGraphDestroy(graph);
+    cudaGetLastError();
+    if (thrown) std::rethrow_exception(thrown);
+    if (!complete) return nullptr;
+    return std::make_unique<CudaGraph>(ready, std::move(freed));
+  }
+
   cudaStream_t stream_ = nullptr;
   const bool owned_ = true;
 };
@@ -95,10 +134,8 @@ size_t FreeInPool() {
   return held - used;
 }
 
-/// Memory of the present GPU for what is put on `stream` from now on.
-void* AllocateInOrder(size_t size, cudaStream_t stream) {
-  void* pointer = nullptr;
-  const cudaError_t status = cudaMallocAsync(&pointer, size > 0 ? size : 1, stream);
+/// Throws Error unless memory was allocated.
+void CheckAllocation(cudaError_t status, size_t size) {
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     size_t free = 0, total = 0;
@@ -107,6 +144,24 @@ void* AllocateInOrder(size_t size, cudaStream_t stream) {
          " are free; a smaller batch needs less");
   }
   Check(status, "allocating GPU memory");
+}
+
+/// Memory of the present GPU for what is put on `stream` from now on. On a stream that records it
+/// is there while the recording runs, and has to be freed on that stream before the end.
+void* AllocateInOrder(size_t size, cudaStream_t stream) {
+  void* pointer = nullptr;
+  CheckAllocation(cudaMallocAsync(&pointer, size > 0 ? size : 1, stream), size);
+  return pointer;
+}
+
+/// Memory of the present GPU that is there from now on, for a thread that records.
+void* AllocateWhileRecording(size_t size) {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  Check(cudaThreadExchangeStreamCaptureMode(&mode), "allocating GPU memory");
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMalloc(&pointer, size > 0 ? size : 1);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  CheckAllocation(status, size);
   return pointer;
 }
 
@@ -162,8 +217,8 @@ class CudaDevice : public Device {
   void MakeCurrent() override { Check(cudaSetDevice(id_), "choosing the GPU"); }
 
   void* Allocate(size_t size) override {
-    const cudaStream_t stream = Handle(Context::Current().stream());
-    void* const pointer = AllocateInOrder(size, stream);
+    const cudaStream_t stream = freed_in_recording ? nullptr : Handle(Context::Current().stream());
+    void* const pointer = stream ? AllocateInOrder(size, stream) : AllocateWhileRecording(size);
     std::lock_guard<std::mutex> lock(mutex_);
     streams_[pointer] = stream;
     return pointer;
@@ -179,6 +234,7 @@ class CudaDevice : public Device {
       stream = found->second;
       streams_.erase(found);
     }
+    if (freed_in_recording) return freed_in_recording->Add(pointer);
     try {
       if (Handle(Context::Current().stream()) == stream) {
         cudaFreeAsync(pointer, stream);
@@ -219,7 +275,7 @@ class CudaDevice : public Device {
   const int id_;
   cudaDeviceProp properties_;
   std::mutex mutex_;
-  std::unordered_map<void*, cudaStream_t> streams_;  // where each allocation came from
+  std::unordered_map<void*, cudaStream_t> streams_;  // where each allocation came from; null: none
 };
 
 }  // namespace
@@ -227,7 +283,9 @@ class CudaDevice : public Device {
 namespace cuda {
 
 std::unique_ptr<Stream> BorrowStream(void* stream) {
-  return std::make_unique<CudaStream>(static_cast<cudaStream_t>(stream));
+  // Streams without a handle are the tests' own.
+  const cudaStream_t handle = stream ? static_cast<cudaStream_t>(stream) : cudaStreamLegacy;
+  return std::make_unique<CudaStream>(handle);
 }
 
 std::string ComputeCapability(int device) {

@@ -13,6 +13,8 @@ namespace {
 using Extents = std::vector<int64_t>;
 using Tensor = CudnnGraph::Tensor;
 
+static_assert(kOperandAlignment % CudnnGraph::kAlignment == 0, "what cuDNN is promised");
+
 constexpr size_t kMostPlans = 5;  // of each kind: making one may take a second
 
 cudnnDataType_t TypeOf(ElementType type) {
@@ -168,7 +170,8 @@ class Describer {
     }
   }
 
-  /// Writing rounds and saturates; -128 is not ours.
+  /// That writing rounds to the nearest even integer and saturates is an assumption: cuDNN's
+  /// documentation does not say it. -128 is not ours.
   void Quantize(Tensor value) {
     value = Apply(CUDNN_POINTWISE_MUL, value, d_.factor = Number());
     if (problem_.output == ElementType::INT8 && !IsNeverNegative()) {
@@ -402,13 +405,15 @@ std::shared_ptr<const FusedConvolution> WayNamed(const CudnnTarget& target,
   Require(space != std::string::npos && (kind == kCudnnWhole || kind == kCudnnFinish), "'", name,
           "' does not name a way of computing a convolution by cuDNN");
   const std::string engine = name.substr(space + 1);
+  const auto rejects = [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); };
   if (kind == kCudnnWhole) {
     const Description description = DescribeWhole(problem, target);
-    return std::make_shared<Whole>(description, description.graph.PlanNamed(target, engine));
+    return std::make_shared<Whole>(description,
+                                   description.graph.PlanNamed(target, engine, rejects));
   }
   const Description description = DescribeAlone(problem, target);
   return std::make_shared<Finished>(problem, description,
-                                    description.graph.PlanNamed(target, engine));
+                                    description.graph.PlanNamed(target, engine, rejects));
 }
 
 }  // namespace

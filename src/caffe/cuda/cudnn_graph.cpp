@@ -12,7 +12,6 @@ namespace cuda {
 namespace {
 
 constexpr int64_t kMostConfigurations = 64;
-constexpr int64_t kAlignment = 16;  // bytes
 
 /// What a tensor is called to cuDNN.
 int64_t UniqueId(CudnnGraph::Tensor tensor) { return tensor + 1; }
@@ -56,6 +55,21 @@ bool WantsOwnOrder(const CudnnDescriptor& configuration) {
     return note == CUDNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER ||
            note == CUDNN_BEHAVIOR_NOTE_REQUIRES_BIAS_INT8x32_REORDER;
   });
+}
+
+/// True for functions that are one of their arguments, and would drop a NaN unless told otherwise.
+bool ChoosesNumber(cudnnPointwiseMode_t mode) {
+  return mode == CUDNN_POINTWISE_RELU_FWD || mode == CUDNN_POINTWISE_MIN ||
+         mode == CUDNN_POINTWISE_MAX;
+}
+
+/// cuDNN 9 deprecates the choice: a version without it does as it does.
+void PropagateNan(CudnnDescriptor* function) {
+  try {
+    function->Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
+                  CUDNN_PROPAGATE_NAN);
+  } catch (const Error&) {
+  }
 }
 
 /// What cuDNN's heuristic proposes; none where it knows nothing.
@@ -123,6 +137,7 @@ CudnnDescriptor DescribeFunction(const CudnnGraph::Function& function, const Cud
   CudnnDescriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, function.mode);
   pointwise.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  if (ChoosesNumber(function.mode)) PropagateNan(&pointwise);
   for (const auto& number : function.numbers) {
     pointwise.Set(number.first, CUDNN_TYPE_DOUBLE, number.second);
   }
@@ -337,7 +352,8 @@ std::vector<CudnnPlan> CudnnGraph::Plans(const CudnnTarget& target,
   return plans;
 }
 
-CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& name) const {
+CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& name,
+                                const std::function<bool(const Notes&)>& rejects) const {
   std::istringstream words(name);
   int64_t index = -1;
   Require(bool(words >> index) && index >= 0, "'", name, "' does not name an engine of cuDNN's");
@@ -364,6 +380,8 @@ CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& na
   configuration.Set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
   if (!choices.empty()) configuration.Set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, choices);
   configuration.Finalize("choosing an engine of cuDNN's");
+  Require(!WantsOwnOrder(configuration) && !rejects(NotesOf(configuration)), "engine '", name,
+          "' of cuDNN's computes in other numbers, or in another order, than is asked for");
   return CudnnPlan(target, configuration);
 }
 

@@ -110,8 +110,9 @@ class CudnnGraph {
  public:
   using Tensor = int64_t;
   static constexpr Tensor kNone = -1;
+  static constexpr int64_t kAlignment = 16;  ///< bytes
 
-  /// Memory of the device at a multiple of 16 bytes.
+  /// Memory of the device at a multiple of kAlignment.
   Tensor Memory(cudnnDataType_t type, const std::vector<int64_t>& extents,
                 const std::vector<int64_t>& strides);
   /// A float of the host, with as many axes as the tensors that it meets.
@@ -134,7 +135,8 @@ class CudnnGraph {
     /// Attributes that are not the mode's defaults.
     std::map<cudnnBackendAttributeName_t, double> numbers;
   };
-  /// A function of a, and b unless that is kNone, computed in float; shaped as a.
+  /// A function of a, and b unless that is kNone, computed in float; shaped as a. Of a NaN maxima
+  /// and minima are asked to be NaN.
   Tensor Apply(const Function& function, Tensor a, Tensor b = kNone);
 
   /// What the last operation makes becomes `y`, memory.
@@ -150,8 +152,10 @@ class CudnnGraph {
   std::vector<CudnnPlan> Plans(const CudnnTarget& target,
                                const std::function<bool(const Notes&)>& rejects,
                                size_t most_workspace, size_t most) const;
-  /// The plan of that name. Throws Error where there is none.
-  CudnnPlan PlanNamed(const CudnnTarget& target, const std::string& name) const;
+  /// The plan of that name. Throws Error where there is none, or Plans would leave it out by its
+  /// notes.
+  CudnnPlan PlanNamed(const CudnnTarget& target, const std::string& name,
+                      const std::function<bool(const Notes&)>& rejects) const;
 
  private:
   struct TensorFacts {

@@ -1,6 +1,8 @@
 // Who computes a convolution of an engine.
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 
+#include <cstdint>
+
 #include "../kernels/cuda/own_convolutions.hpp"
 #include "cudnn.hpp"
 #include "cudnn_fused_convolution.hpp"
@@ -21,6 +23,11 @@ class Own : public FusedConvolution {
       : name_(name), problem_(problem), kernel_(kernel) {}
   const std::string& name() const override { return name_; }
   void Run(Stream& stream, const ConvolutionArguments& arguments, void*) const override {
+    for (const void* memory : {arguments.x, arguments.weights, arguments.residual,
+                               static_cast<const void*>(arguments.y)}) {
+      Require(reinterpret_cast<uintptr_t>(memory) % kOperandAlignment == 0,
+              "an operand of a convolution lies at no multiple of ", kOperandAlignment, " bytes");
+    }
     kernel_(stream, problem_, arguments);
   }
 
@@ -48,10 +55,14 @@ bool HasAxes(const ConvolutionProblem& problem) {
   return problem.shape.axes() == 1 || problem.shape.axes() == 2;
 }
 
+bool SumsFit(const ConvolutionProblem& problem) {
+  return SizeOf(problem.input) > 1 || problem.shape.column_rows() <= kMostIntegerProducts;
+}
+
 }  // namespace
 
 Ways FusedConvolutions(Stream& stream, const ConvolutionProblem& problem, size_t most_workspace) {
-  if (!HasAxes(problem)) return {};
+  if (!HasAxes(problem) || !SumsFit(problem)) return {};
   // Its weights lie in an order that others do not know.
   if (IsDepthwise(problem)) return {MakeOwn(kDepthwise, problem)};
   Ways ways;
@@ -69,6 +80,8 @@ std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,
                                                               const std::string& name) {
   Require(HasAxes(problem), "engines on the GPU have no convolution over ", problem.shape.axes(),
           " axes");
+  Require(SumsFit(problem), "a sum of ", problem.shape.column_rows(),
+          " products of 8-bit integers; at most ", kMostIntegerProducts);
   if (name == (IsDepthwise(problem) ? kDepthwise : kDirect)) return MakeOwn(name, problem);
   Require(!IsDepthwise(problem) && name.compare(0, sizeof(kCudnnWhole) - 1, kCudnnWhole) == 0,
           "there is no way '", name, "' of computing this convolution");

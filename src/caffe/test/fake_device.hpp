@@ -1,6 +1,7 @@
 #ifndef CAFFE_TEST_FAKE_DEVICE_HPP_
 #define CAFFE_TEST_FAKE_DEVICE_HPP_
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -11,15 +12,18 @@
 #include <string>
 #include <vector>
 
+#include "caffe/context.hpp"
 #include "caffe/device.hpp"
 #include "caffe/error.hpp"
 #include "caffe/recording.hpp"
+#include "caffe/stream_scope.hpp"
 
 namespace caffe {
 
 /// An accelerator made of host memory that behaves as badly as a real one may: fresh memory is
 /// poisoned, what is put on a stream happens only when the stream is synchronized, streams know
-/// nothing of each other, memory is limited, and copies fail on demand.
+/// nothing of each other, memory is limited and goes back in the order of the stream that it came
+/// from, and operations fail on demand.
 class FakeDevice : public Device {
  public:
   static constexpr unsigned char kPoison = 0xCB;
@@ -44,32 +48,38 @@ class FakeDevice : public Device {
   std::string name() const override { return "fake device"; }
 
   void* Allocate(size_t size) override {
+    Stream* const stream = thread_records_ ? nullptr : StreamOfThread();
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     Require(size <= memory_ - in_use_, "out of device memory: ", size, " bytes were asked for, ",
             memory_ - in_use_, " are free");
     std::unique_ptr<unsigned char[]> block(new unsigned char[size + 1]);
     std::memset(block.get(), kPoison, size);
     void* pointer = block.get();
-    blocks_[pointer] = {std::move(block), size};
+    blocks_[pointer] = {std::move(block), size, stream};
     in_use_ += size;
     return pointer;
   }
 
-  // As cudaFree, waits for what is under way.
+  // As CUDA's device: in the order of the stream that it came from, by whoever is on that one;
+  // others wait for all that is under way.
   void Free(void* pointer, size_t size) noexcept override {
+    Stream* const stream = thread_records_ ? nullptr : StreamOfThread();
     std::lock_guard<std::recursive_mutex> lock(mutex_);
-    for (FakeStream* stream : streams_) stream->Run();
     const auto found = blocks_.find(pointer);
-    if (found == blocks_.end() || found->second.size != size) {
+    if (found == blocks_.end() || found->second.size != size || found->second.is_freed) {
       ++bad_frees_;
       return;
     }
     in_use_ -= size;
+    found->second.is_freed = true;
     // What is recorded may work on it each time it is launched.
-    for (FakeStream* stream : streams_) {
-      if (stream->recording_) return stream->recording_->blocks.push_back(pointer);
+    if (thread_records_) return thread_records_->blocks.push_back(pointer);
+    FakeStream* const on = static_cast<FakeStream*>(stream);
+    if (streams_.count(on) > 0 && stream == found->second.stream) {
+      return on->pending_.push_back([this, pointer] { Bury(pointer); });
     }
-    blocks_.erase(found);
+    for (FakeStream* one : streams_) one->Run();
+    Bury(pointer);
   }
 
   std::unique_ptr<Stream> CreateStream() override {
@@ -95,6 +105,8 @@ class FakeDevice : public Device {
   }
   /// Lets the next `operation` ("copy to the device", ...) fail when its stream is synchronized.
   void FailNext(const std::string& operation) { failing_.insert(operation); }
+  /// Lets the `nth` operation from now on that is called so ("kernel", ...) throw Error at once.
+  void Refuse(const std::string& operation, int nth) { refused_[operation] = nth; }
 
   size_t bytes_in_use() const { return in_use_; }
   int bad_frees() const { return bad_frees_; }
@@ -103,15 +115,26 @@ class FakeDevice : public Device {
   int waits() const { return waits_; }
   /// How often a recording was launched.
   int launches() const { return launches_; }
+  /// Streams that have ended with a failure that nobody has waited for.
+  int unseen_failures() const { return unseen_failures_; }
+  /// Blocks that somebody has written to since they went back, of those that are kept.
+  int written_after_free() const {
+    return static_cast<int>(
+        std::count_if(buried_.begin(), buried_.end(), [](const Allocation& block) {
+          const unsigned char* const bytes = block.memory.get();
+          return !std::all_of(bytes, bytes + block.size, [](int b) { return b == kPoison; });
+        }));
+  }
 
  private:
-  /// The operations that a stream was given while it recorded, and memory that was freed then.
+  /// The operations that a stream was given while it recorded, and memory that was freed then by
+  /// the thread that recorded.
   struct FakeRecording : public Recording {
     explicit FakeRecording(FakeDevice* on) : device(on) {}
     ~FakeRecording() override {
       std::lock_guard<std::recursive_mutex> lock(device->mutex_);
       for (FakeStream* stream : device->streams_) stream->Run();
-      for (void* block : blocks) device->blocks_.erase(block);
+      for (void* block : blocks) device->Bury(block);
     }
     void Launch(Stream& stream) override {
       std::lock_guard<std::recursive_mutex> lock(device->mutex_);
@@ -134,22 +157,24 @@ class FakeDevice : public Device {
     ~FakeStream() override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
       Run();
+      device_->unseen_failures_ += !failure_.empty();
       device_->streams_.erase(this);
     }
     void RunOnHost(std::function<void()> task) override {
       device_->Enqueue(*this, "kernel", std::move(task));
     }
-    // As CUDA, nothing is recorded if somebody looks at results meanwhile.
+    // As CUDA's device: on a stream of its own, and nothing if somebody looks at results meanwhile.
     std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
-      recording_ = std::make_unique<FakeRecording>(device_);
-      std::unique_ptr<FakeRecording> recorded;
+      FakeStream apart(device_);
+      apart.recording_ = std::make_unique<FakeRecording>(device_);
+      const RecordingThread thread(apart.recording_.get());
       try {
+        const StreamScope on(&apart);
         work();
-        recorded = std::move(recording_);
       } catch (const Error&) {
+        return nullptr;
       }
-      recording_.reset();
-      return recorded;
+      return std::move(apart.recording_);
     }
     void WaitFor(Stream& other) override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
@@ -195,11 +220,46 @@ class FakeDevice : public Device {
   struct Allocation {
     std::unique_ptr<unsigned char[]> memory;
     size_t size;
+    Stream* stream;  // that it came from; null: none
+    bool is_freed = false;
   };
+
+  /// While it lives, the calling thread records.
+  struct RecordingThread {
+    explicit RecordingThread(FakeRecording* recording) { thread_records_ = recording; }
+    ~RecordingThread() { thread_records_ = nullptr; }
+  };
+
+  /// Poisons memory, and keeps it for a while: who works on it still gets wrong numbers instead of
+  /// somebody else's.
+  void Bury(void* pointer) {
+    const auto found = blocks_.find(pointer);
+    std::memset(pointer, kPoison, found->second.size);
+    buried_bytes_ += found->second.size;
+    buried_.push_back(std::move(found->second));
+    blocks_.erase(found);
+    for (; buried_bytes_ > kMostBuried; buried_.pop_front()) {
+      buried_bytes_ -= buried_.front().size;
+    }
+  }
+
+  /// Null where it has none and can get none.
+  static Stream* StreamOfThread() noexcept {
+    try {
+      return &Context::Current().stream();
+    } catch (const Error&) {
+      return nullptr;
+    }
+  }
 
   void Enqueue(Stream& stream, const std::string& name, std::function<void()> action) {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     ++operations_;
+    const auto refused = refused_.find(name);
+    if (refused != refused_.end() && --refused->second == 0) {
+      refused_.erase(refused);
+      Fail("the fake device refused a ", name);
+    }
     const bool fails = failing_.erase(name) > 0;
     const auto operation = [=] {
       if (fails) Fail("the fake device failed a ", name);
@@ -230,9 +290,15 @@ class FakeDevice : public Device {
   int operations_ = 0;
   int waits_ = 0;
   int launches_ = 0;
+  int unseen_failures_ = 0;
   std::map<void*, Allocation> blocks_;
   std::set<FakeStream*> streams_;
   std::set<std::string> failing_;
+  std::map<std::string, int> refused_;
+  inline static thread_local FakeRecording* thread_records_ = nullptr;
+  static constexpr size_t kMostBuried = 64 << 20;
+  std::deque<Allocation> buried_;
+  size_t buried_bytes_ = 0;
   mutable std::recursive_mutex mutex_;
 };
 

@@ -191,6 +191,34 @@ TEST(CudaEngine, IsOneRecordingFromTheSecondRunInAShapeOn) {
   });
 }
 
+TEST(CudaEngine, IsRecordedBehindARunThatHasSucceeded) {
+  const SmallNet net;
+  const FakeDevice::Installed device;
+  ExecutionContext context(net.Build());
+  device->Refuse("kernel", 3);
+  ExpectContains(ErrorOf([&] { net.Run(&context); }), "refused a kernel");
+  for (const int launches : {0, 1, 2}) {
+    ExpectClose(net.expected(), net.Run(&context));
+    EXPECT_EQ(device->launches(), launches);
+  }
+}
+
+TEST(CudaEngine, ComputesStepByStepWhereRecordingFails) {
+  const SmallNet net;
+  const FakeDevice::Installed device;
+  {
+    ExecutionContext context(net.Build());
+    ExpectClose(net.expected(), net.Run(&context));
+    device->Refuse("kernel", 3);
+    for (int run = 0; run < 3; ++run) ExpectClose(net.expected(), net.Run(&context));
+    ExpectClose(net.expected(), net.Run(&context, 2));
+  }
+  EXPECT_EQ(device->launches(), 0);
+  EXPECT_EQ(device->bytes_in_use(), 0u);
+  EXPECT_EQ(device->bad_frees(), 0);
+  EXPECT_EQ(device->unseen_failures(), 0);
+}
+
 /// Device memory with these elements.
 struct OnDevice {
   OnDevice(const float* values, size_t count) : bytes(count * sizeof(float)) {
@@ -230,6 +258,38 @@ TEST(CudaEngine, EnqueuesOnTheCallersStreamFromAndToItsMemoryWithoutWaiting) {
   });
 }
 
+TEST(CudaEngine, WhatAFailedEnqueueHasBegunEndsBeforeItsMemoryGoes) {
+  const SmallNet net;
+  const FakeDevice::Installed device;
+  auto context = std::make_unique<ExecutionContext>(net.Build());
+  const std::unique_ptr<Stream> stream = Device::Get().CreateStream();
+  const OnDevice data(net.input(), net.input_count()), prob(nullptr, 15);
+  device->Refuse("kernel", 4);
+  ExpectContains(ErrorOf([&] {
+                   context->Enqueue(*stream, {{"data", data.data}, {"prob", prob.data}});
+                 }),
+                 "refused a kernel");
+  context.reset();
+  stream->Synchronize();
+  EXPECT_EQ(device->unseen_failures(), 0);
+  EXPECT_EQ(device->written_after_free(), 0);
+}
+
+TEST(CudaEngine, WeightsOutliveWhatAnotherContextHasEnqueued) {
+  const SmallNet net;
+  const FakeDevice::Installed device;
+  const auto engine = net.Build();
+  auto first = std::make_unique<ExecutionContext>(engine);
+  auto second = std::make_unique<ExecutionContext>(engine);
+  const std::unique_ptr<Stream> stream = Device::Get().CreateStream();
+  const OnDevice data(net.input(), net.input_count()), prob(nullptr, 15);
+  second->Enqueue(*stream, {{"data", data.data}, {"prob", prob.data}});
+  first.reset();
+  second.reset();
+  ExpectClose(net.expected(), prob.Read(*stream));
+  EXPECT_EQ(device->unseen_failures(), 0);
+}
+
 TEST(CudaEngine, EnqueueNamesWhatIsMissingOrTooMuch) {
   const SmallNet net;
   const FakeDevice::Installed device;
@@ -267,6 +327,70 @@ TEST(CudaEngine, SeveralContextsComputeAtTheSameTimeAndShareTheWeights) {
   first.reset();
   EXPECT_EQ(device->bytes_in_use(), 0u);
   EXPECT_EQ(device->bad_frees(), 0);
+  EXPECT_EQ(device->unseen_failures(), 0);
+  EXPECT_EQ(device->written_after_free(), 0);
+}
+
+TEST(CudaEngine, ParametersOfLayersAreOnTheDeviceOnce) {
+  Net<float> net(ParseNet(R"(
+    name: 'words' state { phase: TEST }
+    layer { name: 'ids' type: 'Input' top: 'ids' input_param { shape { dim: 2 dim: 3 } } }
+    layer { name: 'embed' type: 'Embed' bottom: 'ids' top: 'embed'
+      embed_param { input_dim: 1000 num_output: 100 weight_filler { type: 'uniform' } } })"));
+  const FakeDevice::Installed device;
+  BuilderConfig config;
+  config.backend = Backend::CUDA;
+  config.timing_iterations = 0;
+  ExecutionContext context(Builder(config).Build(NetworkDefinition(GraphOf(net))));
+  context.Run();
+  constexpr size_t kOnce = 1000 * 100 * sizeof(float);
+  EXPECT_GE(device->bytes_in_use(), kOnce);
+  EXPECT_LT(device->bytes_in_use(), 3 * kOnce / 2);
+}
+
+/// Channels last take forever.
+class PlainTiming : public Timing {
+ public:
+  PlainTiming() : Timing(cuda::CudaTarget(), 0, nullptr, 0) {}
+  std::optional<double> Of(const LoweringContext& context, const Node& node,
+                           const Candidate& candidate) override {
+    if (!Timing::Of(context, node, candidate)) return std::nullopt;
+    const auto last = [](const std::vector<Format>& formats) {
+      return std::any_of(formats.begin(), formats.end(),
+                         [](const Format& f) { return f.layout == Layout::CHANNELS_LAST; });
+    };
+    return last(candidate.inputs) || last(candidate.outputs) ? 1e9 : 1;
+  }
+};
+
+// On the tests' device kernels that stand for cuDNN's refuse other addresses than cuDNN is
+// promised.
+TEST(CudaEngine, PartsThatBeginWhereCudnnCannotAreCopied) {
+  Net<float> net(ParseNet(R"(
+    name: 'parts' state { phase: TEST }
+    layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 dim: 7 dim: 7
+      } } }
+    layer { name: 'a' type: 'Convolution' bottom: 'data' top: 'a'
+      convolution_param { num_output: 5 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }
+    layer { name: 'b' type: 'Convolution' bottom: 'data' top: 'b'
+      convolution_param { num_output: 5 kernel_size: 1 weight_filler { type: 'xavier' } } }
+    layer { name: 'join' type: 'Concat' bottom: 'a' bottom: 'b' top: 'join' })"));
+  Blob<float>& data = *net.input_blobs()[0];
+  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
+  net.Forward();
+  const FakeDevice::Installed device;
+  const Graph graph = Optimize(GraphOf(net), {}, nullptr, [](Graph optimized) {
+    LoweringOptions options;
+    options.maths.assign(optimized.nodes.size(), {ElementType::FLOAT});
+    options.ranges.resize(optimized.values.size());
+    PlainTiming timing;
+    return Lower(std::move(optimized), options, &timing);
+  });
+  SCOPED_TRACE(ToText(graph));
+  const Value& second = graph.values[graph.FindValue("b")];
+  ASSERT_EQ(second.layout, Layout::PLAIN);
+  ASSERT_EQ(second.view.offset, 5) << "980 bytes";
+  ExpectSame(OutputsOf(net), RunGraph(graph, InputsOf(net)), 1e-5);
 }
 
 TEST(CudaEngine, ObserversAndProfilersSeeEachLayer) {

@@ -284,6 +284,19 @@ TEST_P(FusedConvolutions, HaveAWayForOneAndTwoAxesOnly) {
   EXPECT_THROW(cuda::FusedConvolutionNamed(stream(), problem, "direct"), Error);
 }
 
+TEST_P(FusedConvolutions, OfIntegersHaveNoMoreProductsThanASumHasRoomFor) {
+  ConvolutionProblem problem = ProblemOf(ElementType::INT8, true);
+  problem.shape.input = problem.shape.output = problem.shape.kernel = {1, 1};
+  problem.shape.pad = {0, 0};
+  problem.shape.channels = 66'000;
+  EXPECT_FALSE(cuda::FusedConvolutions(stream(), problem).empty());
+  problem.shape.channels = 66'001;
+  EXPECT_TRUE(cuda::FusedConvolutions(stream(), problem).empty());
+  EXPECT_THROW(cuda::FusedConvolutionNamed(stream(), problem, "direct"), Error);
+  problem.input = ElementType::FLOAT16;
+  EXPECT_FALSE(cuda::FusedConvolutions(stream(), problem).empty());
+}
+
 TEST_P(FusedConvolutions, OfNoImagesWriteNothing) {
   ConvolutionProblem problem = ProblemOf(ElementType::FLOAT16, true);
   problem.num = 0;
@@ -393,6 +406,22 @@ TEST_F(CudnnElsewhere, WaysAreFoundAgainByTheirNames) {
       EXPECT_EQ(cuda::CudnnConvolutionElsewhereNamed(kH100, problem, name)->name(), name);
     }
   }
+}
+
+TEST_F(CudnnElsewhere, EnginesThatRoundFactorsAreRefusedByNameUnlessThatIsAskedFor) {
+  const ConvolutionProblem exact = ProblemOf(ElementType::FLOAT, true);
+  ConvolutionProblem rounded = exact;
+  rounded.tf32 = true;
+  int refused = 0;
+  for (const std::string& name : ways(rounded)) {
+    EXPECT_NO_THROW(cuda::CudnnConvolutionElsewhereNamed(kH100, rounded, name)) << name;
+    try {
+      cuda::CudnnConvolutionElsewhereNamed(kH100, exact, name);
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(CudnnElsewhere, NamesThatAreNoneAreRefused) {

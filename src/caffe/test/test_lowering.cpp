@@ -104,6 +104,16 @@ TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {
   EXPECT_DOUBLE_EQ(WeightedTime(100, 0, 0), 100);
 }
 
+TEST(Lowering, VariantsThatAnImplementationDoesNotHaveAreRefused) {
+  Net<float> net(ParseNet(kFire));
+  Graph graph = Lowered(cpu::CpuTarget(), GraphOf(net), {ElementType::FLOAT}, 0);
+  graph.nodes[0].implementation += ":other";
+  const std::string message =
+      ErrorOf([&] { MakeRunner(std::make_shared<const Graph>(std::move(graph))); });
+  ExpectContains(message, "has no variants");
+  ExpectContains(message, ":other");
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, LoweredNets, ::testing::ValuesIn(kTypesCases),
                          [](const auto& info) { return info.param.name; });
 

@@ -14,12 +14,19 @@
 namespace caffe {
 namespace cuda {
 
+/// Bytes of which the addresses of all that a convolution works on are multiples: what cuDNN is
+/// promised.
+constexpr size_t kOperandAlignment = 16;
+
+/// Products of 8-bit integers that a 32-bit sum has room for: times 255 times 127 is below 2^31.
+constexpr size_t kMostIntegerProducts = 66'000;
+
 /// A convolution with all that follows it in one kernel:
 ///
 ///     y = f(scales[o] * sum + bias[o] + residual)         scales: of 8-bit integers only
 ///
-/// Sums are float, exact 32-bit integers for integers (of at most 66,000 products). Channels-last
-/// arrays are Pixels, others Planes.
+/// Sums are float, exact 32-bit integers for integers. Channels-last arrays are Pixels, others
+/// Planes.
 struct ConvolutionProblem {
   int num = 0;                      ///< images
   kernels::ConvolutionShape shape;  ///< of one or two spatial axes
@@ -38,8 +45,8 @@ struct ConvolutionProblem {
   bool tf32 = false;
 };
 
-/// What one computation works on: device memory, and numbers of the host. Addresses of memory are
-/// multiples of 16 bytes.
+/// What one computation works on: device memory at multiples of kOperandAlignment, and numbers of
+/// the host.
 struct ConvolutionArguments {
   const void* x = nullptr;
   const void* weights = nullptr;  ///< as PackWeights has ordered them
@@ -68,7 +75,7 @@ class FusedConvolution {
 
 /// The ways of computing a problem on `stream`'s device; the one that is expected to be the fastest
 /// first, for the caller to time. Those that need more workspace than `most_workspace` bytes are
-/// left out. At least one for a problem with one or two axes, none for others:
+/// left out. At least one for a problem with one or two axes whose sums fit, none for others:
 ///   "cudnn ..."        the whole of it as one operation graph of cuDNN 9
 ///   "cudnn+finish ..." cuDNN's convolution in y's place or the workspace, then ApplyToPixels
 ///   "depthwise"        a group for each channel, channels-last: an own kernel

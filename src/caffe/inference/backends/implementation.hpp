@@ -67,6 +67,8 @@ class Implementation {
  public:
   virtual ~Implementation() = default;
   virtual const char* name() const = 0;
+  /// True if its candidates have variants.
+  virtual bool has_variants() const { return false; }
   /// The ways in which it can compute the node; none where it cannot. The best first.
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,
                                             const Node& node) const = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 
 #include "../graph/node_layer.hpp"
 #include "caffe/allocator.hpp"
@@ -89,6 +90,19 @@ LoweredRunner::LoweredRunner(std::shared_ptr<const Graph> graph, const Target& t
       own_(graph_->values.size()),
       given_(graph_->values.size(), nullptr) {
   CheckValues(*graph_, target_);
+  entries_ = MakeEntries();
+  InferShapes(InputShapes(*graph_, BatchOf(*graph_)));
+  try {
+    Grow(graph_->arena_bytes, &arena_);
+  } catch (Error& error) {
+    error.AddContext("memory for the activations of engine '" + graph_->name + "'");
+    throw;
+  }
+  Place();
+}
+
+std::vector<LoweredRunner::Entry> LoweredRunner::MakeEntries() const {
+  std::vector<Entry> entries;
   for (const Node& node : graph_->nodes) {
     Entry entry;
     entry.step = ImplementationOf(target_, node.implementation).Make(*graph_, node);
@@ -97,15 +111,16 @@ LoweredRunner::LoweredRunner(std::shared_ptr<const Graph> graph, const Target& t
     const auto depends = [&](int value) { return dependent_[value]; };
     entry.dependent = std::any_of(node.inputs.begin(), node.inputs.end(), depends) ||
                       std::any_of(node.outputs.begin(), node.outputs.end(), depends);
-    entries_.push_back(std::move(entry));
+    entries.push_back(std::move(entry));
   }
-  InferShapes(InputShapes(*graph_, BatchOf(*graph_)));
-  try {
-    Grow(graph_->arena_bytes, &arena_);
-  } catch (Error& error) {
-    error.AddContext("memory for the activations of engine '" + graph_->name + "'");
-    throw;
-  }
+  return entries;
+}
+
+void LoweredRunner::RenewSteps() {
+  std::vector<Shape> inputs;
+  for (const int input : graph_->inputs) inputs.push_back(shapes_[input]);
+  entries_ = MakeEntries();
+  InferShapes(inputs);
   Place();
 }
 
@@ -186,8 +201,14 @@ Operand LoweredRunner::OperandOf(int value) {
   return operand;
 }
 
+/// True where kernels take it: roots are aligned, a view may begin anywhere within one.
+bool LoweredRunner::IsAligned(const Operand& operand) const {
+  return reinterpret_cast<uintptr_t>(operand.data) % target_.alignment() == 0;
+}
+
 // With `allocate` only makes room. Places whose pieces are not the images (the pixels, where
-// channels lie last), and places that the step writes while it reads, are dense copies, too.
+// channels lie last), places where kernels cannot begin, and places that the step writes while it
+// reads, are dense copies, too.
 void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   const Node& node = graph_->nodes[index];
   Entry& entry = entries_[index];
@@ -199,7 +220,8 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
     const Operand operand = OperandOf(value);
     Operand dense = Described(graph_->values[value], shapes_[value]);
     const bool alike = operand.shape.size() >= 2 && operand.images == dense.images;
-    if (!overlaps && (operand.dense() || (alike && entry.step->takes_strides()))) return operand;
+    const bool takes = operand.dense() || (alike && entry.step->takes_strides());
+    if (!overlaps && takes && IsAligned(operand)) return operand;
     if (copies_.size() <= copies) copies_.resize(copies + 1);
     Room& room = copies_[copies++];
     dense.data = allocate ? Grow(dense.bytes(), &room) : room.data.get();
@@ -222,7 +244,7 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
     entry.binding.outputs.push_back(place(output, false, &entry.scattered));
   }
   if (allocate) return;
-  entry.binding.parameters = PlacesOfParameters(node);
+  entry.binding.parameters = PlacesOfParameters(index);
   try {
     entry.step->Bind(entry.binding);
     Grow(entry.step->scratch_bytes(), &scratch_);
@@ -232,16 +254,27 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   }
 }
 
-std::vector<const void*> LoweredRunner::PlacesOfParameters(const Node& node) {
+// A layer has its parameters itself.
+std::vector<const void*> LoweredRunner::PlacesOfParameters(size_t node) {
   std::vector<const void*> places;
-  for (const Constant& parameter : node.parameters) {
+  if (entries_[node].layer) return places;
+  for (const Constant& parameter : graph_->nodes[node].parameters) {
     places.push_back(memory_->PlaceOf(parameter.data));
   }
   return places;
 }
 
-bool LoweredRunner::SetPlace(int value, void* memory) {
-  if (given_[value] == memory) return false;
+void LoweredRunner::SetPlace(int value, void* memory) {
+  void* const before = given_[value];
+  try {
+    Move(value, memory);
+  } catch (...) {
+    Move(value, before);
+    throw;
+  }
+}
+
+void LoweredRunner::Move(int value, void* memory) {
   given_[value] = memory;
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].free || entries_[i].dependent) continue;
@@ -251,7 +284,6 @@ bool LoweredRunner::SetPlace(int value, void* memory) {
     const auto lies_within = [&](int other) { return RootOf(*graph_, other) == value; };
     if (std::any_of(touched.begin(), touched.end(), lies_within)) PlaceNode(i, false);
   }
-  return true;
 }
 
 void LoweredRunner::Clear() {
@@ -325,7 +357,7 @@ void LoweredRunner::RunUnknown(size_t index) {
   std::vector<Room> gathered;
   const auto read = [&](int value) {
     const Operand place = OperandOf(value);
-    if (place.dense()) return place;
+    if (place.dense() && IsAligned(place)) return place;
     Operand dense = Described(graph_->values[value], shapes_[value]);
     dense.data = Grow(dense.bytes(), &gathered.emplace_back());
     CopyPieces(place, dense);
@@ -341,7 +373,7 @@ void LoweredRunner::RunUnknown(size_t index) {
     if (known) Grow(BytesOf(value), &own_[output]);
     binding.outputs.push_back(known ? OperandOf(output) : Operand());
   }
-  binding.parameters = PlacesOfParameters(node);
+  binding.parameters = PlacesOfParameters(index);
   entry.step->Bind(binding);
   entry.step->Run(Grow(entry.step->scratch_bytes(), &scratch_));
   for (size_t i = 0; i < node.outputs.size() && !known; ++i) {

@@ -48,10 +48,15 @@ class LoweredRunner : public Runner {
   TargetMemory& memory() { return *memory_; }
   /// Where a value's elements are.
   void* place(int value) { return OperandOf(value).data; }
-  /// From now on an input or output, and what lies within it, is in memory of the caller's; null:
-  /// in the runner's own again.
-  /// False if that is so already.
-  bool SetPlace(int value, void* memory);
+  /// False where SetPlace would change nothing.
+  bool Moves(int value, const void* memory) const { return given_[value] != memory; }
+  /// From now on an input or output, and what lies within it, is in memory of the caller's, at a
+  /// multiple of the target's alignment; null: in the runner's own again. Where it throws, all is
+  /// where it was.
+  void SetPlace(int value, void* memory);
+  /// Makes all steps anew, in the present shapes and places: for steps that have lost what they had
+  /// found out. Throws Error.
+  void RenewSteps();
   /// Frees steps and memory, for targets that have to be set up for it. The end.
   void Clear();
 
@@ -74,6 +79,9 @@ class LoweredRunner : public Runner {
     std::vector<Copy> gathered, scattered;
   };
 
+  std::vector<Entry> MakeEntries() const;
+  void Move(int value, void* memory);
+  bool IsAligned(const Operand& operand) const;
   void* Grow(size_t wanted, Room* room);
   std::vector<Shape> TopShapes(size_t node);
   void InferShapes(const std::vector<Shape>& inputs);
@@ -81,7 +89,7 @@ class LoweredRunner : public Runner {
   void PlaceNode(size_t node, bool allocate);
   Operand OperandOf(int value);
   void CopyPieces(const Operand& from, const Operand& to);
-  std::vector<const void*> PlacesOfParameters(const Node& node);
+  std::vector<const void*> PlacesOfParameters(size_t node);
   void RunEntry(size_t node);
   void RunUnknown(size_t node);
   void* RootMemory(int root);

@@ -60,7 +60,11 @@ Operand Described(const Value& value, const Shape& shape) {
 const Implementation& ImplementationOf(const Target& target, const std::string& name) {
   const std::string family = name.substr(0, name.find(':'));
   for (const Implementation* implementation : target.implementations()) {
-    if (implementation->name() == family) return *implementation;
+    if (implementation->name() != family) continue;
+    Require(name == family || implementation->has_variants(), "implementation '", family,
+            "' has no variants, and '", name,
+            "' names one: was the plan built by another version?");
+    return *implementation;
   }
   Fail("there is no implementation '", family, "': was the plan built by another version?");
 }

@@ -25,10 +25,13 @@ class Target {
   /// filled up to a multiple of `block`.
   virtual Layout::Kind layout() const = 0;
   virtual int block(ElementType type) const = 0;
+  /// Bytes of which kernels want the addresses of all operands to be multiples: a power of 2 up to
+  /// that of TargetMemory's memory.
+  virtual size_t alignment() const = 0;
   /// True if 8-bit integers without a sign are as good as those with one.
   virtual bool takes_unsigned() const = 0;
 
-  /// What a measured time is good for: library, machine, threads.
+  /// What a measured time is good for: library, revision of its kernels, machine, threads.
   virtual std::string TimingKey() const = 0;
   /// The least time, in microseconds, of `iterations` runs of a node of a graph of its own, lowered
   /// and packed. 0 iterations: 0, once it is known that it can run. Nothing if it is no way of
@@ -40,7 +43,8 @@ class Target {
   virtual double RelativeTime(const Candidate& candidate) const = 0;
 };
 
-/// By its name, with or without a variant. Throws Error for a name that is none.
+/// By its name, with or without a variant. Throws Error for a name that is none, and for a variant
+/// where there are none.
 const Implementation& ImplementationOf(const Target& target, const std::string& name);
 
 /// Gives a value this format: its type (of 8 bits as `range` says), layout and scale.

@@ -110,6 +110,7 @@ class ConvolutionStep : public Step {
 class Family : public Implementation {
  public:
   const char* name() const override { return "convolution"; }
+  bool has_variants() const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {

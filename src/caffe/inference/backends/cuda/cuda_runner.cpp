@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "caffe/cuda/libraries.hpp"
 #include "caffe/cuda/pinned_memory.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "cuda_engine.hpp"
-#include "device_weights.hpp"
 
 namespace caffe {
 namespace inference {
@@ -66,18 +66,24 @@ bool DoesTheSameAgain(const Graph& graph) {
 
 }  // namespace
 
-CudaRunner::CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr<GpuQueue>& queue)
-    : LoweredRunner(graph, CudaTarget(),
-                    std::make_unique<DeviceMemory>(queue, DeviceWeights::Of(graph, queue))),
+CudaRunner::CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr<GpuQueue>& queue,
+                       std::shared_ptr<const DeviceWeights> weights)
+    : LoweredRunner(graph, CudaTarget(), std::make_unique<DeviceMemory>(queue, weights)),
       queue_(queue),
+      weights_(std::move(weights)),
       records_(DoesTheSameAgain(*graph)) {
   for (const std::vector<int>* values : {&graph->inputs, &graph->outputs}) {
     for (const int value : *values) Grow(BytesOf(graph->values[value]), &host_[value]);
   }
 }
 
+// Weights may go back in the order of another runner's stream.
 CudaRunner::~CudaRunner() {
   const GpuQueue::Scope scope(*queue_);
+  try {
+    weights_->KeepFor(queue_->stream());
+  } catch (const Error&) {  // the GPU has failed: nothing runs any more
+  }
   recording_.reset();
   Clear();
 }
@@ -108,23 +114,41 @@ std::vector<float> CudaRunner::Floats(int value) {
 
 void CudaRunner::Forget() {
   recording_.reset();
-  runs_ = 0;
+  has_run_ = false;
 }
 
 void CudaRunner::Put(int value, void* memory) {
-  if (SetPlace(value, memory)) Forget();
+  if (!Moves(value, memory)) return;
+  Forget();
+  SetPlace(value, memory);
+}
+
+// What steps took for done while they recorded has never happened if that fails.
+void CudaRunner::RecordSteps() {
+  caffe::cuda::StartLibraries(queue_->stream());
+  stale_ = true;
+  recording_ = Record(queue_->stream(), [this] { LoweredRunner::Run(nullptr); });
+  records_ = recording_ != nullptr;
+  stale_ = !records_;
+}
+
+void CudaRunner::MakeReady() {
+  if (!stale_) return;
+  RenewSteps();
+  stale_ = false;
 }
 
 // The first run may allocate and copy what later ones have.
 void CudaRunner::Compute(Stream& stream) {
-  if (records_ && runs_ == 1) {
-    recording_ = Record(queue_->stream(), [this] { LoweredRunner::Run(nullptr); });
-    records_ = recording_ != nullptr;
+  MakeReady();
+  if (records_ && has_run_ && !recording_) {
+    RecordSteps();
+    MakeReady();
   }
-  runs_ = std::min(runs_ + 1, 2);
   if (recording_) return recording_->Launch(stream);
   const StreamScope on(&stream);
   LoweredRunner::Run(nullptr);
+  has_run_ = true;
 }
 
 void CudaRunner::Run(const AfterNode& after) {
@@ -139,6 +163,7 @@ void CudaRunner::Run(const AfterNode& after) {
   }
   if (after) {
     stream.Synchronize();
+    MakeReady();
     LoweredRunner::Run(after);
   } else {
     Compute(stream);
@@ -165,16 +190,23 @@ void CudaRunner::Start(Stream& stream, const std::vector<const void*>& inputs,
     Put(graph().inputs[i], const_cast<void*>(inputs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) Put(graph().outputs[i], outputs[i]);
-  // Activations are the runner's: one run is behind the other on whatever streams.
+  // Activations are the runner's: one run is behind the other on whatever streams, and behind the
+  // part of one that has failed.
   stream.WaitFor(queue_->stream());
-  Compute(stream);
+  try {
+    Compute(stream);
+  } catch (...) {
+    queue_->stream().WaitFor(stream);
+    throw;
+  }
   queue_->stream().WaitFor(stream);
 }
 
 std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph> graph) {
   const std::shared_ptr<GpuQueue> queue = GpuQueue::Make();
   const GpuQueue::Scope scope(*queue);
-  return std::make_unique<CudaRunner>(std::move(graph), queue);
+  const auto weights = DeviceWeights::Of(graph, queue);
+  return std::make_unique<CudaRunner>(std::move(graph), queue, weights);
 }
 
 }  // namespace cuda

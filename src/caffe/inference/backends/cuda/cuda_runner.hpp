@@ -7,6 +7,7 @@
 
 #include "../lowered_runner.hpp"
 #include "caffe/recording.hpp"
+#include "device_weights.hpp"
 #include "gpu_queue.hpp"
 
 namespace caffe {
@@ -18,7 +19,8 @@ namespace cuda {
 /// on, all of it is one recording (a CUDA graph), if it can be recorded.
 class CudaRunner : public LoweredRunner {
  public:
-  CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr<GpuQueue>& queue);
+  CudaRunner(std::shared_ptr<const Graph> graph, const std::shared_ptr<GpuQueue>& queue,
+             std::shared_ptr<const DeviceWeights> weights);
   ~CudaRunner() override;
 
   void SetInputShapes(const std::vector<Shape>& shapes) override;
@@ -36,15 +38,19 @@ class CudaRunner : public LoweredRunner {
   };
 
   void* Grow(size_t bytes, HostMemory* memory) const;
+  void RecordSteps();
+  void MakeReady();
   void Compute(Stream& stream);
   void Put(int value, void* memory);
   void Forget();
 
   const std::shared_ptr<GpuQueue> queue_;
+  const std::shared_ptr<const DeviceWeights> weights_;
   std::map<int, HostMemory> host_;  // of inputs and outputs
   std::unique_ptr<Recording> recording_;
-  int runs_ = 0;  // since shapes or places have changed, at most 2
+  bool has_run_ = false;  // since shapes or places have changed
   bool records_;
+  bool stale_ = false;  // steps took part in a recording that failed
 };
 
 }  // namespace cuda

@@ -6,6 +6,7 @@
 
 #include "../../plan_file.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
+#include "caffe/cuda/libraries.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 #include "caffe/recording.hpp"
@@ -33,6 +34,7 @@ class Rig {
       binding_.operands.push_back(step.operand < 0 ? Operand() : Made(graph.values[step.operand]));
     }
     for (const int output : node.outputs) binding_.outputs.push_back(Made(graph.values[output]));
+    if (&ImplementationOf(CudaTarget(), node.implementation) == &AnyLayer()) return;
     for (const Constant& parameter : node.parameters) {
       binding_.parameters.push_back(weights_.PlaceOf(parameter.data.get()));
     }
@@ -99,6 +101,10 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
   return least;
 }
 
+/// Raised with each change that makes a kernel faster or slower: times measured before count no
+/// longer.
+constexpr int kKernelRevision = 1;
+
 class Gpu : public Target {
  public:
   const char* name() const override { return kTarget; }
@@ -113,9 +119,12 @@ class Gpu : public Target {
   const Implementation& any_layer() const override { return AnyLayer(); }
   Layout::Kind layout() const override { return kLast; }
   int block(ElementType type) const override { return ChannelMultiple(type); }
+  size_t alignment() const override { return caffe::cuda::kOperandAlignment; }
   bool takes_unsigned() const override { return false; }  // no tensor core does
 
-  std::string TimingKey() const override { return PlanFingerprint(kTarget); }
+  std::string TimingKey() const override {
+    return Join(PlanFingerprint(kTarget), " kernels ", kKernelRevision);
+  }
 
   std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
                                 size_t max_workspace) const override {
@@ -194,10 +203,10 @@ const Target& CudaTarget() {
 std::string GpuFingerprint() {
   Device& device = Device::Get();
   const bool native = Context::Current().stream().handle() != nullptr;
-  return Join(device.name(),
-              native ? ", compute capability " +
-                           caffe::cuda::ComputeCapability(Context::Current().settings().device)
-                     : "");
+  if (!native) return device.name();
+  return Join(device.name(), ", compute capability ",
+              caffe::cuda::ComputeCapability(Context::Current().settings().device), ", ",
+              caffe::cuda::LibraryVersions());
 }
 
 }  // namespace cuda

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "caffe/error.hpp"
+#include "cuda_engine.hpp"
+#include "cuda_target.hpp"
 
 namespace caffe {
 namespace inference {
@@ -12,15 +14,12 @@ namespace {
 
 constexpr size_t kAlignment = 256;
 
-/// Calls f(elements, bytes) for every constant, some of them more than once.
+/// Calls f(elements, bytes) for every constant that steps read, some of them more than once.
 template <typename F>
 void ForEachConstant(const Graph& graph, F f) {
-  const auto all = [&](const std::vector<Constant>& constants) {
-    for (const Constant& c : constants) f(c.data.get(), c.count() * SizeOf(c.type));
-  };
   for (const Node& node : graph.nodes) {
-    all(node.parameters);
-    for (const Epilogue& step : node.epilogue) all(step.parameters);
+    if (&ImplementationOf(CudaTarget(), node.implementation) == &AnyLayer()) continue;
+    for (const Constant& c : node.parameters) f(c.data.get(), c.count() * SizeOf(c.type));
   }
   for (const Value& value : graph.values) {
     if (value.is_constant()) f(value.data.get(), BytesOf(value));
@@ -29,7 +28,8 @@ void ForEachConstant(const Graph& graph, F f) {
 
 }  // namespace
 
-DeviceWeights::DeviceWeights(const Graph& graph, const std::shared_ptr<GpuQueue>& queue) {
+DeviceWeights::DeviceWeights(const Graph& graph, const std::shared_ptr<GpuQueue>& queue)
+    : queue_(queue) {
   std::map<const void*, size_t> sizes;
   ForEachConstant(graph, [&](const void* elements, size_t bytes) {
     size_t& size = sizes[elements];

@@ -11,7 +11,8 @@ namespace caffe {
 namespace inference {
 namespace cuda {
 
-/// A graph's constants in a GPU's memory, in one piece.
+/// A graph's constants in a GPU's memory, in one piece; without those that steps do not read: of
+/// epilogues, which are packed with the node's, and of nodes that their layers compute.
 class DeviceWeights {
  public:
   /// Those of a graph on the queue's GPU, which all runners of the graph share.
@@ -24,7 +25,11 @@ class DeviceWeights {
   /// Where the elements of one of the graph's constants are. Throws Error for any other.
   const void* PlaceOf(const void* constant) const;
 
+  /// They are not freed before what is on `stream` now is done.
+  void KeepFor(Stream& stream) const { queue_->stream().WaitFor(stream); }
+
  private:
+  const std::shared_ptr<GpuQueue> queue_;  // in whose order they are freed
   std::map<const void*, size_t> offsets_;
   std::shared_ptr<void> memory_;
 };

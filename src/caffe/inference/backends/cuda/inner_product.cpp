@@ -86,6 +86,7 @@ class ConvolutionOfRows : public Step {
 class ConvolutionFamily : public Implementation {
  public:
   const char* name() const override { return "inner_product"; }
+  bool has_variants() const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -139,8 +140,6 @@ class ConvolutionFamily : public Implementation {
     const InnerProductExtents extents = ExtentsOf(context.graph, node);
     const auto shape = ShapeOf(Described(x, x.shape), extents);
     if (!shape) return;
-    // Products of 8 bits that 32 bits can add up.
-    if (x.affine.scale != 1 && extents.inputs > 66'000) return;
     caffe::cuda::ConvolutionProblem problem = ProblemOf(*shape, extents.rows);
     problem.input = x.type;
     problem.output = problem.residual = y.type;

@@ -1,0 +1,22 @@
+#ifndef CAFFE_CUDA_LIBRARIES_HPP_
+#define CAFFE_CUDA_LIBRARIES_HPP_
+
+#include <string>
+
+#include "caffe/device.hpp"
+
+namespace caffe {
+namespace cuda {
+
+/// "cuDNN 9.19.0, cuBLASLt 13.1.0": what computes beside this library's own kernels, "no cuDNN"
+/// where one cannot be loaded. In builds with CUDA.
+std::string LibraryVersions();
+
+/// Makes what cuDNN has for each thread and GPU for the calling thread and its present one: it may
+/// not come to be while the thread records. Nothing on the tests' device, or without cuDNN.
+void StartLibraries(const Stream& stream);
+
+}  // namespace cuda
+}  // namespace caffe
+
+#endif  // CAFFE_CUDA_LIBRARIES_HPP_
