@@ -55,12 +55,10 @@ template <typename T>
 void CheckInBlocks(float unit) {
   std::mt19937 random(5);
   std::normal_distribution<float> value(0.f, 3.f);
-  const kernels::LrnShape shapes[] = {{2, 20, 3, 5, 5, false, 0.5, 0.75, 2},
-                                      {1, 96, 27, 27, 5, false, 1e-4, 0.75, 1},
-                                      {1, 3, 1, 1, 7, false, 1, 1.5, 1},
-                                      {3, 16, 9, 70, 1, false, 2, 0.5, 1},
-                                      {1, 512, 11, 13, 3, false, 1, 0.75, 1},
-                                      {1, 9, 2, 3, 5, false, 1, 0.75, 0}};
+  const kernels::LrnShape shapes[] = {
+      {2, 20, 3, 5, 5, false, 0.5, 0.75, 2},  {1, 96, 27, 27, 5, false, 1e-4, 0.75, 1},
+      {1, 3, 1, 1, 7, false, 1, 1.5, 1},      {3, 16, 9, 70, 1, false, 2, 0.5, 1},
+      {1, 512, 11, 13, 3, false, 1, 0.75, 1}, {1, 9, 2, 3, 5, false, 1, 0.75, 0}};
   for (const kernels::LrnShape& s : shapes) {
     for (const int block : {8, 16}) {
       std::vector<T> x(size_t(s.num) * s.channels * s.height * s.width), expected(x.size());
