@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "caffe/error.hpp"
+
 namespace caffe {
 namespace inference {
 
@@ -33,6 +35,64 @@ bool HaveOneRange(const LoweringContext& context, const Node& node) {
   };
   return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
          std::all_of(node.outputs.begin(), node.outputs.end(), same);
+}
+
+void MovingStep::Bind(const Binding& binding) {
+  binding_ = binding;
+  size_t elements = 0;
+  for (const Operand& part : parts()) {
+    Require(
+        part.type == whole().type && part.layout == whole().layout && part.images == whole().images,
+        "parts do not lie as the whole does");
+    elements += part.image;
+  }
+  Require(elements == whole().image, "the parts are not the whole");
+}
+
+void MovingStep::Run(void*) {
+  size_t offset = 0;
+  for (const Operand& part : parts()) {
+    Copy(part, whole(), offset);
+    offset += part.image;
+  }
+}
+
+// Channels of all values are their own: none of those that fill up would come to lie in between.
+bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
+  const auto whole = [&](int value) {
+    const Shape& shape = graph.values[value].shape;
+    return shape.size() >= 3 && shape[1] % ChannelMultipleOf(type) == 0;
+  };
+  return std::all_of(node.inputs.begin(), node.inputs.end(), whole) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), whole);
+}
+
+std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
+                                                const Node& node) const {
+  const bool joins = JoinsChannels(context.graph, node);
+  if (!node.epilogue.empty() || !(joins || Reshapes(node))) return {};
+  std::vector<Candidate> candidates;
+  for (const ElementType type : context.storage) {
+    if (type == ElementType::INT8 && !HaveOneRange(context, node)) continue;
+    for (const Layout::Kind layout : {layout_, Layout::PLAIN}) {
+      if (layout == layout_ && !(joins && AreWhole(context.graph, node, type))) continue;
+      candidates.push_back(
+          Formats(*this, node, ElementType::FLOAT, {type, layout}, {type, layout}));
+    }
+  }
+  return candidates;
+}
+
+std::vector<Constant> MovingFamily::Pack(const Graph&, const Node& node) const {
+  return node.parameters;
+}
+
+std::unique_ptr<Step> MovingFamily::Make(const Graph&, const Node& node) const {
+  if (Reshapes(node)) return MakeReshaping();
+  Require((node.type() == "Concat" && node.outputs.size() == 1) ||
+              (node.type() == "Slice" && node.inputs.size() == 1),
+          "layer '", node.name(), "' (", node.type(), ") does not only move elements");
+  return MakeMoving(node);
 }
 
 }  // namespace inference

@@ -1,6 +1,9 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_MOVING_NODE_HPP_
 #define CAFFE_INFERENCE_BACKENDS_MOVING_NODE_HPP_
 
+#include <memory>
+#include <vector>
+
 #include "implementation.hpp"
 
 namespace caffe {
@@ -14,6 +17,54 @@ bool JoinsChannels(const Graph& graph, const Node& node);
 bool Reshapes(const Node& node);
 /// True if the integers of all its values stand for the same numbers.
 bool HaveOneRange(const LoweringContext& context, const Node& node);
+
+/// A Concat or Slice along the channels: pieces of parts, from or to their place in those of the
+/// whole.
+class MovingStep : public Step {
+ public:
+  explicit MovingStep(const Node& node) : gathers_(node.type() != "Slice") {}
+
+  bool takes_strides() const override { return true; }
+  void Bind(const Binding& binding) override;
+  void Run(void*) override;
+
+ protected:
+  /// True if parts become a whole, false if a whole becomes parts.
+  bool gathers() const { return gathers_; }
+
+ private:
+  /// Copies a part to or from what begins at element `offset` of each piece of the whole.
+  virtual void Copy(const Operand& part, const Operand& whole, size_t offset) const = 0;
+
+  const std::vector<Operand>& parts() const {
+    return gathers_ ? binding_.inputs : binding_.outputs;
+  }
+  const Operand& whole() const { return gathers_ ? binding_.outputs[0] : binding_.inputs[0]; }
+
+  const bool gathers_;
+  Binding binding_;
+};
+
+/// Concat, Slice, Flatten and Reshape, in Caffe's order and, along the channels, in a target's own
+/// layout.
+class MovingFamily : public Implementation {
+ public:
+  explicit MovingFamily(Layout::Kind layout) : layout_(layout) {}
+  const char* name() const override { return "move"; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override;
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
+
+ private:
+  /// What the channels of a value of this type are filled up to a multiple of.
+  virtual int ChannelMultipleOf(ElementType type) const = 0;
+  virtual std::unique_ptr<Step> MakeMoving(const Node& node) const = 0;
+  virtual std::unique_ptr<Step> MakeReshaping() const = 0;
+  bool AreWhole(const Graph& graph, const Node& node, ElementType type) const;
+
+  const Layout::Kind layout_;
+};
 
 }  // namespace inference
 }  // namespace caffe

@@ -36,23 +36,29 @@ Window WindowAt(const PoolingShape& s, int row, int column) {
   return w;
 }
 
-/// Calls f(window, input offset of the plane, output offset) for every output; rows of outputs are
-/// spread over threads.
-template <int block, typename Function>
-void ForEachOutputRow(const PoolingShape& s, Function&& f) {
-  const size_t rows = s.planes * s.pooled_height;
+/// Calls f(row, input offset of its plane, offset of its first output) for every row of outputs,
+/// which are spread over threads.
+template <typename Function>
+void ForEachRow(const PoolingShape& s, size_t block, Function&& f) {
   const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
-  ParallelFor(rows, std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
+  ParallelFor(s.planes * s.pooled_height,
+              std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
               [&](size_t begin, size_t end) {
                 for (size_t i = begin; i < end; ++i) {
-                  const size_t plane = i / s.pooled_height;
-                  const int row = static_cast<int>(i % s.pooled_height);
-                  for (int column = 0; column < s.pooled_width; ++column) {
-                    f(WindowAt(s, row, column), plane * s.input_plane() * block,
-                      (i * s.pooled_width + column) * block);
-                  }
+                  f(static_cast<int>(i % s.pooled_height),
+                    i / s.pooled_height * s.input_plane() * block, i * s.pooled_width * block);
                 }
               });
+}
+
+/// Calls f(window, input offset of the plane, output offset) for every output.
+template <int block, typename Function>
+void ForEachOutputRow(const PoolingShape& s, Function&& f) {
+  ForEachRow(s, block, [&](int row, size_t input, size_t output) {
+    for (int column = 0; column < s.pooled_width; ++column) {
+      f(WindowAt(s, row, column), input, output + column * block);
+    }
+  });
 }
 
 /// Calls f(window, input offset, output offset) plane by plane: windows that meet belong to one
@@ -142,29 +148,22 @@ void MaxByRows(const PoolingShape& s, size_t block, Function* pool, const T* x, 
   const int width = s.width - s.kernel_w + s.pad_w;  // of where windows without padding begin
   const int begin = std::min(s.pooled_width, (s.pad_w + s.stride_w - 1) / s.stride_w);
   const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
-  const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
-  ParallelFor(
-      s.planes * s.pooled_height, std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
-      [&](size_t first, size_t last) {
-        for (size_t i = first; i < last; ++i) {
-          const int row = static_cast<int>(i % s.pooled_height);
-          const T* plane = x + i / s.pooled_height * s.input_plane() * block;
-          T* to = y + i * s.pooled_width * block;
-          const auto compute = [&](int column, int outputs) {
-            const Window w = WindowAt(s, row, column);
-            const WindowRow windows = {outputs,
-                                       std::max(0, w.bottom - w.top),
-                                       std::max(0, w.right - w.left),
-                                       s.width * block,
-                                       s.stride_w * block,
-                                       static_cast<int>(block)};
-            pool(windows, plane + (size_t(w.top) * s.width + w.left) * block, to + column * block);
-          };
-          for (int column = 0; column < begin; ++column) compute(column, 1);
-          if (begin < end) compute(begin, end - begin);
-          for (int column = end; column < s.pooled_width; ++column) compute(column, 1);
-        }
-      });
+  ForEachRow(s, block, [&](int row, size_t input, size_t output) {
+    const auto compute = [&](int column, int outputs) {
+      const Window w = WindowAt(s, row, column);
+      const WindowRow windows = {outputs,
+                                 std::max(0, w.bottom - w.top),
+                                 std::max(0, w.right - w.left),
+                                 s.width * block,
+                                 s.stride_w * block,
+                                 static_cast<int>(block)};
+      pool(windows, x + input + (size_t(w.top) * s.width + w.left) * block,
+           y + output + column * block);
+    };
+    for (int column = 0; column < begin; ++column) compute(column, 1);
+    if (begin < end) compute(begin, end - begin);
+    for (int column = end; column < s.pooled_width; ++column) compute(column, 1);
+  });
 }
 template <typename T>
 void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {

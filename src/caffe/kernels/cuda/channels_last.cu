@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lanes.hpp"
+#include "pooling_windows.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -71,47 +72,19 @@ void CombineLanes(Stream& stream, Combination combination, int pixels, int chann
   });
 }
 
-/// The window of an output: [h_begin, h_end) x [w_begin, w_end) of the image; means divide by
-/// `size`, which counts the padding.
-struct Window {
-  int h_begin, h_end, w_begin, w_end, size;
-};
-
-struct Windows {
-  int height, width, pooled_height, pooled_width;
-  int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
-
-  explicit Windows(const kernels::PoolingShape& s)
-      : height(s.height),
-        width(s.width),
-        pooled_height(s.pooled_height),
-        pooled_width(s.pooled_width),
-        kernel_h(s.kernel_h),
-        kernel_w(s.kernel_w),
-        stride_h(s.stride_h),
-        stride_w(s.stride_w),
-        pad_h(s.pad_h),
-        pad_w(s.pad_w) {}
-
-  __host__ __device__ Window At(int ph, int pw) const {
-    const int h = ph * stride_h - pad_h, w = pw * stride_w - pad_w;
-    const int h_end = Min(h + kernel_h, height + pad_h), w_end = Min(w + kernel_w, width + pad_w);
-    return {Max(h, 0), Min(h_end, height), Max(w, 0), Min(w_end, width), (h_end - h) * (w_end - w)};
-  }
-};
-
 /// Writes end(so far, window) for each output, where `so far` is begin at first and then
 /// add(so far, value) for each value of the window.
 template <int V, typename Add, typename End>
 void PoolLanes(Stream& stream, const kernels::PoolingShape& shape, int channels, const Array& x,
                const Array& y, float begin, Add add, End end) {
-  const Windows windows(shape);
+  const Pool windows(shape);
   const int pieces = channels / V;
   const double outputs = double(shape.planes) * shape.output_plane();
   ForEach(stream, CountedWork(outputs * pieces), [=] __host__ __device__(int i) {
     const int output = i / pieces, channel = i % pieces * V;
     const int row = output / windows.pooled_width;
-    const Window window = windows.At(row % windows.pooled_height, output % windows.pooled_width);
+    const Window window =
+        windows.WindowAt(row % windows.pooled_height, output % windows.pooled_width);
     const size_t image = size_t(row / windows.pooled_height) * windows.height * windows.width;
     float result[V], values[V];
     for (int v = 0; v < V; ++v) result[v] = begin;
@@ -152,7 +125,7 @@ void PoolMeansLanes(Stream& stream, const kernels::PoolingShape& shape, int chan
   PoolLanes<V>(
       stream, shape, channels, x, y, 0.f,
       [] __host__ __device__(float sum, float value) { return sum + value; },
-      [] __host__ __device__(float sum, const Window& window) { return sum / window.size; });
+      [] __host__ __device__(float sum, const Window& window) { return sum / window.divisor; });
 }
 
 /// The least number of a type.

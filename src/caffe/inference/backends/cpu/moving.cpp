@@ -20,51 +20,22 @@ void CopyBytes(const char* from, char* to, size_t bytes) {
 }
 
 /// Elements lie in Caffe's order, or in whole blocks of channels: images are pieces either way.
-class MovingStep : public Step {
+class PiecewiseStep : public MovingStep {
  public:
-  explicit MovingStep(const Node& node) : gathers_(node.type() != "Slice") {}
-
-  bool takes_strides() const override { return true; }
-  void Bind(const Binding& binding) override {
-    binding_ = binding;
-    size_t elements = 0;
-    for (const Operand& part : parts()) {
-      Require(part.type == whole().type && part.blocked() == whole().blocked() &&
-                  part.images == whole().images,
-              "parts do not lie as the whole does");
-      elements += part.image;
-    }
-    Require(elements == whole().image, "the parts are not the whole");
-  }
-
-  void Run(void*) override {
-    size_t offset = 0;
-    for (const Operand& part : parts()) {
-      Copy(part, whole(), offset);
-      offset += part.image;
-    }
-  }
+  using MovingStep::MovingStep;
 
  private:
-  const std::vector<Operand>& parts() const {
-    return gathers_ ? binding_.inputs : binding_.outputs;
-  }
-  const Operand& whole() const { return gathers_ ? binding_.outputs[0] : binding_.inputs[0]; }
-
   // Parts that are views lie in their place already.
-  void Copy(const Operand& part, const Operand& whole, size_t offset) const {
+  void Copy(const Operand& part, const Operand& whole, size_t offset) const override {
     const size_t size = SizeOf(part.type);
     for (size_t n = 0; n < whole.images; ++n) {
       char* one = part.as<char>() + n * part.stride * size;
       char* place = whole.as<char>() + (n * whole.stride + offset) * size;
       if (one == place) continue;
-      gathers_ ? CopyBytes(one, place, part.image * size)
-               : CopyBytes(place, one, part.image * size);
+      gathers() ? CopyBytes(one, place, part.image * size)
+                : CopyBytes(place, one, part.image * size);
     }
   }
-
-  const bool gathers_;
-  Binding binding_;
 };
 
 /// The same for shapes that differ in more than the channels: one array becomes another.
@@ -84,47 +55,16 @@ class ReshapingStep : public Step {
   Binding binding_;
 };
 
-/// All values have whole blocks of channels.
-bool AreWholeBlocks(const Graph& graph, const Node& node) {
-  const auto whole = [&](int value) {
-    const Shape& shape = graph.values[value].shape;
-    return shape.size() >= 3 && shape[1] % ChannelBlock() == 0;
-  };
-  return std::all_of(node.inputs.begin(), node.inputs.end(), whole) &&
-         std::all_of(node.outputs.begin(), node.outputs.end(), whole);
-}
-
-class Family : public Implementation {
+class Family : public MovingFamily {
  public:
-  const char* name() const override { return "move"; }
+  Family() : MovingFamily(kBlocked) {}
 
-  std::vector<Candidate> Candidates(const LoweringContext& context,
-                                    const Node& node) const override {
-    const bool joins = JoinsChannels(context.graph, node);
-    if (!node.epilogue.empty() || !(joins || Reshapes(node))) return {};
-    std::vector<Candidate> candidates;
-    for (const ElementType type : context.storage) {
-      if (type == ElementType::INT8 && !HaveOneRange(context, node)) continue;
-      for (const Layout::Kind layout : {kBlocked, kPlain}) {
-        if (layout == kBlocked && !(joins && AreWholeBlocks(context.graph, node))) continue;
-        candidates.push_back(
-            Formats(*this, node, ElementType::FLOAT, {type, layout}, {type, layout}));
-      }
-    }
-    return candidates;
+ private:
+  int ChannelMultipleOf(ElementType) const override { return ChannelBlock(); }
+  std::unique_ptr<Step> MakeMoving(const Node& node) const override {
+    return std::make_unique<PiecewiseStep>(node);
   }
-
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
-
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    if (Reshapes(node)) return std::make_unique<ReshapingStep>();
-    Require((node.type() == "Concat" && node.outputs.size() == 1) ||
-                (node.type() == "Slice" && node.inputs.size() == 1),
-            "layer '", node.name(), "' (", node.type(), ") does not only move elements");
-    return std::make_unique<MovingStep>(node);
-  }
+  std::unique_ptr<Step> MakeReshaping() const override { return std::make_unique<ReshapingStep>(); }
 };
 
 }  // namespace

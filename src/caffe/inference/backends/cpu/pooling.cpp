@@ -2,6 +2,7 @@
 #include "caffe/layers/pooling_layer.hpp"
 
 #include "../element_types.hpp"
+#include "../pooling_node.hpp"
 #include "convolution_step.hpp"
 
 namespace caffe {
@@ -60,38 +61,12 @@ class PoolingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public Implementation {
+class Family : public PoolingFamily {
  public:
-  const char* name() const override { return "pooling"; }
+  Family() : PoolingFamily(kBlocked) {}
 
-  std::vector<Candidate> Candidates(const LoweringContext& context,
-                                    const Node& node) const override {
-    if (node.type() != "Pooling" || node.outputs.size() != 1 || !node.epilogue.empty() ||
-        node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||
-        CountOf(context.graph.values[node.inputs[0]].shape) == 0) {
-      return {};
-    }
-    std::vector<Candidate> candidates;
-    for (const ElementType type : kFloatTypes) {
-      if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, kBlocked}, {type, kBlocked}));
-    }
-    // The kernel's sign is that of both; maxima have their bottom's scale (value_ranges.hpp).
-    const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];
-    if (context.Stores(ElementType::INT8) && x.known() && y.known() &&
-        x.is_unsigned == y.is_unsigned) {
-      const Format integers = {ElementType::INT8, kBlocked};
-      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
-    }
-    return candidates;
-  }
-
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
-            "layer '", node.name(), "' (", node.type(), ") is no pooling with one top");
+ private:
+  std::unique_ptr<Step> MakeStep(const Node& node) const override {
     return std::make_unique<PoolingStep>(node);
   }
 };

@@ -1,4 +1,5 @@
 // A value in another type or layout.
+#include "../reorder_node.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
@@ -57,20 +58,8 @@ class ReorderStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public Implementation {
- public:
-  const char* name() const override { return "reorder"; }
-  std::vector<Candidate> Candidates(const LoweringContext&, const Node&) const override {
-    return {};
-  }
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
-  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1,
-            "layer '", node.name(), "' (", node.type(), ") is no reorder");
-    return std::make_unique<ReorderStep>();
-  }
+class Family : public ReorderFamily {
+  std::unique_ptr<Step> MakeStep() const override { return std::make_unique<ReorderStep>(); }
 };
 
 }  // namespace

@@ -1,0 +1,42 @@
+#include "pooling_node.hpp"
+
+#include "caffe/error.hpp"
+#include "element_types.hpp"
+
+namespace caffe {
+namespace inference {
+
+std::vector<Candidate> PoolingFamily::Candidates(const LoweringContext& context,
+                                                 const Node& node) const {
+  if (node.type() != "Pooling" || node.outputs.size() != 1 || !node.epilogue.empty() ||
+      node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||
+      CountOf(context.graph.values[node.inputs[0]].shape) == 0) {
+    return {};
+  }
+  std::vector<Candidate> candidates;
+  for (const ElementType type : kFloatTypes) {
+    if (!context.Stores(type)) continue;
+    candidates.push_back(Formats(*this, node, type, {type, layout_}, {type, layout_}));
+  }
+  // The kernel's sign is that of both; maxima have their bottom's scale (value_ranges.hpp).
+  const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];
+  if (context.Stores(ElementType::INT8) && x.known() && y.known() &&
+      x.is_unsigned == y.is_unsigned) {
+    const Format integers = {ElementType::INT8, layout_};
+    candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
+  }
+  return candidates;
+}
+
+std::vector<Constant> PoolingFamily::Pack(const Graph&, const Node& node) const {
+  return node.parameters;
+}
+
+std::unique_ptr<Step> PoolingFamily::Make(const Graph&, const Node& node) const {
+  Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
+          "layer '", node.name(), "' (", node.type(), ") is no pooling with one top");
+  return MakeStep(node);
+}
+
+}  // namespace inference
+}  // namespace caffe

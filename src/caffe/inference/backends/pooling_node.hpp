@@ -1,0 +1,33 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_POOLING_NODE_HPP_
+#define CAFFE_INFERENCE_BACKENDS_POOLING_NODE_HPP_
+
+#include <memory>
+#include <vector>
+
+#include "implementation.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Maxima and means over windows, with channels in a target's own layout, in every type that it
+/// stores.
+class PoolingFamily : public Implementation {
+ public:
+  explicit PoolingFamily(Layout::Kind layout) : layout_(layout) {}
+  const char* name() const override { return "pooling"; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override;
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
+
+ private:
+  /// Of a Pooling with one bottom and one top.
+  virtual std::unique_ptr<Step> MakeStep(const Node& node) const = 0;
+
+  const Layout::Kind layout_;
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_POOLING_NODE_HPP_

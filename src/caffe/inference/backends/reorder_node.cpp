@@ -1,0 +1,23 @@
+#include "reorder_node.hpp"
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+
+std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext&, const Node&) const {
+  return {};
+}
+
+std::vector<Constant> ReorderFamily::Pack(const Graph&, const Node& node) const {
+  return node.parameters;
+}
+
+std::unique_ptr<Step> ReorderFamily::Make(const Graph&, const Node& node) const {
+  Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
+          node.name(), "' (", node.type(), ") is no reorder");
+  return MakeStep();
+}
+
+}  // namespace inference
+}  // namespace caffe

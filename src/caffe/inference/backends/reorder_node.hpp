@@ -1,0 +1,28 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_REORDER_NODE_HPP_
+#define CAFFE_INFERENCE_BACKENDS_REORDER_NODE_HPP_
+
+#include <memory>
+#include <vector>
+
+#include "implementation.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Puts a value into another format. Lowering adds these nodes itself: it is no candidate for one.
+class ReorderFamily : public Implementation {
+ public:
+  const char* name() const override { return "reorder"; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override;
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
+
+ private:
+  virtual std::unique_ptr<Step> MakeStep() const = 0;
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_REORDER_NODE_HPP_
