@@ -2,6 +2,7 @@
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "launch.hpp"
+#include "reduce.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -40,8 +41,9 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, Map map, Fi
   const int length = (values + parts - 1) / parts;
   const Buffer<Sums> buffer(stream, size_t(parts) * channels);
   Sums* partial = buffer.get();
+  // Channels last need no division.
   const auto value_at = [=] __host__ __device__(int c, int i) {
-    return map(c, (i / inner * channels + c) * inner + i % inner);
+    return map(c, inner == 1 ? i * channels + c : (i / inner * channels + c) * inner + i % inner);
   };
   if (short_rows) {
     ForEach(stream, parts * channels, [=] __host__ __device__(int at) {
@@ -61,11 +63,10 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, Map map, Fi
         },
         add, [=] __host__ __device__(int row, Sums sum) { partial[row] = sum; });
   }
-  ForEach(stream, channels, [=] __host__ __device__(int c) {
-    Sums sum = {0, 0};
-    for (int part = 0; part < parts; ++part) sum = add(sum, partial[part * channels + c]);
-    finish(c, sum);
-  });
+  ReduceEach(
+      stream, channels, parts, true, Sums{0, 0},
+      [=] __host__ __device__(int c, int part) { return partial[part * channels + c]; }, add,
+      finish);
 }
 
 }  // namespace
