@@ -57,20 +57,28 @@ Description Describe(const kernels::ConvolutionShape& shape, int num) {
   return d;
 }
 
-/// A channels-last copy of `num` images.
+/// `num` images with channels last, filled up: a copy where they do not lie so.
 class Turned {
  public:
-  Turned(Stream& stream, int num, int channels, size_t spatial, const float16* x)
-      : buffer_(stream, num * spatial * Filled(channels)) {
+  Turned(Stream& stream, int num, int channels, size_t spatial, bool channels_last,
+         const float16* x)
+      : data_(const_cast<float16*>(x)) {
     const int filled = Filled(channels);
-    ToChannelsLast(stream, num, channels, static_cast<int>(spatial),
-                   {const_cast<float16*>(x), ElementType::FLOAT16, channels * spatial},
-                   {buffer_.get(), ElementType::FLOAT16, filled}, filled);
+    if (channels_last && filled == channels) return;
+    buffer_ = std::make_unique<Buffer<float16>>(stream, num * spatial * filled);
+    // Pixels are images of one place.
+    const int places = static_cast<int>(channels_last ? 1 : spatial);
+    const int images = static_cast<int>(num * spatial / places);
+    ToChannelsLast(stream, images, channels, places,
+                   {data_, ElementType::FLOAT16, size_t(channels) * places},
+                   {buffer_->get(), ElementType::FLOAT16, filled}, filled);
+    data_ = buffer_->get();
   }
-  void* get() const { return buffer_.get(); }
+  void* get() const { return data_; }
 
  private:
-  const Buffer<float16> buffer_;
+  std::unique_ptr<Buffer<float16>> buffer_;  // null: none is needed
+  float16* data_;
 };
 
 /// The operands of one product.
@@ -165,15 +173,16 @@ std::shared_ptr<const Choice> FindChoice(const std::vector<int>& key) {
 }  // namespace
 
 bool CudnnHalfWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
-                             const float16* x, const float16* dy, float* d_weights) {
+                             bool channels_last, const float16* x, const float16* dy,
+                             float* d_weights) {
   if (shape.axes() > 2 || shape.group > 1) return false;
   const std::vector<int> key = KeyOf(shape, num);
   std::shared_ptr<const Choice> choice = FindChoice(key);
   if (choice && !choice->plan) return false;
   const int channels = Filled(shape.channels);
   const Buffer<float> gradient(stream, Filled(shape.outputs) * shape.kernel_size() * channels);
-  const Turned turned_x(stream, num, shape.channels, shape.input_spatial(), x);
-  const Turned turned_dy(stream, num, shape.outputs, shape.output_spatial(), dy);
+  const Turned turned_x(stream, num, shape.channels, shape.input_spatial(), channels_last, x);
+  const Turned turned_dy(stream, num, shape.outputs, shape.output_spatial(), channels_last, dy);
   const Factors factors = {turned_x.get(), turned_dy.get(), gradient.get()};
   if (!choice) {
     choice = Choose(stream, shape, num, factors);
