@@ -9,6 +9,7 @@
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "cudnn.hpp"
+#include "filled_channels.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -197,10 +198,27 @@ ConvolutionOptions InCaffesOrder(ConvolutionOptions options) {
 
 // With channels last: directly, by cuDNN, or else in Caffe's order.
 
+/// As a convolution of more channels, all of them zeros: those of a picture are too few for tensor
+/// cores.
+void ForwardFilled(Stream& stream, ConvolutionShape shape, int num,
+                   const ConvolutionOptions& options, const float16* x, const float16* weights,
+                   float16* y) {
+  const FilledImages images(stream, num, shape.channels, shape.input_spatial(), true, x);
+  const FilledImages factors(stream, shape.outputs, shape.channels, shape.kernel_size(), true,
+                             weights);
+  shape.channels = FilledChannels(shape.channels);
+  ConvolutionForward<float16>(stream, shape, num, options, images.get(), factors.get(), nullptr, y);
+}
+
 template <typename T>
 void ForwardChannelsLast(Stream& stream, const ConvolutionShape& shape, int num,
                          const ConvolutionOptions& options, const T* x, const T* weights, T* y) {
   if (IsDepthwise(shape)) return DepthwiseForward(stream, shape, num, true, x, weights, y);
+  if constexpr (std::is_same<T, float16>::value) {
+    if (shape.group == 1 && FilledChannels(shape.channels) != shape.channels) {
+      return ForwardFilled(stream, shape, num, options, x, weights, y);
+    }
+  }
   if (options.use_cudnn && !IsHost(stream) &&
       CudnnConvolutionForward(stream, shape, num, options, x, weights, y)) {
     return;

@@ -369,6 +369,8 @@ bool Fits(const kernels::ConvolutionShape& shape) { return shape.axes() <= 3; }
 template <typename Pass, typename T>
 bool Compute(Stream& stream, const kernels::ConvolutionShape& shape, int num, int algorithm,
              const ConvolutionOptions& options, const T* a, const T* b, T* c) {
+  // Tensor cores have no use for doubles with channels last.
+  if (options.channels_last && sizeof(T) == 8) return false;
   if (!Fits(shape) || !CudnnIsInstalled()) return false;
   const Call<Pass, T> call{stream, CudnnHandle(stream), a, b, c};
   const auto plan = FindPlan<Pass, T>(shape, num, algorithm, options, call);
