@@ -30,8 +30,8 @@ inline bool Subtract(Tensor*, size_t, ElementType, Tensor*) { return false; }
 #else
 bool Convert(size_t count, ElementType from, SyncedMemory* source, ElementType to,
              SyncedMemory* target);
-/// From Caffe's order to `layout`, and back. Where the device has a copy of what is on the host,
-/// too, it is the device's work: whoever asks for channels last is there.
+/// From Caffe's order to `layout`, and back, also where the host has a copy. In GPU mode channels
+/// last are always made on the device, where whoever asks for them is.
 bool ToChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,
                     SyncedMemory* target);
 bool FromChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,

@@ -57,18 +57,22 @@ bool Convert(size_t count, ElementType from, SyncedMemory* source, ElementType t
 
 namespace {
 
-/// A layout whose elements have their kernel, between which and Caffe's order one can turn.
-bool IsTurned(const Layout& layout, ElementType type, const SyncedMemory& source) {
-  const SyncedMemory::SyncedHead head = source.head();
-  return layout.kind == Layout::CHANNELS_LAST && IsReal(type) &&
-         (head == SyncedMemory::HEAD_AT_GPU || head == SyncedMemory::SYNCED);
+/// True for what kernels turn to Caffe's order and back.
+bool IsTurned(const Layout& layout, ElementType type) {
+  return layout.kind == Layout::CHANNELS_LAST && IsReal(type);
+}
+
+bool IsOnDevice(const SyncedMemory& memory) {
+  const SyncedMemory::SyncedHead head = memory.head();
+  return head == SyncedMemory::HEAD_AT_GPU || head == SyncedMemory::SYNCED;
 }
 
 }  // namespace
 
 bool ToChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,
                     SyncedMemory* target) {
-  if (!IsTurned(layout, type, *source)) return false;
+  const bool there = IsOnDevice(*source) || Caffe::mode() == Caffe::GPU;
+  if (!IsTurned(layout, type) || !there) return false;
   cuda::TurnToChannelsLast(Context::Current().stream(), type, static_cast<int>(layout.num),
                            static_cast<int>(layout.channels), static_cast<int>(layout.spatial),
                            source->gpu_data(), target->fill_gpu_data());
@@ -77,7 +81,7 @@ bool ToChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source
 
 bool FromChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,
                       SyncedMemory* target) {
-  if (!IsTurned(layout, type, *source)) return false;
+  if (!IsTurned(layout, type) || !IsOnDevice(*source)) return false;
   cuda::TurnFromChannelsLast(Context::Current().stream(), type, static_cast<int>(layout.num),
                              static_cast<int>(layout.channels), static_cast<int>(layout.spatial),
                              source->gpu_data(), target->fill_gpu_data());
