@@ -58,8 +58,6 @@ class Worker:
         self.iterations = 1
         self._errors = tempfile.TemporaryFile("w+")
         environment = dict(os.environ, OMP_NUM_THREADS=str(threads), GLOG_minloglevel="1")
-        # Between its turns a program's threads sleep instead of spinning on cores that others time.
-        environment.setdefault("GOMP_SPINCOUNT", "10000")
         self._process = subprocess.Popen(command, cwd=ROOT, env=environment, text=True,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          stderr=self._errors)
