@@ -16,10 +16,6 @@ const bool registered = OperationTable::Add(
     Operation("HDF5Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("HDF5Data");
 
-rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
-  return static_cast<rng_t*>(random->generator());
-}
-
 }  // namespace
 
 template <typename Dtype>
@@ -41,6 +37,14 @@ void HDF5DataLayer<Dtype>::ReadSource() {
 }
 
 #ifdef USE_HDF5
+
+namespace {
+
+rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
+  return static_cast<rng_t*>(random->generator());
+}
+
+}  // namespace
 
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,

@@ -24,18 +24,21 @@ Function* DirectDepthwise(Function* const (&table)[2][2], const Bands& bands) {
 }
 
 /// Calls run(image, block, first row, row behind the last) for parts of the outputs, on all cores,
-/// unless there are too few products for that.
+/// unless there are too few products for that. Threads get rows of an image, as dense convolutions
+/// give them, where there are enough: what one has written the same one reads.
 template <typename Function>
 void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t least_products,
                        Function&& run) {
-  const size_t planes = num * blocks, rows = bands.rows().output;
-  const size_t parts = std::clamp<size_t>(Divide(4 * Threads(), planes), 1, rows);
+  const size_t rows = bands.rows().output, threads = Threads();
+  const bool cuts_rows = num % threads != 0 && rows >= 8 * threads;
+  const size_t parts =
+      cuts_rows ? threads : std::clamp<size_t>(Divide(4 * threads, num * blocks), 1, rows);
   const size_t products = bands.output_plane() * bands.taps() * 8 / parts;
   const size_t grain = std::max<size_t>(1, least_products / std::max<size_t>(1, products));
-  ParallelFor(planes * parts, grain, [&](size_t begin, size_t end) {
+  ParallelFor(num * parts * blocks, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t plane = i / parts, part = i % parts;
-      run(plane / blocks, plane % blocks, static_cast<int>(rows * part / parts),
+      const size_t block = i % blocks, part = i / blocks % parts, image = i / blocks / parts;
+      run(image, block, static_cast<int>(rows * part / parts),
           static_cast<int>(rows * (part + 1) / parts));
     }
   });
