@@ -64,8 +64,7 @@ def train_rank(path, snapshot, gpus, timing, uid, rank):
     if solver.param.layer_wise_reduce:
         solver.net.after_backward(nccl)
     solver.step(max(0, solver.param.max_iter - solver.iter))
-    if rank == 0:
-        solver.snapshot()
+    solver.snapshot()  # all take part, rank 0 writes
 
 
 def run_rank(*arguments):

@@ -125,11 +125,13 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, ncclDataTyp
 
 ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root,
                            ncclComm_t ranks, cudaStream_t) {
-  if (from != to || type != ncclChar || root != 0) return ncclInvalidArgument;
+  if (from != to || type != ncclChar) return ncclInvalidArgument;
+  if (ranks->rank > 0 && ranks->rank == root) return Result(SendAll(ranks->sockets[0], to, count));
   if (ranks->rank > 0) return Result(ReceiveAll(ranks->sockets[0], to, count));
-  bool ok = true;
-  for (int rank = 1; rank < ranks->size; ++rank)
-    ok = ok && SendAll(ranks->sockets[rank], to, count);
+  bool ok = root == 0 || ReceiveAll(ranks->sockets[root], to, count);
+  for (int rank = 1; ok && rank < ranks->size; ++rank) {
+    if (rank != root) ok = SendAll(ranks->sockets[rank], to, count);
+  }
   return Result(ok);
 }
 
