@@ -22,10 +22,7 @@ std::string WhyNot() {
 #endif
 }
 
-void RequireNccl() {
-  const std::string why_not = WhyNot();
-  Require(why_not.empty(), "caffe.NCCL cannot be used: ", why_not);
-}
+[[noreturn]] void Refuse() { Fail("caffe.NCCL cannot be used: ", WhyNot()); }
 
 /// What Python's NCCL holds. The solver keeps the C++ object, which it calls in each iteration.
 struct NcclHandle {
@@ -38,7 +35,7 @@ struct NcclHandle {
 #ifdef USE_NCCL
 
 NcclHandle MakeNccl(const SolverPointer& solver, const py::bytes& uid) {
-  RequireNccl();
+  if (!WhyNot().empty()) Refuse();
   const std::string name = uid;
   NcclHandle handle;
   handle.solver = solver;
@@ -48,7 +45,7 @@ NcclHandle MakeNccl(const SolverPointer& solver, const py::bytes& uid) {
 }
 
 py::bytes NewUid() {
-  RequireNccl();
+  if (!WhyNot().empty()) Refuse();
   return py::bytes(NCCL<float>::new_uid());
 }
 
@@ -58,9 +55,9 @@ void Broadcast(const NcclHandle& handle) {
 
 #else
 
-NcclHandle MakeNccl(const SolverPointer&, const py::bytes&) { Fail(WhyNot()); }
-py::bytes NewUid() { Fail(WhyNot()); }
-void Broadcast(const NcclHandle&) { Fail(WhyNot()); }
+NcclHandle MakeNccl(const SolverPointer&, const py::bytes&) { Refuse(); }
+py::bytes NewUid() { Refuse(); }
+void Broadcast(const NcclHandle&) { Refuse(); }
 
 #endif
 
