@@ -8,7 +8,7 @@ import pytest
 
 def path_of(build, library):
     """The path of a library in the place of a GPU's; skips the test where it was not built."""
-    path = build / "doubles" / library
+    path = (build / "doubles" / library).resolve()
     if not path.exists():
         pytest.skip(f"needs {library}, which builds with CUDA have")
     return path
