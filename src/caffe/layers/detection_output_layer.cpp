@@ -12,6 +12,7 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>&) {
 }
 
 const bool registered = OperationTable::Add(Operation("DetectionOutput")
+                                                .CpuOnly(kSequential)
                                                 .Stateful()
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)

@@ -12,8 +12,11 @@ namespace caffe {
 namespace {
 
 // Shapes are the files'; tops may be labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(
-    Operation("HDF5Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool registered = OperationTable::Add(Operation("HDF5Data")
+                                                .CpuOnly(kMadeOnHost)
+                                                .BackwardReads(Operation::kNothing)
+                                                .FloatTops({-1})
+                                                .Source());
 const bool dealt_out = RecordShare::AddType("HDF5Data");
 
 }  // namespace
