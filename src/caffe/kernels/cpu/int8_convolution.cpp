@@ -88,7 +88,7 @@ class DenseInt8 : public PackedInt8 {
   size_t BytesOf(const Plan& plan) const {
     Pieces pieces;
     Buffers(*this, plan, &pieces);
-    return pieces.bytes();
+    return pieces.bytes() + kBetweenThreads;
   }
 
   size_t pairs() const { return plain_ ? 1 : tiles_.block / 2; }
@@ -289,7 +289,7 @@ class DepthwiseInt8 : public PackedInt8 {
   size_t bytes() const {
     Pieces pieces;
     Buffers(*this, &pieces);
-    return pieces.bytes();
+    return pieces.bytes() + kBetweenThreads;
   }
   void RunItem(const Call& call, size_t item, void* scratch) const;
   void RunDirect(const Call& call) const;

@@ -85,7 +85,7 @@ class WinogradInt8 : public PackedInt8 {
   size_t BytesOf(const Plan& plan) const {
     Pieces pieces;
     Buffers(*this, plan, &pieces);
-    return pieces.bytes();
+    return pieces.bytes() + kBetweenThreads;
   }
   // Points that lay whole pages apart would meet in the same lines of the cache.
   static size_t Apart(size_t elements, size_t element_size) {
