@@ -21,6 +21,8 @@ constexpr size_t kInputWords = 32 << 10;
 constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
 constexpr size_t kDepthwiseFloats = 6 << 10;
+// With fewer products a sum, what is added to halve them takes longer than they do.
+constexpr size_t kLeastHalved = 64;
 constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
 
@@ -36,7 +38,8 @@ class DenseInt8 : public PackedInt8 {
         units_(Divide(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
         parts_(group_blocks_, tiles_.vectors),
-        halved_(!plain_input && tiles_.halved[0][0] != nullptr && group_blocks_ > 1) {
+        halved_(!plain_input && tiles_.halved[0][0] != nullptr && group_blocks_ > 1 &&
+                shape.column_rows() >= kLeastHalved) {
     const int width = bands_.columns().kernel;
     const bool neighbours = bands_.columns().dilation == 1;
     for (int tap = 0; tap < bands_.taps(); ++tap) {
