@@ -30,8 +30,9 @@ class Int8Convolution {
   static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
                                                      bool plain_input);
   /// The same results by Winograd's algorithm F(2 x 2, 3 x 3) (Lavin and Gray, 2015) in 16-bit
-  /// whole numbers, which loses nothing: for 3x3 kernels, stride and dilation 1, one group, pad at
-  /// most 2, up to 1840 channels; null for other shapes. Packed weights take no more than above.
+  /// whole numbers, which loses nothing: for 3x3 kernels, stride and dilation 1, pad at most 2, one
+  /// group or groups of whole blocks of 16, of up to 1840 channels each; null for other shapes.
+  /// Packed weights take no more than above.
   static std::shared_ptr<const Int8Convolution> MakeWinograd(const ConvolutionShape& shape);
   virtual ~Int8Convolution() = default;
 

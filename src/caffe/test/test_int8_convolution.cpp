@@ -181,6 +181,15 @@ TEST_P(Int8Convolutions, AreExactWhereSumsAreTakenInParts) {
   ExpectExactForAll(Shape(64, 16, 1, {{28, 3, 1, 1}, {28, 3, 1, 1}}), 2);
 }
 
+// Several blocks of outputs of enough products have them halved where that is faster; one block
+// more than goes into pairs of them, strides, gaps and groups.
+TEST_P(Int8Convolutions, AreExactWithHalvedProducts) {
+  ExpectExactForAll(Shape(64, 24, 1, {{5, 1}, {7, 1}}), 2);
+  ExpectExactForAll(Shape(72, 40, 1, {{9, 1, 2}, {9, 1, 2}}), 1);
+  ExpectExactForAll(Shape(12, 33, 1, {{8, 3, 2, 1}, {11, 3, 1, 2, 2}}), 2);
+  ExpectExactForAll(Shape(64, 96, 2, {{6, 3, 1, 1}, {5, 3, 2, 1}}), 1);
+}
+
 TEST_P(Int8Convolutions, DoWhatTheEpilogueSays) {
   const ConvolutionShape s = Shape(16, 24, 1, {{6, 3, 1, 1}, {6, 3, 1, 1}});
   for (const PointwiseActivation& activation : {kNothing, kRelu, kLeaky, kClip}) {
@@ -248,6 +257,12 @@ TEST_P(Int8Convolutions, AreExactByWinogradsAlgorithm) {
   check(shape(40, 24, 7, 7, 1), 3);
   check(shape(300, 33, 6, 9, 1), 2);  // channels in slices
   check(shape(16, 8, 31, 26, 1), 1);  // tiles in strips
+  ConvolutionShape groups = shape(96, 64, 7, 9, 1);
+  groups.group = 2;
+  check(groups, 2);
+  groups = shape(320, 64, 6, 5, 0);  // and channels in slices
+  groups.group = 2;
+  check(groups, 1);
   for (int i = 0; i < 5; ++i) {
     check(shape(1 + random() % 40, 1 + random() % 40, 3 + random() % 12, 3 + random() % 12,
                 random() % 3),
@@ -256,7 +271,7 @@ TEST_P(Int8Convolutions, AreExactByWinogradsAlgorithm) {
 }
 
 TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
-  ConvolutionShape s = Square(1840, 8, 1, {4, 3, 1, 0});
+  ConvolutionShape s = Square(1840, 24, 1, {4, 3, 1, 0});
   const auto convolution = Int8Convolution::MakeWinograd(s);
   ASSERT_TRUE(convolution);
   for (const int sign : {1, -1}) {
@@ -264,11 +279,11 @@ TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
     const std::vector<int8_t> weights(s.weight_count(), static_cast<int8_t>(127 * sign));
     std::vector<int8_t> packed(convolution->packed_size());
     convolution->PackWeights(weights.data(), packed.data());
-    const std::vector<float> scale(8, 1.f);
+    const std::vector<float> scale(24, 1.f);
     Int8Convolution::Epilogue<float> epilogue;
     epilogue.scale = scale.data();
     std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
-    std::vector<float> y(4 * convolution->block());
+    std::vector<float> y(4 * 32);
     convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
     EXPECT_EQ(y[0], static_cast<float>(sign * 1840 * 9 * 255 * 127));
   }
@@ -278,20 +293,20 @@ TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
 }
 
 TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {
-  const ConvolutionShape s = Shape(2048, 8, 1, {{1, 1}});
+  const ConvolutionShape s = Shape(2048, 24, 1, {{1, 1}});
   const auto convolution = Int8Convolution::Make(s, false);
   const std::vector<uint8_t> x(2048, 255);
   for (const int weight : {127, -127}) {
     const std::vector<int8_t> weights(s.weight_count(), static_cast<int8_t>(weight));
     std::vector<int8_t> packed(convolution->packed_size());
     convolution->PackWeights(weights.data(), packed.data());
-    const std::vector<float> ones(8, 1);
+    const std::vector<float> ones(24, 1);
     Int8Convolution::Epilogue<float> epilogue;
     epilogue.scale = ones.data();
-    std::vector<float> y(convolution->block());
+    std::vector<float> y(32);
     std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
     convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
-    for (int o = 0; o < 8; ++o) EXPECT_EQ(y[o], 2048.f * 255 * weight);
+    for (int o = 0; o < 24; ++o) EXPECT_EQ(y[o], 2048.f * 255 * weight);
   }
 }
 

@@ -10,6 +10,8 @@
 namespace caffe {
 namespace kernels {
 
+constexpr size_t kLeastPlane = 2048;  // values of a block in a core's part of the rows
+
 /// True for the depthwise convolutions that are computed straight from the input.
 inline bool IsDirectDepthwise(const Bands& bands) {
   const BandAxis &rows = bands.rows(), &columns = bands.columns();
@@ -24,21 +26,24 @@ Function* DirectDepthwise(Function* const (&table)[2][2], const Bands& bands) {
 }
 
 /// Calls run(image, block, first row, row behind the last) for parts of the outputs, on all cores,
-/// unless there are too few products for that. Threads get rows of an image, as dense convolutions
-/// give them, where there are enough: what one has written the same one reads.
+/// unless there are too few products for that. A core takes neighbouring images, or rows of all
+/// channels, as it does in other layers, whose results then lie in its own cache; but small planes
+/// as a whole: parts of them would share lines of the caches.
 template <typename Function>
 void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t least_products,
                        Function&& run) {
   const size_t rows = bands.rows().output, threads = Threads();
-  const bool cuts_rows = num % threads != 0 && rows >= 8 * threads;
-  const size_t parts =
-      cuts_rows ? threads : std::clamp<size_t>(Divide(4 * threads, num * blocks), 1, rows);
+  const size_t plane = bands.output_plane() * 8, wide = kLeastPlane * threads;
+  const size_t wanted = num % threads == 0 || (plane < wide && blocks >= 4 * threads) ? 1
+                        : rows % threads == 0                                         ? threads
+                                                                                      : 4 * threads;
+  const size_t parts = std::min(wanted, rows);
   const size_t products = bands.output_plane() * bands.taps() * 8 / parts;
   const size_t grain = std::max<size_t>(1, least_products / std::max<size_t>(1, products));
   ParallelFor(num * parts * blocks, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t block = i % blocks, part = i / blocks % parts, image = i / blocks / parts;
-      run(image, block, static_cast<int>(rows * part / parts),
+      const size_t image = i / blocks / parts, part = i / blocks % parts;
+      run(image, i % blocks, static_cast<int>(rows * part / parts),
           static_cast<int>(rows * (part + 1) / parts));
     }
   });

@@ -26,20 +26,21 @@ constexpr int kMostChannels = 1840;
 /// and 4 divides the sums. The result is that of the definition, to the bit, for 4 products in
 /// place of 9.
 ///
-/// Weights are packed as (blocks of outputs that are summed together, block of channels, position
-/// of the kernel, pair of channels, output, 2), and transformed while they are used.
+/// Weights are packed as (group, blocks of outputs that are summed together, block of channels,
+/// position of the kernel, pair of channels, output, 2), and transformed while they are used.
 class WinogradInt8 : public PackedInt8 {
  public:
   explicit WinogradInt8(const ConvolutionShape& shape)
       : PackedInt8(shape, /*plain_input=*/false),
-        blocks_(Blocks(shape.channels)),
-        output_blocks_(Blocks(shape.outputs)),
+        blocks_(Blocks(shape.channels / shape.group)),
+        output_blocks_(Blocks(shape.outputs / shape.group)),
         tile_rows_(Divide(shape.output[0], 2)),
         tile_columns_(Divide(shape.output[1], 2)),
-        parts_(output_blocks_, tiles_.vectors) {}
+        parts_(output_blocks_, tiles_.vectors),
+        halved_(tiles_.halved[0][0] != nullptr && output_blocks_ > 1) {}
 
   size_t packed_size() const override {
-    return output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
+    return shape_.group * output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
   }
   size_t scratch_bytes(int num) const override {
     const Plan plan = PlanFor(num);
@@ -48,7 +49,7 @@ class WinogradInt8 : public PackedInt8 {
   void PackWeights(const int8_t* weights, int8_t* packed) const override;
 
  protected:
-  size_t padded_outputs() const override { return output_blocks_ * tiles_.block; }
+  size_t padded_outputs() const override { return shape_.group * output_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan plan = PlanFor(call.num);
     Spread(call.num, plan.items, BytesOf(plan), scratch,
@@ -56,7 +57,8 @@ class WinogradInt8 : public PackedInt8 {
   }
 
  private:
-  /// How the work is cut: strips of tiles and, of each, slices of the parts of the outputs.
+  /// How the work is cut: strips of tiles and, of each and each group, slices of the parts of its
+  /// outputs.
   struct Plan {
     size_t tiles, strips, strip_tiles, slices, items;
     size_t input_stride;  // from one point of the transformed input to the next
@@ -70,12 +72,18 @@ class WinogradInt8 : public PackedInt8 {
           border(pieces->Take<int8_t>(16 * self.tiles_.block)),
           steps(pieces->Take<int32_t>(self.blocks_)),
           windows(pieces->Take<int32_t>(plan.strip_tiles)),
-          targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)) {}
+          targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)),
+          input_products(pieces->Take<int32_t>(
+              self.halved_ ? plan.channel_slices * kPoints * PaddedTiles(plan) : 0)),
+          weight_products(pieces->Take<int32_t>(
+              self.halved_ ? self.parts_.most_vectors() * self.tiles_.block : 0)) {}
     int16_t *input, *weights;
     int32_t* sums;
     int8_t* border;
     int32_t *steps, *windows;
     Int8Tiles::WinogradTarget* targets;
+    int32_t* input_products;   // (channel slice, point, tile)
+    int32_t* weight_products;  // of a part of the outputs at one point
   };
   struct Tile {
     size_t image, row, column;
@@ -85,13 +93,17 @@ class WinogradInt8 : public PackedInt8 {
   size_t BytesOf(const Plan& plan) const {
     Pieces pieces;
     Buffers(*this, plan, &pieces);
-    return pieces.bytes();
+    return pieces.bytes() + kBetweenThreads;
   }
   // Points that lay whole pages apart would meet in the same lines of the cache.
   static size_t Apart(size_t elements, size_t element_size) {
     const size_t line = 64 / element_size;
     const size_t lines = Divide(elements, line);
     return (lines % 8 == 0 ? lines + 1 : lines) * line;
+  }
+  static size_t PaddedTiles(const Plan& plan) { return Divide(plan.strip_tiles, 4) * 4; }
+  size_t FirstBlock(const Plan& plan, size_t slice) const {
+    return blocks_ * slice / plan.channel_slices;
   }
   size_t SliceBlocks(const Plan& plan) const { return Divide(blocks_, plan.channel_slices); }
   size_t WeightsStride(const Plan& plan) const {
@@ -108,20 +120,22 @@ class WinogradInt8 : public PackedInt8 {
     return {row / tile_rows_, row % tile_rows_, tile % tile_columns_};
   }
   void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
-  void TransformInput(const Call& call, const Plan& plan, size_t first, size_t count,
+  void TransformInput(const Call& call, const Plan& plan, size_t group, size_t first, size_t count,
                       const Buffers& own) const;
+  void FindInputProducts(const Plan& plan, const Buffers& own) const;
   void TransformBorder(const Call& call, const int8_t* plane, const Tile& tile, int16_t* v,
                        size_t stride, int8_t* border) const;
   void FindTargets(const Call& call, size_t first, size_t count,
                    Int8Tiles::WinogradTarget* targets) const;
-  void Multiply(const Call& call, const Plan& plan, size_t part, size_t count,
+  void Multiply(const Call& call, const Plan& plan, size_t group, size_t part, size_t count,
                 const Buffers& own) const;
-  void Write(const Call& call, const Plan& plan, size_t part, size_t count,
+  void Write(const Call& call, const Plan& plan, size_t group, size_t part, size_t count,
              const Buffers& own) const;
 
-  const size_t blocks_, output_blocks_;
+  const size_t blocks_, output_blocks_;  // of a group
   const size_t tile_rows_, tile_columns_;
   const OutputParts parts_;
+  const bool halved_;  // products
 };
 
 WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
@@ -133,7 +147,7 @@ WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
   plan.strip_tiles = Divide(plan.tiles, plan.strips);
   plan.slices = 1;
   const size_t threads = Threads();
-  const auto items = [&] { return plan.strips * plan.slices; };
+  const auto items = [&] { return plan.strips * shape_.group * plan.slices; };
   while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
     ++plan.slices;
   plan.items = items();
@@ -143,17 +157,20 @@ WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
 }
 
 void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
-  const size_t channels = shape_.channels, outputs = shape_.outputs, block = tiles_.block;
-  const auto weight = [&](size_t o, size_t c, size_t tap) -> int8_t {
-    return o < outputs && c < channels ? weights[(o * channels + c) * 9 + tap] : int8_t(0);
-  };
-  for (size_t part = 0; part < parts_.count(); ++part) {
-    for (size_t b = 0; b < blocks_; ++b) {
-      for (size_t tap = 0; tap < 9; ++tap) {
-        for (size_t pair = 0; pair < block / 2; ++pair) {
-          for (size_t o = parts_.begin(part) * block; o < parts_.begin(part + 1) * block; ++o) {
-            for (size_t half = 0; half < 2; ++half) {
-              *packed++ = weight(o, b * block + 2 * pair + half, tap);
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  const size_t block = tiles_.block;
+  for (size_t group = 0; group < size_t(shape_.group); ++group, weights += outputs * channels * 9) {
+    const auto weight = [&](size_t o, size_t c, size_t tap) -> int8_t {
+      return o < outputs && c < channels ? weights[(o * channels + c) * 9 + tap] : int8_t(0);
+    };
+    for (size_t part = 0; part < parts_.count(); ++part) {
+      for (size_t b = 0; b < blocks_; ++b) {
+        for (size_t tap = 0; tap < 9; ++tap) {
+          for (size_t pair = 0; pair < block / 2; ++pair) {
+            for (size_t o = parts_.begin(part) * block; o < parts_.begin(part + 1) * block; ++o) {
+              for (size_t half = 0; half < 2; ++half) {
+                *packed++ = weight(o, b * block + 2 * pair + half, tap);
+              }
             }
           }
         }
@@ -163,7 +180,8 @@ void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
 }
 
 void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
-  const size_t strip = item / plan.slices, slice = item % plan.slices;
+  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+  const size_t strip = item / plan.slices / shape_.group;
   const size_t first = plan.tiles * strip / plan.strips;
   const size_t count = plan.tiles * (strip + 1) / plan.strips - first;
   Pieces pieces(scratch);
@@ -172,18 +190,19 @@ void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void
     own.steps[b] = static_cast<int32_t>(b * kPoints * plan.input_stride);
   }
   for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
-  TransformInput(call, plan, first, count, own);
+  TransformInput(call, plan, group, first, count, own);
+  if (halved_) FindInputProducts(plan, own);
   FindTargets(call, first, count, own.targets);
   for (size_t part = parts_.count() * slice / plan.slices;
        part < parts_.count() * (slice + 1) / plan.slices; ++part) {
-    Multiply(call, plan, part, count, own);
-    Write(call, plan, part, count, own);
+    Multiply(call, plan, group, part, count, own);
+    Write(call, plan, group, part, count, own);
   }
 }
 
 // Runs of tiles that lie inside the image are transformed together.
-void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t first, size_t count,
-                                  const Buffers& own) const {
+void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t group, size_t first,
+                                  size_t count, const Buffers& own) const {
   const size_t block = tiles_.block, width = shape_.input[1], height = shape_.input[0];
   const size_t pad_h = shape_.pad[0], pad_w = shape_.pad[1];
   const auto inside = [&](const Tile& tile) {
@@ -196,7 +215,7 @@ void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t fir
     for (size_t t = 0; t < count;) {
       const Tile tile = At(first + t);
       const int8_t* plane = static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x +
-                            b * bands_.input_plane() * block;
+                            (group * blocks_ + b) * bands_.input_plane() * block;
       if (!inside(tile)) {
         TransformBorder(call, plane, tile, v + t * block, plan.input_stride, own.border);
         ++t;
@@ -226,6 +245,18 @@ void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, const 
   tiles_.winograd_input[call.x.is_signed ? 0 : 1](1, border, 4 * block, v, stride);
 }
 
+void WinogradInt8::FindInputProducts(const Plan& plan, const Buffers& own) const {
+  const size_t unit = kPoints * plan.input_stride, tiles = PaddedTiles(plan);
+  int32_t* products = own.input_products;
+  for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
+    const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
+    for (size_t point = 0; point < kPoints; ++point, products += tiles) {
+      tiles_.input_products(tiles, end - begin, unit,
+                            own.input + begin * unit + point * plan.input_stride, products);
+    }
+  }
+}
+
 void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
                                Int8Tiles::WinogradTarget* targets) const {
   const size_t height = shape_.output[0], width = shape_.output[1];
@@ -238,15 +269,14 @@ void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
   }
 }
 
-void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t part, size_t count,
-                            const Buffers& own) const {
+void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, size_t part,
+                            size_t count, const Buffers& own) const {
   const size_t v = parts_.vectors(part), run = Run(v);
   const size_t weights_stride = WeightsStride(plan), sums_stride = SumsStride(plan);
-  const int8_t* packed =
-      call.packed + parts_.begin(part) * tiles_.block * blocks_ * 9 * tiles_.block;
+  const size_t start = group * output_blocks_ + parts_.begin(part);
+  const int8_t* packed = call.packed + start * tiles_.block * blocks_ * 9 * tiles_.block;
   for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
-    const size_t begin = blocks_ * slice / plan.channel_slices;
-    const size_t end = blocks_ * (slice + 1) / plan.channel_slices;
+    const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
     for (size_t b = begin; b < end; ++b) {
       tiles_.winograd_weights(run, packed + b * 9 * run, run, own.weights + (b - begin) * run,
                               weights_stride);
@@ -261,17 +291,26 @@ void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t part, siz
       work.partial = own.sums + point * sums_stride;
       work.first = slice == 0;
       work.last = false;
-      RunTiles(tiles_.blocked[v - 1], tiles_.pixels[v - 1], static_cast<int>(count), work);
+      if (halved_) {
+        tiles_.weight_products((end - begin) * tiles_.block / 2, static_cast<int>(v), work.weights,
+                               own.weight_products);
+        work.window_products = own.input_products + (slice * kPoints + point) * PaddedTiles(plan);
+        work.weight_products = own.weight_products;
+        RunTiles(tiles_.halved[v - 1], tiles_.halved_pixels[v - 1], static_cast<int>(count), work);
+      } else {
+        RunTiles(tiles_.blocked[v - 1], tiles_.pixels[v - 1], static_cast<int>(count), work);
+      }
     }
   }
 }
 
-void WinogradInt8::Write(const Call& call, const Plan& plan, size_t part, size_t count,
-                         const Buffers& own) const {
+void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_t part,
+                         size_t count, const Buffers& own) const {
   const size_t v = parts_.vectors(part), block = tiles_.block;
   const Band origin;
   for (size_t vector = 0; vector < v; ++vector) {
-    tiles_.winograd_output(From(call, parts_.begin(part) + vector, origin), own.targets,
+    const size_t block_of_outputs = group * output_blocks_ + parts_.begin(part) + vector;
+    tiles_.winograd_output(From(call, block_of_outputs, origin), own.targets,
                            static_cast<int>(count), own.sums + vector * block, v * block,
                            SumsStride(plan), shape_.output[1] * block);
   }
@@ -281,8 +320,8 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t part, size_t
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(
     const ConvolutionShape& shape) {
-  if (!HasWinograd(shape) || shape.kernel[0] != 3 || shape.group != 1 ||
-      shape.channels > kMostChannels || shape.weight_count() == 0 || shape.output_spatial() == 0) {
+  if (!HasWinograd(shape) || shape.kernel[0] != 3 || shape.channels / shape.group > kMostChannels ||
+      shape.weight_count() == 0 || shape.output_spatial() == 0) {
     return nullptr;
   }
   return std::make_shared<WinogradInt8>(shape);

@@ -15,6 +15,10 @@ inline size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
 
 inline size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
 
+/// Bytes from the scratch memory of one thread to the next one's: what a core fetches ahead of its
+/// own use must not be what another core is writing.
+constexpr size_t kBetweenThreads = 64 << 10;
+
 /// Hands out scratch memory in pieces that begin on lines of the cache; counts only, without
 /// memory.
 class Pieces {
