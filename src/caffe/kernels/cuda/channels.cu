@@ -1,3 +1,5 @@
+#include <initializer_list>
+
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
@@ -164,15 +166,82 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, bool wide, 
 /// True if an array begins where words do.
 bool BeginsWide(const void* x) { return reinterpret_cast<uintptr_t>(x) % WordBytes(16) == 0; }
 
+/// True if kernels may take kLanes channels a thread: they lie side by side, in arrays that begin
+/// where words do.
+bool TakesLanes(int channels, int inner, std::initializer_list<const void*> arrays) {
+  return inner == 1 && channels % kLanes == 0 &&
+         std::all_of(arrays.begin(), arrays.end(), BeginsWide);
+}
+
+// V is 1 unless TakesLanes. Null pointers as in the functions without it.
+
+template <int V, typename T>
+void AffineLanes(Stream& stream, int count, int channels, int inner, const Math<T>* a,
+                 const Math<T>* b, const T* x, T* y) {
+  using F = Math<T>;
+  ForEach(stream, count / V, [=] __host__ __device__(int i) {
+    const int at = i * V, c = at / inner % channels;
+    T values[V];
+    ReadLanes(x + at, values);
+    for (int v = 0; v < V; ++v) {
+      Store(values + v, (a ? a[c + v] : F(1)) * Load(values + v) + (b ? b[c + v] : F(0)));
+    }
+    WriteLanes(values, y + at);
+  });
+}
+
+template <int V, typename T>
+void NormalizeLanes(Stream& stream, int count, int channels, int inner, const Math<T>* mean,
+                    const Math<T>* inverse_deviation, const Math<T>* scale, const Math<T>* shift,
+                    const T* x, T* normalized, T* y) {
+  using F = Math<T>;
+  ForEach(stream, count / V, [=] __host__ __device__(int i) {
+    const int at = i * V, c = at / inner % channels;
+    T values[V], results[V];
+    ReadLanes(x + at, values);
+    for (int v = 0; v < V; ++v) {
+      const F value = (Load(values + v) - mean[c + v]) * inverse_deviation[c + v];
+      Store(values + v, value);
+      Store(results + v, (scale ? scale[c + v] : F(1)) * value + (shift ? shift[c + v] : F(0)));
+    }
+    if (normalized) WriteLanes(values, normalized + at);
+    WriteLanes(results, y + at);
+  });
+}
+
+template <int V, typename T, typename D>
+void NormalizeBackwardLanes(Stream& stream, int count, int channels, int inner,
+                            const Math<D>* scale, const Math<D>* inverse_deviation,
+                            const double* mean_dy, const double* mean_dot, const T* normalized,
+                            const D* dy, D* dx) {
+  using F = Math<D>;
+  ForEach(stream, count / V, [=] __host__ __device__(int i) {
+    const int at = i * V, c = at / inner % channels;
+    D gradients[V];
+    T values[V];
+    ReadLanes(dy + at, gradients);
+    if (normalized) ReadLanes(normalized + at, values);
+    for (int v = 0; v < V; ++v) {
+      const F slope = (scale ? scale[c + v] : F(1)) * inverse_deviation[c + v];
+      F value = Load(gradients + v);
+      if (normalized) {
+        value -= static_cast<F>(mean_dy[c + v]) +
+                 static_cast<F>(Load(values + v)) * static_cast<F>(mean_dot[c + v]);
+      }
+      Store(gradients + v, slope * value);
+    }
+    WriteLanes(gradients, dx + at);
+  });
+}
+
 }  // namespace
 
 template <typename T>
 void ChannelAffine(Stream& stream, int outer, int channels, int inner, const AccumulatorType<T>* a,
                    const AccumulatorType<T>* b, const T* x, T* y) {
-  using F = Math<T>;
-  ForEach(stream, outer * channels * inner, [=] __host__ __device__(int i) {
-    const int c = i / inner % channels;
-    Store(y + i, (a ? a[c] : F(1)) * Load(x + i) + (b ? b[c] : F(0)));
+  WithLanes(TakesLanes(channels, inner, {x, y}), [&](auto lanes) {
+    AffineLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels, inner, a, b, x,
+                                        y);
   });
 }
 
@@ -252,12 +321,9 @@ void BatchNormForward(Stream& stream, int outer, int channels, int inner,
                       const AccumulatorType<T>* mean, const AccumulatorType<T>* inverse_deviation,
                       const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
                       T* normalized, T* y) {
-  using F = Math<T>;
-  ForEach(stream, outer * channels * inner, [=] __host__ __device__(int i) {
-    const int c = i / inner % channels;
-    const F value = (Load(x + i) - mean[c]) * inverse_deviation[c];
-    if (normalized) Store(normalized + i, value);
-    Store(y + i, (scale ? scale[c] : F(1)) * value + (shift ? shift[c] : F(0)));
+  WithLanes(TakesLanes(channels, inner, {x, normalized, y}), [&](auto lanes) {
+    NormalizeLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels, inner, mean,
+                                           inverse_deviation, scale, shift, x, normalized, y);
   });
 }
 
@@ -266,16 +332,10 @@ void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                        const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,
                        const double* mean_dy, const double* mean_dot, const T* normalized,
                        const D* dy, D* dx) {
-  using F = Math<D>;
-  ForEach(stream, outer * channels * inner, [=] __host__ __device__(int i) {
-    const int c = i / inner % channels;
-    const F slope = (scale ? scale[c] : F(1)) * inverse_deviation[c];
-    F value = Load(dy + i);
-    if (normalized) {
-      value -= static_cast<F>(mean_dy[c]) +
-               static_cast<F>(Load(normalized + i)) * static_cast<F>(mean_dot[c]);
-    }
-    Store(dx + i, slope * value);
+  WithLanes(TakesLanes(channels, inner, {normalized, dy, dx}), [&](auto lanes) {
+    NormalizeBackwardLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels,
+                                                   inner, scale, inverse_deviation, mean_dy,
+                                                   mean_dot, normalized, dy, dx);
   });
 }
 
