@@ -20,6 +20,7 @@ constexpr int kPixels = 128;
 constexpr size_t kInputWords = 32 << 10;
 constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
+constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
 constexpr size_t kDepthwiseFloats = 6 << 10;
 constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
@@ -287,7 +288,7 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
   const size_t block = tiles_.block, taps = bands_.taps();
   const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.is_signed ? 0 : 1], bands_);
   ForDepthwiseParts(
-      bands_, call.num, blocks_, kInt8Grain, [&](size_t n, size_t b, int begin, int end) {
+      bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
         float weights[kMostDepthwiseRows * 5 * 16];
         tiles_.float_signed(taps * block, call.packed + b * taps * block, weights);
         Band band;
