@@ -181,9 +181,8 @@ TEST_P(Int8Convolutions, AreExactWhereSumsAreTakenInParts) {
   ExpectExactForAll(Shape(64, 16, 1, {{28, 3, 1, 1}, {28, 3, 1, 1}}), 2);
 }
 
-// Several blocks of outputs of enough products have them halved where that is faster; one block
-// more than goes into pairs of them, strides, gaps and groups.
-TEST_P(Int8Convolutions, AreExactWithHalvedProducts) {
+// One block more than goes into pairs of them, strides, gaps and groups.
+TEST_P(Int8Convolutions, AreExactForSeveralBlocksOfOutputs) {
   ExpectExactForAll(Shape(64, 24, 1, {{5, 1}, {7, 1}}), 2);
   ExpectExactForAll(Shape(72, 40, 1, {{9, 1, 2}, {9, 1, 2}}), 1);
   ExpectExactForAll(Shape(12, 33, 1, {{8, 3, 2, 1}, {11, 3, 1, 2, 2}}), 2);

@@ -20,9 +20,8 @@ constexpr int kPixels = 128;
 constexpr size_t kInputWords = 32 << 10;
 constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
+constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
 constexpr size_t kDepthwiseFloats = 6 << 10;
-// With fewer products a sum, what is added to halve them takes longer than they do.
-constexpr size_t kLeastHalved = 64;
 constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
 constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
 
@@ -37,9 +36,7 @@ class DenseInt8 : public PackedInt8 {
         lanes_(plain_input ? 1 : tiles_.block),
         units_(Divide(shape.channels / shape.group, lanes_)),
         group_blocks_(Blocks(shape.outputs / shape.group)),
-        parts_(group_blocks_, tiles_.vectors),
-        halved_(!plain_input && tiles_.halved[0][0] != nullptr && group_blocks_ > 1 &&
-                shape.column_rows() >= kLeastHalved) {
+        parts_(group_blocks_, tiles_.vectors) {
     const int width = bands_.columns().kernel;
     const bool neighbours = bands_.columns().dilation == 1;
     for (int tap = 0; tap < bands_.taps(); ++tap) {
@@ -85,8 +82,6 @@ class DenseInt8 : public PackedInt8 {
     int16_t *input, *weights;
     int32_t *partial, *steps, *windows;
     size_t *targets, *residual_targets;
-    // For halved products: of each position and window, and of the weights.
-    int32_t *position_products, *window_products, *weight_products;
   };
   size_t BytesOf(const Plan& plan) const {
     Pieces pieces;
@@ -98,10 +93,7 @@ class DenseInt8 : public PackedInt8 {
   /// Rows of weights of a unit, in pairs, for each output.
   size_t unit_rows() const { return steps_.size() * pairs(); }
   size_t column() const { return units_ * unit_rows() * 2; }
-  size_t Positions(const Plan& plan) const { return plan.unit_size / lanes_; }
 
-  void FindInputProducts(const Plan& plan, size_t units, int pixels,
-                         const std::vector<int32_t>& taps, const Buffers& own) const;
   Plan PlanFor(int num) const;
   void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
 
@@ -109,7 +101,6 @@ class DenseInt8 : public PackedInt8 {
   const size_t units_;         // of a group
   const size_t group_blocks_;  // of outputs
   const OutputParts parts_;
-  const bool halved_;        // products
   std::vector<Step> steps_;  // of a unit
 };
 
@@ -121,11 +112,7 @@ DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pie
       steps(pieces->Take<int32_t>(plan.units * self.steps_.size())),
       windows(pieces->Take<int32_t>(plan.largest.pixels())),
       targets(pieces->Take<size_t>(plan.largest.pixels())),
-      residual_targets(pieces->Take<size_t>(plan.largest.pixels())),
-      position_products(pieces->Take<int32_t>(self.halved_ ? self.Positions(plan) : 0)),
-      window_products(pieces->Take<int32_t>(self.halved_ ? plan.largest.pixels() : 0)),
-      weight_products(pieces->Take<int32_t>(
-          self.halved_ ? self.parts_.most_vectors() * self.tiles_.block : 0)) {}
+      residual_targets(pieces->Take<size_t>(plan.largest.pixels())) {}
 
 DenseInt8::Plan DenseInt8::PlanFor(int num) const {
   Plan plan;
@@ -155,16 +142,6 @@ DenseInt8::Plan DenseInt8::PlanFor(int num) const {
   return plan;
 }
 
-void DenseInt8::FindInputProducts(const Plan& plan, size_t units, int pixels,
-                                  const std::vector<int32_t>& taps, const Buffers& own) const {
-  tiles_.input_products(Positions(plan), units, plan.unit_size, own.input, own.position_products);
-  for (int p = 0; p < pixels; ++p) {
-    uint32_t sum = 0;
-    for (const int32_t tap : taps) sum += own.position_products[(own.windows[p] + tap) / lanes_];
-    own.window_products[p] = static_cast<int32_t>(sum);
-  }
-}
-
 void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
   const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
   const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
@@ -191,7 +168,6 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* s
       bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, call.strides.x,
                   own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_));
     }
-    if (halved_) FindInputProducts(plan, units, pixels, taps, own);
     int32_t* sums = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
       const int v = parts_.vectors(part);
@@ -213,15 +189,7 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* s
       work.targets = own.targets;
       work.residual_targets = own.residual_targets;
       work.plane = plane;
-      if (halved_) {
-        tiles_.weight_products(units * unit_rows(), v, own.weights, own.weight_products);
-        work.window_products = own.window_products;
-        work.weight_products = own.weight_products;
-        RunTiles(tiles_.halved[v - 1], tiles_.halved_pixels[v - 1], pixels, work);
-      } else {
-        RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels,
-                 work);
-      }
+      RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
       if (plan.partial) sums += size_t(pixels) * v * block;
     }
   }
@@ -320,7 +288,7 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
   const size_t block = tiles_.block, taps = bands_.taps();
   const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.is_signed ? 0 : 1], bands_);
   ForDepthwiseParts(
-      bands_, call.num, blocks_, kInt8Grain, [&](size_t n, size_t b, int begin, int end) {
+      bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
         float weights[kMostDepthwiseRows * 5 * 16];
         tiles_.float_signed(taps * block, call.packed + b * taps * block, weights);
         Band band;

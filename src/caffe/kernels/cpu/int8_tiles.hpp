@@ -75,8 +75,6 @@ struct Int8Tiles {
     const size_t* targets;           ///< where in y each pixel lies
     const size_t* residual_targets;  ///< and in the residual
     size_t plane;                    ///< elements of y from one block of outputs to the next
-    // For `halved`: minus the products of each window's neighbours and of the weights' (V, block).
-    const int32_t *window_products = nullptr, *weight_products = nullptr;
   };
   /// The same for one vector, each lane of which has its own input: x is (.., block), weights
   /// (steps, block). In floats, which hold these sums exactly.
@@ -103,18 +101,6 @@ struct Int8Tiles {
   /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
   Function* streamed[kMostInt8Vectors][kMostInt8Streamed];
-  /// As `blocked`, with half of its products (Winograd, 1968): pairs x0, x1 of the input and w0, w1
-  /// of the weights that are neighbours give x0 w0 + x1 w1 = (x0 + w1)(x1 + w0) - x0 x1 - w0 w1,
-  /// where what is taken away is common to all outputs, or to all pixels. Sums may pass 32 bits and
-  /// come back. Null where products are no dearer than sums.
-  Function* halved[kMostInt8Vectors][kMostInt8Pixels];
-  int halved_pixels[kMostInt8Vectors];  ///< as `pixels`
-  /// products[i] = minus the products of neighbouring pairs at positions i, of `units` blocks of
-  /// channels `unit_size` apart; `positions` is a multiple of 4.
-  void (*input_products)(size_t positions, size_t units, size_t unit_size, const int16_t* x,
-                         int32_t* products);
-  /// products (V, block) = the same of weights (pairs, V, block, 2).
-  void (*weight_products)(size_t pairs, int vectors, const int16_t* weights, int32_t* products);
   DepthwiseFunction* depthwise[kMostInt8Pixels];
   /// y = the numbers in n bytes.
   void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);

@@ -13,7 +13,7 @@ namespace {
 // The transformed input of a strip of tiles and the transformed weights that it is multiplied by
 // stay in a core's second cache, a slice of the channels at a time; the more tiles, the less often
 // weights are transformed.
-constexpr size_t kMostTiles = 96;
+constexpr size_t kMostTiles = 64;
 constexpr size_t kStripBytes = size_t(1) << 20;
 constexpr size_t kSlice = 128;  // channels
 constexpr size_t kPoints = 16;
@@ -36,8 +36,7 @@ class WinogradInt8 : public PackedInt8 {
         output_blocks_(Blocks(shape.outputs / shape.group)),
         tile_rows_(Divide(shape.output[0], 2)),
         tile_columns_(Divide(shape.output[1], 2)),
-        parts_(output_blocks_, tiles_.vectors),
-        halved_(tiles_.halved[0][0] != nullptr && output_blocks_ > 1) {}
+        parts_(output_blocks_, tiles_.vectors) {}
 
   size_t packed_size() const override {
     return shape_.group * output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
@@ -72,18 +71,12 @@ class WinogradInt8 : public PackedInt8 {
           border(pieces->Take<int8_t>(16 * self.tiles_.block)),
           steps(pieces->Take<int32_t>(self.blocks_)),
           windows(pieces->Take<int32_t>(plan.strip_tiles)),
-          targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)),
-          input_products(pieces->Take<int32_t>(
-              self.halved_ ? plan.channel_slices * kPoints * PaddedTiles(plan) : 0)),
-          weight_products(pieces->Take<int32_t>(
-              self.halved_ ? self.parts_.most_vectors() * self.tiles_.block : 0)) {}
+          targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)) {}
     int16_t *input, *weights;
     int32_t* sums;
     int8_t* border;
     int32_t *steps, *windows;
     Int8Tiles::WinogradTarget* targets;
-    int32_t* input_products;   // (channel slice, point, tile)
-    int32_t* weight_products;  // of a part of the outputs at one point
   };
   struct Tile {
     size_t image, row, column;
@@ -101,7 +94,6 @@ class WinogradInt8 : public PackedInt8 {
     const size_t lines = Divide(elements, line);
     return (lines % 8 == 0 ? lines + 1 : lines) * line;
   }
-  static size_t PaddedTiles(const Plan& plan) { return Divide(plan.strip_tiles, 4) * 4; }
   size_t FirstBlock(const Plan& plan, size_t slice) const {
     return blocks_ * slice / plan.channel_slices;
   }
@@ -122,7 +114,6 @@ class WinogradInt8 : public PackedInt8 {
   void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
   void TransformInput(const Call& call, const Plan& plan, size_t group, size_t first, size_t count,
                       const Buffers& own) const;
-  void FindInputProducts(const Plan& plan, const Buffers& own) const;
   void TransformBorder(const Call& call, const int8_t* plane, const Tile& tile, int16_t* v,
                        size_t stride, int8_t* border) const;
   void FindTargets(const Call& call, size_t first, size_t count,
@@ -135,7 +126,6 @@ class WinogradInt8 : public PackedInt8 {
   const size_t blocks_, output_blocks_;  // of a group
   const size_t tile_rows_, tile_columns_;
   const OutputParts parts_;
-  const bool halved_;  // products
 };
 
 WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
@@ -191,7 +181,6 @@ void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void
   }
   for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
   TransformInput(call, plan, group, first, count, own);
-  if (halved_) FindInputProducts(plan, own);
   FindTargets(call, first, count, own.targets);
   for (size_t part = parts_.count() * slice / plan.slices;
        part < parts_.count() * (slice + 1) / plan.slices; ++part) {
@@ -245,18 +234,6 @@ void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, const 
   tiles_.winograd_input[call.x.is_signed ? 0 : 1](1, border, 4 * block, v, stride);
 }
 
-void WinogradInt8::FindInputProducts(const Plan& plan, const Buffers& own) const {
-  const size_t unit = kPoints * plan.input_stride, tiles = PaddedTiles(plan);
-  int32_t* products = own.input_products;
-  for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
-    const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
-    for (size_t point = 0; point < kPoints; ++point, products += tiles) {
-      tiles_.input_products(tiles, end - begin, unit,
-                            own.input + begin * unit + point * plan.input_stride, products);
-    }
-  }
-}
-
 void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
                                Int8Tiles::WinogradTarget* targets) const {
   const size_t height = shape_.output[0], width = shape_.output[1];
@@ -291,15 +268,7 @@ void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, si
       work.partial = own.sums + point * sums_stride;
       work.first = slice == 0;
       work.last = false;
-      if (halved_) {
-        tiles_.weight_products((end - begin) * tiles_.block / 2, static_cast<int>(v), work.weights,
-                               own.weight_products);
-        work.window_products = own.input_products + (slice * kPoints + point) * PaddedTiles(plan);
-        work.weight_products = own.weight_products;
-        RunTiles(tiles_.halved[v - 1], tiles_.halved_pixels[v - 1], static_cast<int>(count), work);
-      } else {
-        RunTiles(tiles_.blocked[v - 1], tiles_.pixels[v - 1], static_cast<int>(count), work);
-      }
+      RunTiles(tiles_.blocked[v - 1], tiles_.pixels[v - 1], static_cast<int>(count), work);
     }
   }
 }
