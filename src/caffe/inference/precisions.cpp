@@ -102,14 +102,15 @@ class LoweredBuild {
     options.progress = config_.progress;
     options.remark = config_.remark;
     options.tensor_float = config_.tensor_float;
-    std::vector<bool> integers;
+    std::vector<bool> integers, rounds;
     for (const Node& node : graph.nodes) {
       options.maths.push_back(TypesFor(node, narrowed));
       integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
+      rounds.push_back(RoundsInputs(target_, graph, node));
     }
     options.ranges.resize(graph.values.size());
     if (table_) {
-      options.ranges = RangesOf(graph, *table_, integers, target_.takes_unsigned());
+      options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned());
       graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
       options.means = MeansOf(graph, *table_);
     }
