@@ -192,6 +192,13 @@ class RandomNet {
     return pictures_.back();
   }
 
+  void Normalization(const Picture& from) {
+    Picture to = from;
+    to.name = NewName("blob");
+    Layer("LRN", {from.name}, {to.name}, "lrn_param { local_size: 3 alpha: 0.5 }");
+    pictures_.push_back(to);
+  }
+
   // Twice as large, each channel by itself, and cut to the size of what it is added to.
   void Enlarged(const Picture& from) {
     const Picture large = {NewName("blob"), from.channels, 2 * from.height, 2 * from.width};
@@ -309,7 +316,7 @@ class RandomNet {
         Pointwise("Dropout", from, "");
         return;
       case 13:
-        Pointwise("LRN", from, "lrn_param { local_size: 3 alpha: 0.5 }");
+        Normalization(from);
         return;
       case 14:
         Enlarged(from);

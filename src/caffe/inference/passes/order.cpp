@@ -1,6 +1,9 @@
 // The order in which layers run decides what has to be there at once. To find the best one is
-// NP-hard; here layers change their places one at a time as long as that makes the peak smaller.
+// NP-hard; here layers change their places one at a time as long as that makes the peak smaller or,
+// at the same peak, blobs shorter-lived: what is free then has room for what layers need while they
+// run.
 #include <algorithm>
+#include <utility>
 
 #include "../graph/regions.hpp"
 #include "caffe/inference/passes.hpp"
@@ -83,8 +86,10 @@ class Schedule {
     return order;
   }
 
-  /// The largest sum of the bytes of values that have to be there at once.
-  size_t Peak(const std::vector<int>& order) const {
+  /// The largest sum of the bytes of values that have to be there at once, and the sum of what is
+  /// there while each node runs: the less the better, in this order.
+  using Use = std::pair<size_t, size_t>;
+  Use Of(const std::vector<int>& order) const {
     std::vector<int> place(order.size());
     for (size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int>(i);
     std::vector<ptrdiff_t> change(order.size() + 1, 0);
@@ -97,24 +102,28 @@ class Schedule {
       change[first] += static_cast<ptrdiff_t>(bytes_[v]);
       change[last + 1] -= static_cast<ptrdiff_t>(bytes_[v]);
     }
-    ptrdiff_t now = 0, peak = 0;
-    for (const ptrdiff_t step : change) peak = std::max(peak, now += step);
-    return static_cast<size_t>(peak);
+    ptrdiff_t now = 0, peak = 0, sum = 0;
+    for (const ptrdiff_t step : change) {
+      now += step;
+      peak = std::max(peak, now);
+      sum += now;
+    }
+    return {static_cast<size_t>(peak), static_cast<size_t>(sum)};
   }
 
   /// Moves nodes, one at a time, as far up or down as what they read and make allows, wherever that
-  /// makes the peak smaller.
+  /// leaves less in use.
   std::vector<int> Improved(std::vector<int> order) const {
-    size_t least = Peak(order);
+    Use least = Of(order);
     constexpr int kRounds = 4;
     for (int round = 0; round < kRounds; ++round) {
-      const size_t before = least;
+      const Use before = least;
       for (size_t node = 0; node < makers_.size(); ++node) {
         for (const bool up : {true, false}) {
           const std::vector<int> moved = Moved(order, static_cast<int>(node), up);
-          const size_t peak = Peak(moved);
-          if (peak >= least) continue;
-          least = peak;
+          const Use use = Of(moved);
+          if (use >= least) continue;
+          least = use;
           order = moved;
         }
       }
@@ -155,9 +164,9 @@ Graph OrderForMemory(Graph graph) {
   for (size_t i = 0; i < given.size(); ++i) given[i] = static_cast<int>(i);
   const std::vector<int> from_given = schedule.Improved(given),
                          from_greedy = schedule.Improved(schedule.Greedy());
-  const bool greedy = schedule.Peak(from_greedy) < schedule.Peak(from_given);
+  const bool greedy = schedule.Of(from_greedy) < schedule.Of(from_given);
   const std::vector<int>& best = greedy ? from_greedy : from_given;
-  if (schedule.Peak(best) >= schedule.Peak(given)) return graph;
+  if (schedule.Of(best) >= schedule.Of(given)) return graph;
   std::vector<Node> nodes;
   for (const int node : best) nodes.push_back(std::move(graph.nodes[node]));
   graph.nodes = std::move(nodes);

@@ -108,8 +108,8 @@ class Family : public Implementation {
       }
     }
     bias.resize(channels, 0.f);
-    return {Constant::Of({static_cast<int>(packed.size())}, std::move(packed)),
-            Constant::Of({static_cast<int>(bias.size())}, std::move(bias))};
+    const int values = static_cast<int>(packed.size()), sums = static_cast<int>(bias.size());
+    return {Constant::Of({values}, std::move(packed)), Constant::Of({sums}, std::move(bias))};
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
