@@ -87,7 +87,7 @@ TEST(Passes, HaveNamesAndDescriptionsOfTheirOwn) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
     EXPECT_TRUE(descriptions.insert(pass.description).second) << pass.description;
   }
-  EXPECT_EQ(names.size(), 11u);
+  EXPECT_EQ(names.size(), 13u);
 }
 
 TEST(Passes, AreObservedAndSkipped) {
@@ -97,8 +97,8 @@ TEST(Passes, AreObservedAndSkipped) {
       Optimize(graph, {"activations", "memory"},
                [&](const std::string& pass, const Graph&) { seen.push_back(pass); });
   EXPECT_EQ(seen, (std::vector<std::string>{"", "losses", "identities", "dead_layers", "constants",
-                                            "affine", "pooling_order", "residuals", "siblings",
-                                            "views"}));
+                                            "affine", "pooling_order", "concat_order", "residuals",
+                                            "siblings", "views", "order"}));
   EXPECT_EQ(Nodes(result), "conv Convolution, relu ReLU");
 }
 

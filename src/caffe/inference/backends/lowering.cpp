@@ -170,7 +170,7 @@ bool WritesAs(const Node& node, const Candidate& candidate, int value, const For
 
 // What its maker can write in 8 bits and all readers can read so lies in 8 bits, whatever was
 // measured: to write and read four times as much is never faster, and noise does not decide how
-// much memory is taken. Only where layers with weights may compute in nothing else.
+// much memory is taken. Only where layers may compute in nothing else.
 void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   const int producer = producers_[value];
   if (producer < 0 || readers_[value].empty() || graph_.IsOutput(value) ||
@@ -179,10 +179,9 @@ void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   }
   std::vector<int> nodes = readers_[value];
   nodes.push_back(producer);
+  const std::set<ElementType> nothing_else = {ElementType::INT8};
   for (const int node : nodes) {
-    const bool free_to_choose = MultipliesWeights(graph_.nodes[node]) &&
-                                options.maths[node] != std::set<ElementType>{ElementType::INT8};
-    if (free_to_choose) return;
+    if (options.maths[node] != nothing_else) return;
   }
   for (const Layout::Kind layout : {timing_->target().layout(), Layout::PLAIN}) {
     const Format bytes = {ElementType::INT8, layout};
