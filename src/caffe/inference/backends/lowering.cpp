@@ -66,6 +66,7 @@ class Choice {
   std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options) const;
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates) const;
   void KeepInBytes(int value, const LoweringOptions& options);
+  bool Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout);
   Format FormatOf(int value) const;
   double CostOfValue(int value) const;
   double CostAround(const std::vector<int>& nodes) const;
@@ -168,39 +169,55 @@ bool WritesAs(const Node& node, const Candidate& candidate, int value, const For
   return true;
 }
 
+/// True if blocks would fill up the value's channels to twice as many, or more.
+bool MostlyFillsBlocks(const Target& target, const Value& value) {
+  return value.shape.size() >= 2 && 2 * value.shape[1] <= target.block(ElementType::INT8);
+}
+
 // What its maker can write in 8 bits and all readers can read so lies in 8 bits, whatever was
 // measured: to write and read four times as much is never faster, and noise does not decide how
-// much memory is taken. Only where layers may compute in nothing else.
+// much memory is taken. Likewise inputs of few channels (pictures) become 8-bit integers in Caffe's
+// order where all readers take them so. Only where layers may compute in nothing else.
 void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   const int producer = producers_[value];
-  if (producer < 0 || readers_[value].empty() || graph_.IsOutput(value) ||
-      !context_.ranges[value].known()) {
-    return;
-  }
+  if (readers_[value].empty() || graph_.IsOutput(value) || !context_.ranges[value].known()) return;
   std::vector<int> nodes = readers_[value];
-  nodes.push_back(producer);
+  if (producer >= 0) nodes.push_back(producer);
   const std::set<ElementType> nothing_else = {ElementType::INT8};
   for (const int node : nodes) {
     if (options.maths[node] != nothing_else) return;
   }
-  for (const Layout::Kind layout : {timing_->target().layout(), Layout::PLAIN}) {
-    const Format bytes = {ElementType::INT8, layout};
-    std::map<int, std::vector<Candidate>> kept;
-    for (const int node : nodes) {
-      for (const Candidate& candidate : candidates_[node]) {
-        const Node& of = graph_.nodes[node];
-        if (ReadsAs(of, candidate, value, bytes) && WritesAs(of, candidate, value, bytes)) {
-          kept[node].push_back(candidate);
-        }
-      }
-      if (kept[node].empty()) break;
-    }
-    if (std::any_of(nodes.begin(), nodes.end(), [&](int node) { return kept[node].empty(); })) {
-      continue;
-    }
-    for (auto& [node, candidates] : kept) candidates_[node] = std::move(candidates);
+  const Target& target = timing_->target();
+  if (producer < 0) {
+    if (MostlyFillsBlocks(target, graph_.values[value])) Restrict(value, nodes, Layout::PLAIN);
     return;
   }
+  if (!Restrict(value, nodes, target.layout())) Restrict(value, nodes, Layout::PLAIN);
+}
+
+/// Leaves the nodes those candidates that have the value in 8 bits in this layout. False, and
+/// nothing happens, if one has none.
+bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
+  const Format bytes = {ElementType::INT8, layout};
+  std::map<int, std::vector<int>> kept;
+  for (const int node : nodes) {
+    const Node& of = graph_.nodes[node];
+    for (size_t c = 0; c < candidates_[node].size(); ++c) {
+      const Candidate& candidate = candidates_[node][c];
+      if (ReadsAs(of, candidate, value, bytes) && WritesAs(of, candidate, value, bytes)) {
+        kept[node].push_back(static_cast<int>(c));
+      }
+    }
+    if (kept[node].empty()) return false;
+  }
+  for (const auto& [node, numbers] : kept) {
+    std::vector<Candidate> candidates;
+    for (const int c : std::set<int>(numbers.begin(), numbers.end())) {
+      candidates.push_back(candidates_[node][c]);
+    }
+    candidates_[node] = std::move(candidates);
+  }
+  return true;
 }
 
 Format Choice::FormatOf(int value) const {
