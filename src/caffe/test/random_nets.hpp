@@ -243,6 +243,17 @@ class RandomNet {
     }
   }
 
+  void AcrossChannels(const Picture& from) {
+    Picture to = from;
+    to.name = NewName("blob");
+    if (Coin()) {
+      Layer("Softmax", {from.name}, {to.name});
+    } else {
+      Layer("LRN", {from.name}, {to.name}, "lrn_param { local_size: 3 alpha: 0.5 }");
+    }
+    pictures_.push_back(to);
+  }
+
   void Copies(const Picture& from) {
     const std::string names[] = {NewName("blob"), NewName("blob")};
     Layer("Split", {from.name}, {names[0], names[1]});
@@ -255,7 +266,7 @@ class RandomNet {
 
   void AddSomething() {
     const Picture from = Recent();
-    switch (Number(0, 13)) {
+    switch (Number(0, 14)) {
       case 0:
       case 1:
         Convolution(from);
@@ -292,6 +303,9 @@ class RandomNet {
         return;
       case 12:
         Pointwise("Dropout", from, "");
+        return;
+      case 13:
+        AcrossChannels(from);
         return;
       default:
         Copies(from);
