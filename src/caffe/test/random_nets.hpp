@@ -192,13 +192,6 @@ class RandomNet {
     return pictures_.back();
   }
 
-  void Normalization(const Picture& from) {
-    Picture to = from;
-    to.name = NewName("blob");
-    Layer("LRN", {from.name}, {to.name}, "lrn_param { local_size: 3 alpha: 0.5 }");
-    pictures_.push_back(to);
-  }
-
   // Twice as large, each channel by itself, and cut to the size of what it is added to.
   void Enlarged(const Picture& from) {
     const Picture large = {NewName("blob"), from.channels, 2 * from.height, 2 * from.width};
@@ -265,6 +258,17 @@ class RandomNet {
     }
   }
 
+  void AcrossChannels(const Picture& from) {
+    Picture to = from;
+    to.name = NewName("blob");
+    if (Coin()) {
+      Layer("Softmax", {from.name}, {to.name});
+    } else {
+      Layer("LRN", {from.name}, {to.name}, "lrn_param { local_size: 3 alpha: 0.5 }");
+    }
+    pictures_.push_back(to);
+  }
+
   void Copies(const Picture& from) {
     const std::string names[] = {NewName("blob"), NewName("blob")};
     Layer("Split", {from.name}, {names[0], names[1]});
@@ -316,7 +320,7 @@ class RandomNet {
         Pointwise("Dropout", from, "");
         return;
       case 13:
-        Normalization(from);
+        AcrossChannels(from);
         return;
       case 14:
         Enlarged(from);

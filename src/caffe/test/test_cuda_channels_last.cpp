@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/cuda/across_channels.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/quantize.hpp"
@@ -135,6 +136,99 @@ TEST_P(ChannelsLast, PlanesAreScaledShiftedAddedAndActivated) {
     });
     if (HasFatalFailure()) return;
   }
+}
+
+/// Within a few roundings in float and one to the type, of numbers up to `most`.
+testing::AssertionResult IsNearly(ElementType type, float scale, double wanted, float stored,
+                                  double most) {
+  const bool integer = type == ElementType::INT8 || type == ElementType::UINT8;
+  if (integer) {
+    const double limit = type == ElementType::INT8 ? 127 : 255;
+    const double q = std::min(std::max(wanted / scale, limit == 127 ? -127. : 0.), limit);
+    if (std::fabs(q - stored) <= 0.5 + 1e-3) return testing::AssertionSuccess();
+  } else {
+    const double rounding = type == ElementType::FLOAT     ? 0
+                            : type == ElementType::FLOAT16 ? 0x1p-11
+                                                           : 0x1p-8;
+    if (std::fabs(wanted - stored) <= (rounding + 1e-5) * most) return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure() << stored << " where " << wanted << " is right";
+}
+
+TEST_P(ChannelsLast, ChannelsAreNormalizedByTheirNeighbours) {
+  for (int round = 0; round < 30; ++round) {
+    SCOPED_TRACE(Where(round));
+    const int pixels = Draw(1, 40), channels = AnyChannels(), filled = channels + Draw(0, 3);
+    const int stride = filled + AnyGap();
+    StoredArray x = RandomPixels(AnyType(), pixels, stride);
+    Result y(AnyType(), 0.125f, pixels, filled, stride);
+    kernels::LrnShape lrn;
+    lrn.size = 2 * Draw(0, 3) + 1;
+    lrn.alpha = 0.25 * Draw(1, 8);
+    lrn.beta = 0.25 * Draw(1, 4);
+    lrn.k = Draw(1, 3);
+    cuda::LrnOfPixels(stream(), lrn, pixels, channels, filled, x.pixels(stride), y.pixels());
+    const std::vector<float> got = y.array.now();
+    for (int i = 0; i < pixels * stride; ++i) {
+      const int p = i / stride, c = i % stride;
+      if (c >= channels) {
+        ASSERT_EQ(got[i], c < filled ? 0 : kBefore) << "pixel " << p << ", channel " << c;
+        continue;
+      }
+      double sum = 0;
+      for (int k = std::max(0, c - lrn.size / 2); k <= std::min(channels - 1, c + lrn.size / 2);
+           ++k) {
+        sum += double(x[p * stride + k]) * x[p * stride + k];
+      }
+      const double wanted =
+          x[p * stride + c] * std::pow(lrn.k + lrn.alpha / lrn.size * sum, -lrn.beta);
+      ASSERT_TRUE(IsNearly(y.array.type(), 0.125f, wanted, got[i], std::fabs(wanted)))
+          << "pixel " << p << ", channel " << c;
+    }
+  }
+}
+
+TEST_P(ChannelsLast, SoftmaxGoesOverTheChannelsOfAPixel) {
+  for (int round = 0; round < 30; ++round) {
+    SCOPED_TRACE(Where(round));
+    const int pixels = Draw(1, 40), channels = Draw(0, 3) ? AnyChannels() : 300;
+    const int filled = channels + Draw(0, 3), stride = filled + AnyGap();
+    StoredArray x = RandomPixels(AnyType(), pixels, stride);
+    Result y(AnyType(), 0.0078125f, pixels, filled, stride);
+    Array<float> scratch(
+        std::vector<float>(cuda::SoftmaxScratchBytes(pixels) / sizeof(float), kBefore));
+    cuda::SoftmaxOfPixels(stream(), pixels, channels, filled, x.pixels(stride), scratch.get(),
+                          y.pixels());
+    const std::vector<float> got = y.array.now();
+    for (int p = 0; p < pixels; ++p) {
+      double largest = x[p * stride], sum = 0;
+      for (int c = 0; c < channels; ++c) largest = std::max<double>(largest, x[p * stride + c]);
+      for (int c = 0; c < channels; ++c) sum += std::exp(x[p * stride + c] - largest);
+      for (int c = 0; c < stride; ++c) {
+        const float stored = got[size_t(p) * stride + c];
+        if (c >= channels) {
+          ASSERT_EQ(stored, c < filled ? 0 : kBefore) << "pixel " << p << ", channel " << c;
+          continue;
+        }
+        const double wanted = std::exp(x[p * stride + c] - largest) / sum;
+        ASSERT_TRUE(IsNearly(y.array.type(), 0.0078125f, wanted, stored, 1))
+            << "pixel " << p << ", channel " << c;
+      }
+    }
+  }
+}
+
+TEST_P(ChannelsLast, SoftmaxOfInfinityIsNoNumberAndOfMinusInfinityZero) {
+  const float inf = std::numeric_limits<float>::infinity();
+  StoredArray x(ElementType::FLOAT, 1, {0, -inf, inf, 0});
+  StoredArray y(ElementType::FLOAT, 1, {5, 5, 5, 5});
+  Array<float> scratch(std::vector<float>(4));
+  cuda::SoftmaxOfPixels(stream(), 2, 2, 2, x.pixels(2), scratch.get(), y.pixels(2));
+  const std::vector<float> got = y.now();
+  EXPECT_EQ(got[0], 1);
+  EXPECT_EQ(got[1], 0);
+  EXPECT_TRUE(std::isnan(got[2]));
+  EXPECT_EQ(got[3], 0);
 }
 
 TEST_P(ChannelsLast, APixelMayBeFinishedWhereItLies) {

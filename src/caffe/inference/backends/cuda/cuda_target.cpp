@@ -111,7 +111,7 @@ class Gpu : public Target {
 
   const std::vector<const Implementation*>& implementations() const override {
     static const std::vector<const Implementation*> all = {
-        &Convolution(), &InnerProduct(), &Gemm(),    &Pooling(),
+        &Convolution(), &InnerProduct(), &Gemm(),    &Pooling(), &AcrossChannels(),
         &Elementwise(), &Moving(),       &Reorder(), &AnyLayer()};
     return all;
   }

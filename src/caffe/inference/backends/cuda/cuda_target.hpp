@@ -19,6 +19,7 @@ const Implementation& Convolution();
 const Implementation& InnerProduct();
 const Implementation& Gemm();
 const Implementation& Pooling();
+const Implementation& AcrossChannels();
 const Implementation& Elementwise();
 const Implementation& Moving();
 const Implementation& Reorder();
