@@ -19,3 +19,23 @@ endif()
 target_compile_options(caffe_tests PRIVATE ${caffe_warnings} $<$<NOT:$<CONFIG:Debug>>:-O1>)
 target_link_libraries(caffe_tests PRIVATE caffe GTest::gtest)
 add_test(NAME caffe_tests COMMAND caffe_tests)
+
+# What Python's tests put in the place of a GPU, and of NCCL's library.
+if(HAVE_PYTHON AND HAVE_CUDA AND BUILD_SHARED_LIBS)
+  set(doubles ${PROJECT_SOURCE_DIR}/python/tests/doubles)
+  add_library(fake_gpu MODULE ${doubles}/fake_gpu.cpp)
+  target_include_directories(fake_gpu PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(fake_gpu PRIVATE ${caffe_warnings})
+  target_link_libraries(fake_gpu PRIVATE caffe)
+  set(double_targets fake_gpu)
+  if(NCCL_INCLUDE_DIR)
+    add_library(fake_nccl MODULE ${doubles}/fake_nccl.cpp)
+    target_include_directories(fake_nccl SYSTEM PRIVATE
+      ${NCCL_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_options(fake_nccl PRIVATE ${caffe_warnings})
+    set_target_properties(fake_nccl PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2)
+    list(APPEND double_targets fake_nccl)
+  endif()
+  set_target_properties(${double_targets} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/doubles)
+endif()

@@ -12,6 +12,7 @@ is that of each GPU.
 """
 import argparse
 import multiprocessing
+import multiprocessing.connection
 
 import caffe
 from caffe import _cli
@@ -63,27 +64,41 @@ def train_rank(path, snapshot, gpus, timing, uid, rank):
     if solver.param.layer_wise_reduce:
         solver.net.after_backward(nccl)
     solver.step(max(0, solver.param.max_iter - solver.iter))
-    if rank == 0:
-        solver.snapshot()
+    solver.snapshot()  # all take part, rank 0 writes
+
+
+def run_rank(*arguments):
+    """train_rank in a process of its own, which fails with one line."""
+    _cli.run(lambda: train_rank(*arguments))
+
+
+def first_failed(ranks):
+    """Waits for all processes. When one fails it ends the others, who would wait for that one, and
+    returns its number."""
+    running = {process.sentinel: number for number, process in enumerate(ranks)}
+    while running:
+        for sentinel in multiprocessing.connection.wait(running):
+            number = running.pop(sentinel)
+            ranks[number].join()
+            if ranks[number].exitcode != 0:
+                for other in running.values():
+                    ranks[other].terminate()
+                return number
+    return None
 
 
 def train_together(path, snapshot, gpus, timing):
     """One process a GPU; ends with an error when one of them does."""
-    if not caffe.has_nccl():
-        raise RuntimeError("several GPUs need NCCL, which this build was made without: build with "
-                           "NCCL, or name one GPU")
     uid = caffe.NCCL.new_uid()
     caffe.log(f"Using devices {gpus}")
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
-    ranks = [context.Process(target=train_rank, args=(path, snapshot, gpus, timing, uid, rank))
+    ranks = [context.Process(target=run_rank, args=(path, snapshot, gpus, timing, uid, rank))
              for rank in range(len(gpus))]
     for rank in ranks:
         rank.start()
-    for rank in ranks:
-        rank.join()
-    failed = [gpu for gpu, rank in zip(gpus, ranks) if rank.exitcode != 0]
-    if failed:
-        raise RuntimeError(f"training failed on GPU {', '.join(map(str, failed))}")
+    failed = first_failed(ranks)
+    if failed is not None:
+        raise RuntimeError(f"training failed on GPU {gpus[failed]}")
 
 
 def main():

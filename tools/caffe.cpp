@@ -634,14 +634,14 @@ int Time() {
 // In Markdown, from the registry and the operation table.
 int Layers() {
   const auto yes = [](bool value) { return value ? "yes" : ""; };
-  std::cout
-      << "| type | FLOAT16 natively | in place | loss | data |\n| --- | --- | --- | --- | --- |\n";
+  std::cout << "| type | FLOAT16 natively | in place | loss | data | always on the CPU, because |\n"
+            << "| --- | --- | --- | --- | --- | --- |\n";
   for (const string& type : caffe::LayerRegistry<float>::LayerTypeList()) {
     const caffe::Operation* operation = caffe::OperationTable::Find(type);
     const caffe::Operation plain(type);
     const caffe::Operation& known = operation ? *operation : plain;
     std::cout << "| " << type << " | " << yes(known.native) << " | " << yes(known.in_place) << " | "
-              << yes(known.loss) << " | " << yes(known.source) << " |\n";
+              << yes(known.loss) << " | " << yes(known.source) << " | " << known.cpu_only << " |\n";
   }
   return 0;
 }

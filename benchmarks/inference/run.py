@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times engines beside OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow
-types that each offers, and prints Markdown tables: medians in milliseconds and, in parentheses, how
-many times as long as the fastest of the row that is.
+types that each offers, and prints Markdown tables: milliseconds (the median of the quietest turn)
+and, in parentheses, how many times as long as the fastest of the row that is.
 
 All programs and types of one net and batch are alive at once and take turns, round after round. A
 program that is not there, lacks a layer or gives something else is left out with a message.
@@ -160,19 +160,19 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) 
 
 
 class Results:
-    """Medians of all that was timed, and what the engines are."""
+    """Times of all programs, and what the engines are."""
 
     def __init__(self, peaks: Dict[str, float]) -> None:
         self._peaks = peaks
         self._cases: List[Tuple[str, int]] = []
-        self._medians: Dict[Tuple[str, int], Dict[str, float]] = {}
+        self._times: Dict[Tuple[str, int], Dict[str, float]] = {}
         self._engines: Dict[Tuple[str, int, str], Dict[str, float]] = {}
 
     def add(self, case: Case, workers: Sequence[Worker], precisions: Sequence[str]) -> None:
-        """The workers' medians and the engines' descriptions."""
+        """The workers' times and the engines' descriptions."""
         key = (case.net.name, case.batch)
         self._cases.append(key)
-        self._medians[key] = {worker.program: worker.median for worker in workers}
+        self._times[key] = {worker.program: worker.quiet_median for worker in workers}
         for precision in precisions:
             described = case.describe(precision)
             if described:
@@ -181,8 +181,8 @@ class Results:
     def print_times(self, precision: str) -> None:
         """A row for each net and batch, a column for each program that has the precision."""
         columns = [program for program in (CORTADO, *OFFERED)
-                   if any(f"{program} {precision}" in medians
-                          for medians in self._medians.values())]
+                   if any(f"{program} {precision}" in times
+                          for times in self._times.values())]
         if not columns:
             return
         own = [CORTADO] if CORTADO in columns else []
@@ -190,7 +190,7 @@ class Results:
         gains: List[float] = []
         rows = []
         for key in self._cases:
-            times = {program: self._medians[key].get(f"{program} {precision}")
+            times = {program: self._times[key].get(f"{program} {precision}")
                      for program in columns}
             known = [time for time in times.values() if time is not None]
             if not known:
@@ -218,7 +218,7 @@ class Results:
         """How many times as fast as the engine in fp32, and the share of the roof."""
         if time is None:
             return ["", ""]
-        wide = self._medians[key].get(f"{CORTADO} fp32")
+        wide = self._times[key].get(f"{CORTADO} fp32")
         if wide:
             gains.append(wide / time)
         return [f"{wide / time:.2f}" if wide else "", self._roof(key + (precision,), time)]

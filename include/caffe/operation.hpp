@@ -14,6 +14,12 @@ class LayerParameter;
 /// The extents of a blob.
 using Shape = std::vector<int>;
 
+/// Reasons that several layer types have to stay on the CPU (Operation::CpuOnly).
+constexpr char kMadeOnHost[] = "its data are made on the host";
+constexpr char kSequential[] = "it sorts, suppresses or matches, one after another";
+constexpr char kSharesMemory[] = "it shares memory and computes nothing";
+constexpr char kSmallConstants[] = "it makes small constants of the shapes";
+
 /// What the rest of the library has to know about a layer type without making a layer of it. Each
 /// layer's .cpp registers its own:
 ///
@@ -37,6 +43,10 @@ struct Operation {
   }
   Operation& InPlace() {
     in_place = true;
+    return *this;
+  }
+  Operation& AnyInPlace() {
+    in_place = any_in_place = true;
     return *this;
   }
   Operation& BackwardReads(unsigned what) {
@@ -90,10 +100,16 @@ struct Operation {
     loss = true;
     return *this;
   }
+  /// Has no kernels for the GPU, and why the CPU is right: a part of a sentence about the layer.
+  Operation& CpuOnly(std::string why) {
+    cpu_only = std::move(why);
+    return *this;
+  }
 
   std::string type;
-  TopShapes top_shapes;   ///< empty: only a layer can tell
-  bool in_place = false;  ///< top 0 may be bottom 0
+  TopShapes top_shapes;       ///< empty: only a layer can tell
+  bool in_place = false;      ///< top 0 may be bottom 0
+  bool any_in_place = false;  ///< so may any other top be any bottom
   unsigned backward_reads = kBottomData | kTopData;
   bool native = false;
   std::vector<int> float_bottoms;  ///< read as the net's Dtype always; -1: all
@@ -106,6 +122,7 @@ struct Operation {
   bool source = false;             ///< makes data (no bottoms, no gradients)
   bool stateful = false;           ///< a pass cannot be repeated
   bool loss = false;
+  std::string cpu_only;  ///< why GPU mode runs it on the CPU; empty: it has kernels for the GPU
 
   /// True if top (bottom) number `index` is kept in the net's Dtype whatever the layer's type.
   bool IsFloatTop(int index) const;

@@ -57,7 +57,9 @@ void BindLogging(py::module_& module) {
 void SetDevices(const std::vector<int>& devices) {
   Require(!devices.empty(), "set_devices takes the numbers of the GPUs to use, and got none");
   for (const int device : devices) SetDevice(device);
-  Require(devices.size() == 1, "training on several GPUs needs a build with NCCL");
+  Require(devices.size() == 1,
+          "one solver trains on one GPU: for several start a process for each, "
+          "as python/train.py does with caffe.NCCL, or use caffe train -gpu");
 }
 
 void BindSettings(py::module_& module) {
@@ -81,22 +83,6 @@ void BindSettings(py::module_& module) {
              "Says which of the solvers that train together this one is; 0 logs and snapshots.");
   module.def("set_multiprocess", &Caffe::set_multiprocess, py::arg("multiprocess"),
              "Says whether each solver is a process of its own.");
-  module.def(
-      "has_nccl", [] { return false; }, "Whether this build trains on several GPUs.");
-}
-
-/// NCCL's class of a build without it.
-struct NoNccl {
-  [[noreturn]] static void Refuse() {
-    Fail("this libcaffe was built without NCCL, which training on several GPUs needs");
-  }
-};
-
-void BindNccl(py::module_& module) {
-  py::class_<NoNccl>(module, "NCCL", "Exchanges gradients between GPUs; needs a build with NCCL.")
-      .def(py::init([](const py::args&) -> NoNccl { NoNccl::Refuse(); }))
-      .def_static(
-          "new_uid", [] { NoNccl::Refuse(); }, "A name for a group of solvers.");
 }
 
 void BindTimer(py::module_& module) {
@@ -121,13 +107,13 @@ PYBIND11_MODULE(_caffe, module) {
   BindErrors(module);
   BindLogging(module);
   BindSettings(module);
-  BindNccl(module);
   BindTimer(module);
   BindBlob(module);
   BindLayer(module);
   BindPythonLayer(module);
   BindNet(module);
   BindSolver(module);
+  BindNccl(module);
   BindCalibration(module);
   BindNetworkDefinition(module);
   BindEngine(module);

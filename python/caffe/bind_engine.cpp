@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "caffe/context.hpp"
+#include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/inference/engine.hpp"
 #include "inference_handles.hpp"
 
@@ -151,6 +153,30 @@ void Change(ContextHandle& handle, Function&& f) {
   f(handle.context);
 }
 
+/// Addresses in a GPU's memory, and handles of streams, as Python has them.
+using Address = std::uintptr_t;
+
+// Behind what is on the streams of `producers`, too.
+void EnqueueOn(ContextHandle& handle, Address stream, const std::vector<Address>& producers,
+               const std::map<std::string, Address>& places) {
+  const Busy busy(&handle);
+  const py::gil_scoped_release without_gil;
+  UseProcessMode();
+  std::map<std::string, void*> memory;
+  for (const auto& [name, address] : places) {
+    void* const place = memory[name] = reinterpret_cast<void*>(address);
+    const int gpu = place ? cuda::GpuOf(place) : handle.gpu;
+    Require(gpu >= 0, "enqueue_on: the place of '", name, "' is not in a GPU's memory");
+    Require(gpu == handle.gpu, "enqueue_on: the place of '", name, "' is in the memory of GPU ",
+            gpu, ", the engine runs on GPU ", handle.gpu);
+  }
+  const auto on = cuda::BorrowStream(reinterpret_cast<void*>(stream));
+  for (const Address producer : producers) {
+    if (producer != stream) on->WaitFor(*cuda::BorrowStream(reinterpret_cast<void*>(producer)));
+  }
+  handle.context.Enqueue(*on, memory);
+}
+
 std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine) {
   const py::gil_scoped_release without_gil;
   UseProcessMode();
@@ -237,6 +263,11 @@ void BindExecutionContext(py::module_& module) {
       module, "ExecutionContext", "What caffe.inference.ExecutionContext is made of.")
       .def(py::init(&MakeContext), py::arg("engine"))
       .def("_run", &Run, py::arg("profiler"), py::arg("observer"))
+      .def_property_readonly("_computes_on_gpu",
+                             [](const ContextHandle& handle) {
+                               return !handle.context.engine().graph()->target.empty();
+                             })
+      .def("_enqueue_on", &EnqueueOn, py::arg("stream"), py::arg("producers"), py::arg("places"))
       .def(
           "_set_batch",
           [](ContextHandle& handle, int batch) {

@@ -5,7 +5,7 @@
 
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/util/upgrade_proto.hpp"
-#include "handles.hpp"
+#include "solver_handle.hpp"
 
 namespace caffe {
 namespace pycaffe {
@@ -38,24 +38,6 @@ class SolverCallback : public Solver<float>::Callback {
 
   py::function on_start_, on_gradients_ready_;
   std::vector<std::weak_ptr<ViewGroup>> views_;
-};
-
-struct SolverHandle {
-  boost::shared_ptr<Solver<float>> solver;
-  std::shared_ptr<NetHandle> net;
-  std::vector<std::shared_ptr<NetHandle>> test_nets;
-  std::vector<std::unique_ptr<SolverCallback>> callbacks;
-
-  std::vector<NetHandle*> Nets() const {
-    std::vector<NetHandle*> nets = {net.get()};
-    for (const auto& test_net : test_nets) nets.push_back(test_net.get());
-    return nets;
-  }
-  /// Runs f() with the solver's nets handed over to C++.
-  template <typename Function>
-  void Run(Function&& f) {
-    Compute(Nets(), f);
-  }
 };
 
 std::shared_ptr<NetHandle> Wrap(const boost::shared_ptr<Net<float>>& net) {
@@ -126,7 +108,7 @@ void AddCallback(SolverHandle& handle, const py::function& on_start,
   std::vector<std::weak_ptr<ViewGroup>> views;
   for (NetHandle* net : handle.Nets()) views.push_back(net->views);
   handle.callbacks.push_back(
-      std::make_unique<SolverCallback>(on_start, on_gradients_ready, std::move(views)));
+      std::make_shared<SolverCallback>(on_start, on_gradients_ready, std::move(views)));
   handle.solver->add_callback(handle.callbacks.back().get());
 }
 

@@ -120,6 +120,8 @@ void BindLayer(py::module_& module);
 void BindPythonLayer(py::module_& module);
 void BindNet(py::module_& module);
 void BindSolver(py::module_& module);
+/// Behind BindNet and BindSolver, whose classes take an NCCL.
+void BindNccl(py::module_& module);
 
 }  // namespace pycaffe
 }  // namespace caffe

@@ -29,6 +29,7 @@ import numpy as np
 from . import _caffe
 from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, LayerInfo, LayerParameter, TimingCache)
+from ._gpu_places import Place, handle_of
 from .net_spec import Function, NetSpec, Top
 from .proto import caffe_pb2
 
@@ -407,6 +408,48 @@ class ExecutionContext(_caffe.ExecutionContext):
         """
         given = {name: np.array(values) for name, values in self._given(inputs, named).items()}
         return self._executor.submit(self.run, given)
+
+    def enqueue_on(self, stream: int, places: Optional[Mapping[str, Any]] = None, **named: Any
+                   ) -> None:
+        """Puts a run of an engine on a GPU on a CUDA stream, behind what is there, and returns at
+        once.
+
+            context.enqueue_on(torch.cuda.current_stream().cuda_stream, data=x, prob=y)
+
+        ``stream`` is the stream's handle (0: CUDA's default stream), of the GPU on which the
+        context was made. Every input and output has a place, given in a dict or by keyword: a
+        contiguous float32 tensor on that GPU, of the shape that ``input_shape`` or
+        ``output_shape`` says, with ``__cuda_array_interface__`` (PyTorch, CuPy, Numba); or the
+        address of such memory, an integer, of which only the GPU is checked. Addresses are
+        multiples of 16. A stream that the interface names is waited for, on the GPU.
+
+        The caller keeps the tensors, and leaves them alone, until the stream is past the run: the
+        context keeps none of them. From the second run in the same places on it is one CUDA graph.
+
+        Raises TypeError or ValueError, naming the binding, for a tensor that does not fit;
+        :class:`caffe.Error` for a binding without a place or unknown, for memory that is not that
+        GPU's, for an output whose shape depends on the data, for an engine on the CPU, and with the
+        layer where one fails.
+        """
+        with self._lock:
+            if not self._computes_on_gpu:
+                raise _caffe.Error("enqueue_on: the engine was built for the CPU; one for a GPU is "
+                                   "built with backend='cuda'")
+            handle = handle_of(stream)
+            given = {name: self._place(name, place)
+                     for name, place in self._given(places, named).items()}
+            producers = {producer for place in given.values() for producer in place.producers}
+            self._enqueue_on(handle, sorted(producers),
+                             {name: place.address for name, place in given.items()})
+
+    def _place(self, name: str, given: Any) -> Place:
+        if name in self.engine.inputs:
+            return Place(f"input '{name}'", given, self.input_shape(name), False)
+        if name in self.engine.outputs:
+            return Place(f"output '{name}'", given, self.output_shape(name), True)
+        bindings = ", ".join([*self.engine.inputs, *self.engine.outputs])
+        raise _caffe.Error(f"engine '{self.engine.name}' has no input or output '{name}'; it has "
+                           f"{bindings}")
 
     @staticmethod
     def _given(inputs: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Any]:

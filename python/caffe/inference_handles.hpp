@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "caffe/context.hpp"
 #include "caffe/inference/builder.hpp"
 #include "handles.hpp"
 
@@ -34,6 +35,7 @@ struct ContextHandle {
       : context(std::move(engine)) {}
 
   inference::ExecutionContext context;
+  const int gpu = Context::Current().settings().device;  ///< of an engine that computes on one
   std::atomic<bool> is_busy{false};
 };
 

@@ -23,7 +23,7 @@ die() {
 
 here=$(cd "$(dirname "$0")" && pwd)
 filter='*ADeviceGivesTheSame*:*OnDevice*:SnapshotAcrossModes*:*/SnapshotAcrossModes*'
-filter+=':GpuMath*:GpuRandom*:*Gpu*:*Cuda*:DeviceMemory*'
+filter+=':GpuMath*:GpuRandom*:*Gpu*:*Cuda*:*ChannelsLast*:DeviceMemory*'
 benchmarks=yes
 iterations=20
 while [ $# -gt 0 ]; do

@@ -10,15 +10,16 @@
 
 namespace caffe {
 
+// Messages that may never be shown are made of it in every pass: a stream would take ten times as
+// long.
 std::string ShapeString(const std::vector<int>& shape) {
-  std::ostringstream stream;
+  std::string text;
   int64_t count = 1;
-  for (int extent : shape) {
-    stream << extent << " ";
+  for (const int extent : shape) {
+    text += std::to_string(extent) + " ";
     count *= extent;
   }
-  stream << "(" << count << ")";
-  return stream.str();
+  return text + "(" + std::to_string(count) + ")";
 }
 
 namespace {
@@ -34,11 +35,13 @@ int CheckedCount(const std::vector<int>& shape) {
   Require(shape.size() <= kMaxBlobAxes, "a blob has at most ", kMaxBlobAxes, " axes, not ",
           shape.size());
   int64_t count = 1;
-  for (int extent : shape) {
-    Require(extent >= 0, "a blob's shape has no negative extents: ", Extents(shape));
+  for (const int extent : shape) {
+    if (extent < 0) Fail("a blob's shape has no negative extents: ", Extents(shape));
     count *= extent;
-    Require(count <= std::numeric_limits<int>::max(), "a blob of shape ", Extents(shape),
-            " has more than 2^31 - 1 elements: reduce the batch size or the image size");
+    if (count > std::numeric_limits<int>::max()) {
+      Fail("a blob of shape ", Extents(shape),
+           " has more than 2^31 - 1 elements: reduce the batch size or the image size");
+    }
   }
   return static_cast<int>(count);
 }

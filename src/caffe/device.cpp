@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "caffe/context.hpp"
+#include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/error.hpp"
 #include "device_registry.hpp"
 
@@ -30,6 +31,8 @@ std::string WhyNoNativeDevice() {
   return "this libcaffe was built without CUDA: use CPU mode, or build with USE_CUDA=ON";
 }
 std::shared_ptr<Device> MakeNativeDevice(int) { Fail(WhyNoNativeDevice()); }
+std::unique_ptr<Stream> BorrowNativeStream(void*) { Fail(Device::WhyNone()); }
+int NativeDeviceOf(const void*) { Fail(Device::WhyNone()); }
 #endif
 
 std::shared_ptr<Device> CurrentDevice() {
@@ -70,6 +73,22 @@ std::shared_ptr<Device> Device::Set(std::shared_ptr<Device> device) {
   replacement.swap(device);
   ++generation;
   return device;
+}
+
+std::unique_ptr<Stream> cuda::BorrowStream(void* stream) {
+  {
+    std::lock_guard<std::mutex> lock(device_mutex);
+    if (replacement) return replacement->CreateStream();
+  }
+  return BorrowNativeStream(stream);
+}
+
+int cuda::GpuOf(const void* memory) {
+  {
+    std::lock_guard<std::mutex> lock(device_mutex);
+    if (replacement) return Context::Current().settings().device;
+  }
+  return NativeDeviceOf(memory);
 }
 
 }  // namespace caffe

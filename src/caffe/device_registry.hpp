@@ -21,6 +21,9 @@ int NativeDeviceCount();
 std::string WhyNoNativeDevice();
 /// `id` in [0, NativeDeviceCount()).
 std::shared_ptr<Device> MakeNativeDevice(int id);
+/// For caffe/cuda/borrowed_stream.hpp.
+std::unique_ptr<Stream> BorrowNativeStream(void* stream);
+int NativeDeviceOf(const void* memory);
 
 }  // namespace caffe
 

@@ -121,8 +121,9 @@ class Connector {
     const bool moved = layer.type() == "Convolution";
     LOG_IF(WARNING, moved) << Describe(layer) << " writes over its bottom '" << blob
                            << "': the net keeps both, as if the top had another name";
-    Require(moved || !operation || (operation->in_place && top == 0), Describe(layer),
-            " cannot work in place: give its top another name than its bottom '", blob, "'");
+    Require(moved || !operation || (operation->in_place && (top == 0 || operation->any_in_place)),
+            Describe(layer), " cannot work in place: give its top another name than its bottom '",
+            blob, "'");
     const vector<string>& readers = readers_[blob];  // this layer itself is the last
     Require(readers.size() == 1, Describe(layer), " would overwrite blob '", blob,
             "', which layer '", readers.front(), "' reads too: give its top a name of its own");

@@ -1,6 +1,7 @@
 // Parameters in HDF5 files: datasets data/LAYER/INDEX and diff/LAYER/INDEX.
 #include "caffe/net.hpp"
 #include "caffe/util/hdf5.hpp"
+#include "finite_weights.hpp"
 #include "net_checks.hpp"
 
 namespace caffe {
@@ -70,6 +71,7 @@ void Net<Dtype>::CopyHdf5Layer(const string& file, int64_t group, int layer_id) 
     }
     hdf5_load_nd_dataset(group, dataset.c_str(), 0, kMaxBlobAxes, targets[i].get());
   }
+  WarnOfNotFinite(layer_names_[layer_id], targets);
 }
 
 template <typename Dtype>

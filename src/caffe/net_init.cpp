@@ -232,6 +232,10 @@ void Net<Dtype>::LogLayer(int layer_id) {
     memory_used_ += top.count() * SizeOf(top.data_type());
   }
   LOG_IF(INFO, Caffe::root_solver()) << "Memory required for data: " << memory_used_;
+  const Operation* operation = OperationTable::Find(layer.layer_param().type());
+  const bool on_cpu = Caffe::mode() == Caffe::GPU && operation && !operation->cpu_only.empty();
+  LOG_IF(INFO, on_cpu && Caffe::root_solver()) << layer_names_[layer_id] << " (" << operation->type
+                                               << ") runs on the CPU: " << operation->cpu_only;
 }
 
 template <typename Dtype>

@@ -1,13 +1,11 @@
 // Loading, sharing and saving the parameters of a net.
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 
 #include "caffe/io/caffemodel.hpp"
-#include "caffe/kernels/update.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/upgrade_proto.hpp"
-#include "net_checks.hpp"
+#include "finite_weights.hpp"
 #include "weight_source.hpp"
 
 namespace caffe {
@@ -40,29 +38,6 @@ void SetValues(const vector<float>& values, const string& layer, const char* wha
           " of batch normalization '", layer, "': the stored one has ", values.size(),
           " elements, the net's has ", blob->count(), kRename);
   std::copy(values.begin(), values.end(), blob->template overwrite_cpu_data_as<Dtype>());
-}
-
-template <typename T>
-int CountNotFinite(int count, const T* values) {
-  if (kernels::AllFinite(count, values)) return 0;
-  return static_cast<int>(std::count_if(
-      values, values + count, [](T value) { return !std::isfinite(static_cast<double>(value)); }));
-}
-
-// In the type in which they are kept: no copy is made.
-template <typename Dtype>
-void WarnOfNotFinite(const string& layer, const vector<shared_ptr<Blob<Dtype>>>& blobs) {
-  for (size_t i = 0; i < blobs.size(); ++i) {
-    const Blob<Dtype>& blob = *blobs[i];
-    int bad = 0;
-    Dispatch(blob.data_tensor().newest_type(), [&](auto tag) {
-      using T = decltype(tag);
-      bad = CountNotFinite(blob.count(), blob.template cpu_data_as<T>());
-    });
-    LOG_IF(WARNING, bad > 0 && Caffe::root_solver())
-        << "Layer '" << layer << "': " << bad << " of the " << blob.count()
-        << " values of parameter " << i << " are NaN or infinite";
-  }
 }
 
 string Listed(const vector<string>& names) {

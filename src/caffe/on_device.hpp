@@ -16,6 +16,12 @@ namespace on_device {
 inline bool Convert(size_t, ElementType, SyncedMemory*, ElementType, SyncedMemory*) {
   return false;
 }
+inline bool ToChannelsLast(const Layout&, ElementType, SyncedMemory*, SyncedMemory*) {
+  return false;
+}
+inline bool FromChannelsLast(const Layout&, ElementType, SyncedMemory*, SyncedMemory*) {
+  return false;
+}
 inline bool Copy(Tensor*, size_t, Tensor*) { return false; }
 inline bool Asum(Tensor*, size_t, double*) { return false; }
 inline bool Sumsq(Tensor*, size_t, double*) { return false; }
@@ -24,7 +30,13 @@ inline bool Subtract(Tensor*, size_t, ElementType, Tensor*) { return false; }
 #else
 bool Convert(size_t count, ElementType from, SyncedMemory* source, ElementType to,
              SyncedMemory* target);
-/// to = from, in the type that is newest in `from`.
+/// From Caffe's order to `layout`, and back, also where the host has a copy. In GPU mode channels
+/// last are always made on the device, where whoever asks for them is.
+bool ToChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,
+                    SyncedMemory* target);
+bool FromChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,
+                      SyncedMemory* target);
+/// to = from, in the type and layout that are newest in `from`.
 bool Copy(Tensor* from, size_t count, Tensor* to);
 /// *sum = the sum of |x|; waits for the result.
 bool Asum(Tensor* x, size_t count, double* sum);

@@ -48,7 +48,6 @@ void CopyBlock(size_t rows, size_t columns, size_t block, Bits* plain, Bits* pac
 
 template <bool to_packed, typename Bits>
 void CopyLayout(const Layout& layout, Bits* plain, Bits* packed) {
-  ++layout_changes;
   // Channels-last is one block for all channels, cut here so that threads have something to share.
   const bool last = layout.kind == Layout::CHANNELS_LAST;
   const size_t stride = last ? layout.channels : layout.block;
@@ -94,6 +93,21 @@ void DispatchBits(size_t element_size, Function&& f) {
     default:
       return f(uint64_t());
   }
+}
+
+/// Writes the values of a slot of `layout` in Caffe's order.
+void ToPlain(ElementType type, const Layout& layout, SyncedMemory* source, SyncedMemory* target) {
+  if (on_device::FromChannelsLast(layout, type, source, target)) return;
+  DispatchBits(SizeOf(type), [&](auto bits) {
+    Unpack<decltype(bits)>(layout, source->cpu_data(), target->fill_cpu_data());
+  });
+}
+
+void FromPlain(ElementType type, const Layout& layout, SyncedMemory* source, SyncedMemory* target) {
+  if (on_device::ToChannelsLast(layout, type, source, target)) return;
+  DispatchBits(SizeOf(type), [&](auto bits) {
+    Pack<decltype(bits)>(layout, source->cpu_data(), target->fill_cpu_data());
+  });
 }
 
 }  // namespace
@@ -254,15 +268,11 @@ void Tensor::ConvertInto(Slot& target, Slot& source) {
     kernels::Convert(count_, source.type, source.memory->cpu_data(), from.scale, from.zero_point,
                      target.type, target.memory->fill_cpu_data(), to.scale, to.zero_point);
   } else if (same_type && to_plain) {
-    DispatchBits(SizeOf(source.type), [&](auto bits) {
-      Unpack<decltype(bits)>(source.layout, source.memory->cpu_data(),
-                             target.memory->fill_cpu_data());
-    });
+    ++layout_changes;
+    ToPlain(source.type, source.layout, source.memory.get(), target.memory.get());
   } else if (same_type && from_plain) {
-    DispatchBits(SizeOf(source.type), [&](auto bits) {
-      Pack<decltype(bits)>(target.layout, source.memory->cpu_data(),
-                           target.memory->fill_cpu_data());
-    });
+    ++layout_changes;
+    FromPlain(source.type, target.layout, source.memory.get(), target.memory.get());
   } else {
     const uint64_t stamp = source.memory->stamp();
     Slot& plain = FindOrAdd(from_plain ? target.type : source.type, Layout());

@@ -39,10 +39,12 @@ Graph RemoveDeadLayers(Graph graph);
 Graph FoldConstants(Graph graph);
 Graph FoldAffine(Graph graph);
 Graph OrderPooling(Graph graph);
+Graph OrderConcat(Graph graph);
 Graph FuseResiduals(Graph graph);
 Graph FuseActivations(Graph graph);
 Graph MergeSiblings(Graph graph);
 Graph MakeViews(Graph graph);
+Graph OrderForMemory(Graph graph);
 Graph PlanMemory(Graph graph);
 
 }  // namespace inference

@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_LRN_HPP_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "caffe/element_type.hpp"
 
@@ -24,6 +25,12 @@ void LrnForward(const LrnShape& shape, const T* x, T* y);
 /// zeros, as the output's is: (num, channels / block, height, width, block). T: float or float16.
 template <typename T>
 void BlockedLrnForward(const LrnShape& shape, int block, const T* x, T* y);
+
+/// The same for 8-bit integers, which stand for x_scale x: computed in float, then multiplied by
+/// y_factor (1 / scale), rounded and saturated as by Quantize. X, Y: int8_t or uint8_t.
+template <typename X, typename Y>
+void BlockedLrnForward(const LrnShape& shape, int block, float x_scale, const X* x, float y_factor,
+                       Y* y);
 
 /// dx = dy / s^beta - 2 alpha beta / n * x * the sum over windows of dy x / s^(beta + 1). s is
 /// computed anew.

@@ -61,15 +61,23 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   template <typename D>
   void BiasGradient(const Blob<Dtype>& top);
 #ifndef CPU_ONLY
-  /// The same on the device.
+  /// The same on the device, of a gradient in `layout`.
   template <typename D>
-  void BiasGradientGpu(const Blob<Dtype>& top);
+  void BiasGradientGpu(const Blob<Dtype>& top, const Layout& layout);
+  /// The tops on the device, in type T of data.
+  template <typename T>
+  void ForwardAllGpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   /// All gradients of one top and its bottom on the device, in types T of data and D of gradients.
   template <typename T, typename D>
   void BackwardOneGpu(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
   /// How the layer's parameters want products to be computed there. Throws Error naming the field
   /// that is wrong.
   const cuda::ConvolutionOptions& gpu_options();
+  /// The same with the order in which products of elements of `type` are computed.
+  cuda::ConvolutionOptions GpuOptionsFor(ElementType type);
+  /// The weights on the device in that order.
+  template <typename T>
+  const T* GpuWeights(bool channels_last);
 #endif
 
   /// True if `engine` asks for the plain loops of the definition.

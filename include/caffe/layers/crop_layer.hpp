@@ -7,6 +7,11 @@
 
 namespace caffe {
 
+/// Where the part that a Crop layer takes begins on each axis of `bottom`. Throws Error where it
+/// does not lie within.
+std::vector<int> CropOffsets(const CropParameter& param, const Shape& bottom,
+                             const Shape& reference);
+
 /// The part of bottom 0 that has the extents of bottom 1 on `axis` (2 by default) and all later
 /// axes. It begins at `offset`: one for all these axes, or one for each; 0 if none is given. Bottom
 /// 1 gives its shape only: its gradient is 0.

@@ -51,10 +51,11 @@ class DetectionOutputLayer : public Layer<Dtype> {
     float score;
     Box box;
   };
-  vector<Box> DecodeBoxes(const Dtype* locations, const vector<Prior>& priors) const;
   vector<vector<ScoredIndex>> Candidates(const Dtype* scores) const;
+  vector<Box> DecodeBoxes(const Dtype* locations, const Dtype* priors,
+                          const vector<vector<ScoredIndex>>& candidates) const;
   vector<Detection> DetectItem(const Dtype* locations, const Dtype* scores,
-                               const vector<Prior>& priors) const;
+                               const Dtype* priors) const;
   void Save(const vector<vector<Detection>>& items);
 
   std::unique_ptr<DetectionResults> results_;

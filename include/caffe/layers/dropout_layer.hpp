@@ -49,7 +49,8 @@ class DropoutLayer : public NeuronLayer<Dtype> {
   template <typename T>
   void ApplyOnGpu(int count, const T* x, T* y) const;
 
-  shared_ptr<SyncedMemory> gpu_mask_;  // the same for Forward_gpu
+  shared_ptr<SyncedMemory> gpu_mask_;  // the same for Forward_gpu,
+  Layout gpu_layout_;                  // for values in this order
 #endif
 };
 

@@ -77,8 +77,14 @@ class PoolingLayer : public Layer<Dtype> {
   template <typename T>
   void PoolAtRandomGpu(const T* x, T* y);
   void FindGpuMask(const Blob<Dtype>& bottom);
+  /// shape_ with images for planes where gpu_channels() channels lie side by side.
+  kernels::PoolingShape GpuShape() const;
+  int gpu_channels() const {
+    return gpu_layout_.kind == Layout::PLAIN ? 1 : static_cast<int>(gpu_layout_.channels);
+  }
   /// The mask of the latest forward pass on the device, as one of the two above; may be null.
   std::shared_ptr<SyncedMemory> gpu_mask_;
+  Layout gpu_layout_;  // of the bottom in that pass; the mask lies as the top does
 #endif
   Layout pooled_layout_;  // of the top, as the latest forward pass wrote it
   /// Null where the library's own kernels compute.

@@ -78,7 +78,9 @@ Matches Match(const std::vector<Box>& truths, const std::vector<Box>& prediction
               MultiBoxLossParameter_MatchType type, float threshold,
               bool ignore_cross_boundary = false);
 
-/// Priors as PriorBox layers give them: `count` boxes, then as many variances.
+/// One of the priors as PriorBox layers give them: `count` boxes, then as many variances.
+template <typename Dtype>
+Prior ReadPrior(const Dtype* data, int count, int index);
 template <typename Dtype>
 std::vector<Prior> ReadPriors(const Dtype* data, int count);
 

@@ -6,8 +6,10 @@
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/blas.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
+#include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "cudnn.hpp"
+#include "filled_channels.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -81,7 +83,7 @@ void MultiplyByWeights(Stream& stream, const Sizes& s, int num, bool transpose, 
 template <typename T>
 void ForwardOnOwnKernels(Stream& stream, const ConvolutionShape& shape, int num, const T* x,
                          const T* weights, T* y) {
-  if (IsDepthwise(shape)) return DepthwiseForward(stream, shape, num, x, weights, y);
+  if (IsDepthwise(shape)) return DepthwiseForward(stream, shape, num, false, x, weights, y);
   const Sizes s(shape);
   if (s.pointwise) {
     return MultiplyByWeights(stream, s, num, false, s.outputs, s.rows, weights, x, y);
@@ -100,7 +102,7 @@ template <typename T>
 void BackwardDataOnOwnKernels(Stream& stream, const ConvolutionShape& shape, int num, const T* dy,
                               const T* weights, T* dx) {
   using F = AccumulatorType<T>;
-  if (IsDepthwise(shape)) return DepthwiseBackwardData(stream, shape, num, dy, weights, dx);
+  if (IsDepthwise(shape)) return DepthwiseBackwardData(stream, shape, num, false, dy, weights, dx);
   const Sizes s(shape);
   if (s.pointwise) {
     return MultiplyByWeights(stream, s, num, true, s.rows, s.outputs, weights, dy, dx);
@@ -120,7 +122,8 @@ template <typename T>
 void BackwardWeightsOnOwnKernels(Stream& stream, const ConvolutionShape& shape, int num, const T* x,
                                  const T* dy, AccumulatorType<T>* d_weights) {
   using G = AccumulatorType<T>;
-  if (IsDepthwise(shape)) return DepthwiseBackwardWeights(stream, shape, num, x, dy, d_weights);
+  if (IsDepthwise(shape))
+    return DepthwiseBackwardWeights(stream, shape, num, false, x, dy, d_weights);
   const Sizes s(shape);
   const int images = s.Images(num);
   const Buffer<T> column(stream, s.pointwise ? 0 : images * s.column);
@@ -142,11 +145,121 @@ void BackwardWeightsOnOwnKernels(Stream& stream, const ConvolutionShape& shape, 
 bool IsHost(const Stream& stream) { return !stream.handle(); }
 
 template <typename T>
-void AddBias(Stream& stream, int num, int channels, size_t positions,
+void AddBias(Stream& stream, int num, int channels, size_t positions, bool channels_last,
              const AccumulatorType<T>* bias, T* y) {
-  if (bias) {
-    ChannelAffine<T>(stream, num, channels, static_cast<int>(positions), nullptr, bias, y, y);
+  if (!bias) return;
+  const int places = static_cast<int>(positions);
+  ChannelAffine<T>(stream, channels_last ? num * places : num, channels, channels_last ? 1 : places,
+                   nullptr, bias, y, y);
+}
+
+/// An array in Caffe's order, made of one with channels last or to become one.
+template <typename T>
+class InOrder {
+ public:
+  InOrder(Stream& stream, int num, int channels, size_t spatial)
+      : stream_(stream),
+        num_(num),
+        channels_(channels),
+        spatial_(static_cast<int>(spatial)),
+        buffer_(stream, num * channels * spatial) {}
+  InOrder(Stream& stream, int num, int channels, size_t spatial, const T* channels_last)
+      : InOrder(stream, num, channels, spatial) {
+    TurnFromChannelsLast(stream, kElementType<T>, num_, channels_, spatial_, channels_last, get());
   }
+  T* get() const { return buffer_.get(); }
+  void WriteTo(T* channels_last) const {
+    TurnToChannelsLast(stream_, kElementType<T>, num_, channels_, spatial_, get(), channels_last);
+  }
+
+ private:
+  Stream& stream_;
+  const int num_, channels_, spatial_;
+  const Buffer<T> buffer_;
+};
+
+template <typename T>
+InOrder<T> InputOf(Stream& stream, const ConvolutionShape& shape, int num, const T* x) {
+  return {stream, num, shape.channels, shape.input_spatial(), x};
+}
+template <typename T>
+InOrder<T> OutputOf(Stream& stream, const ConvolutionShape& shape, int num, const T* y) {
+  return {stream, num, shape.outputs, shape.output_spatial(), y};
+}
+template <typename T>
+InOrder<T> WeightsOf(Stream& stream, const ConvolutionShape& shape, const T* weights) {
+  return {stream, shape.outputs, shape.channels / shape.group, shape.kernel_size(), weights};
+}
+
+ConvolutionOptions InCaffesOrder(ConvolutionOptions options) {
+  options.channels_last = false;
+  return options;
+}
+
+// With channels last: directly, by cuDNN, or else in Caffe's order.
+
+/// As a convolution of more channels, all of them zeros: those of a picture are too few for tensor
+/// cores.
+void ForwardFilled(Stream& stream, ConvolutionShape shape, int num,
+                   const ConvolutionOptions& options, const float16* x, const float16* weights,
+                   float16* y) {
+  const FilledImages images(stream, num, shape.channels, shape.input_spatial(), true, x);
+  const FilledImages factors(stream, shape.outputs, shape.channels, shape.kernel_size(), true,
+                             weights);
+  shape.channels = FilledChannels(shape.channels);
+  ConvolutionForward<float16>(stream, shape, num, options, images.get(), factors.get(), nullptr, y);
+}
+
+template <typename T>
+void ForwardChannelsLast(Stream& stream, const ConvolutionShape& shape, int num,
+                         const ConvolutionOptions& options, const T* x, const T* weights, T* y) {
+  if (IsDepthwise(shape)) return DepthwiseForward(stream, shape, num, true, x, weights, y);
+  if constexpr (std::is_same<T, float16>::value) {
+    if (shape.group == 1 && FilledChannels(shape.channels) != shape.channels) {
+      return ForwardFilled(stream, shape, num, options, x, weights, y);
+    }
+  }
+  if (options.use_cudnn && !IsHost(stream) &&
+      CudnnConvolutionForward(stream, shape, num, options, x, weights, y)) {
+    return;
+  }
+  const InOrder<T> result(stream, num, shape.outputs, shape.output_spatial());
+  ConvolutionForward<T>(stream, shape, num, InCaffesOrder(options),
+                        InputOf(stream, shape, num, x).get(),
+                        WeightsOf(stream, shape, weights).get(), nullptr, result.get());
+  result.WriteTo(y);
+}
+
+template <typename T>
+void BackwardDataChannelsLast(Stream& stream, const ConvolutionShape& shape, int num,
+                              const ConvolutionOptions& options, const T* dy, const T* weights,
+                              T* dx) {
+  if (IsDepthwise(shape)) return DepthwiseBackwardData(stream, shape, num, true, dy, weights, dx);
+  if (options.use_cudnn && !IsHost(stream) &&
+      CudnnConvolutionBackwardData(stream, shape, num, options, dy, weights, dx)) {
+    return;
+  }
+  const InOrder<T> result(stream, num, shape.channels, shape.input_spatial());
+  ConvolutionBackwardData<T>(stream, shape, num, InCaffesOrder(options),
+                             OutputOf(stream, shape, num, dy).get(),
+                             WeightsOf(stream, shape, weights).get(), nullptr, result.get());
+  result.WriteTo(dx);
+}
+
+template <typename T>
+void BackwardWeightsChannelsLast(Stream& stream, const ConvolutionShape& shape, int num,
+                                 const ConvolutionOptions& options, const T* x, const T* dy,
+                                 AccumulatorType<T>* d_weights) {
+  if (IsDepthwise(shape)) {
+    return DepthwiseBackwardWeights(stream, shape, num, true, x, dy, d_weights);
+  }
+  if (options.use_cudnn && !IsHost(stream) &&
+      CudnnConvolutionBackwardWeights(stream, shape, num, options, x, dy, d_weights)) {
+    return;
+  }
+  ConvolutionBackwardWeights<T>(stream, shape, num, InCaffesOrder(options),
+                                InputOf(stream, shape, num, x).get(),
+                                OutputOf(stream, shape, num, dy).get(), d_weights);
 }
 
 }  // namespace
@@ -156,14 +269,16 @@ void ConvolutionForward(Stream& stream, const ConvolutionShape& shape, int num,
                         const ConvolutionOptions& options, const T* x, const T* weights,
                         const AccumulatorType<T>* bias, T* y) {
   if (num == 0) return;
-  if (options.use_cudnn && IsHost(stream)) {
+  if (options.channels_last) {
+    ForwardChannelsLast(stream, shape, num, options, x, weights, y);
+  } else if (options.use_cudnn && IsHost(stream)) {
     stream.RunOnHost(
         [=] { kernels::ConvolutionForward<T, T>(shape, num, x, weights, nullptr, y); });
   } else if (!options.use_cudnn ||
              !CudnnConvolutionForward(stream, shape, num, options, x, weights, y)) {
     ForwardOnOwnKernels(stream, shape, num, x, weights, y);
   }
-  AddBias(stream, num, shape.outputs, shape.output_spatial(), bias, y);
+  AddBias(stream, num, shape.outputs, shape.output_spatial(), options.channels_last, bias, y);
 }
 
 template <typename T>
@@ -171,14 +286,16 @@ void ConvolutionBackwardData(Stream& stream, const ConvolutionShape& shape, int 
                              const ConvolutionOptions& options, const T* dy, const T* weights,
                              const AccumulatorType<T>* bias, T* dx) {
   if (num == 0) return;
-  if (options.use_cudnn && IsHost(stream)) {
+  if (options.channels_last) {
+    BackwardDataChannelsLast(stream, shape, num, options, dy, weights, dx);
+  } else if (options.use_cudnn && IsHost(stream)) {
     stream.RunOnHost(
         [=] { kernels::ConvolutionBackwardData<T, T>(shape, num, dy, weights, nullptr, dx); });
   } else if (!options.use_cudnn ||
              !CudnnConvolutionBackwardData(stream, shape, num, options, dy, weights, dx)) {
     BackwardDataOnOwnKernels(stream, shape, num, dy, weights, dx);
   }
-  AddBias(stream, num, shape.channels, shape.input_spatial(), bias, dx);
+  AddBias(stream, num, shape.channels, shape.input_spatial(), options.channels_last, bias, dx);
 }
 
 template <typename T>
@@ -186,7 +303,9 @@ void ConvolutionBackwardWeights(Stream& stream, const ConvolutionShape& shape, i
                                 const ConvolutionOptions& options, const T* x, const T* dy,
                                 AccumulatorType<T>* d_weights) {
   if (num == 0) return;
-  if (options.use_cudnn && IsHost(stream)) {
+  if (options.channels_last) {
+    BackwardWeightsChannelsLast(stream, shape, num, options, x, dy, d_weights);
+  } else if (options.use_cudnn && IsHost(stream)) {
     stream.RunOnHost(
         [=] { kernels::ConvolutionBackwardWeights<T, T>(shape, num, x, dy, d_weights); });
   } else if (!options.use_cudnn ||

@@ -282,12 +282,6 @@ class CudaDevice : public Device {
 
 namespace cuda {
 
-std::unique_ptr<Stream> BorrowStream(void* stream) {
-  // Streams without a handle are the tests' own.
-  const cudaStream_t handle = stream ? static_cast<cudaStream_t>(stream) : cudaStreamLegacy;
-  return std::make_unique<CudaStream>(handle);
-}
-
 std::string ComputeCapability(int device) {
   int major = 0, minor = 0;
   Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
@@ -336,5 +330,19 @@ std::string WhyNoNativeDevice() {
 }
 
 std::shared_ptr<Device> MakeNativeDevice(int id) { return std::make_shared<CudaDevice>(id); }
+
+std::unique_ptr<Stream> BorrowNativeStream(void* stream) {
+  // Streams without a handle are the tests' own.
+  const cudaStream_t handle = stream ? static_cast<cudaStream_t>(stream) : cudaStreamLegacy;
+  return std::make_unique<CudaStream>(handle);
+}
+
+int NativeDeviceOf(const void* memory) {
+  cudaPointerAttributes attributes;
+  Check(cudaPointerGetAttributes(&attributes, memory), "asking where memory lies");
+  const bool on_gpu =
+      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return on_gpu ? attributes.device : -1;
+}
 
 }  // namespace caffe

@@ -4,8 +4,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
+#include "../kernels/cuda/own_convolutions.hpp"
 #include "caffe/common.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/converted.hpp"
@@ -22,17 +24,19 @@ namespace {
 /// share it.
 class Problem {
  public:
-  Problem(const kernels::ConvolutionShape& shape, int num, cudnnDataType_t type) {
+  Problem(const kernels::ConvolutionShape& shape, int num, cudnnDataType_t type,
+          bool channels_last) {
     CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreateTensorDescriptor, &x), "describing a tensor");
     CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreateTensorDescriptor, &y), "describing a tensor");
     CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreateFilterDescriptor, &weights), "describing weights");
     CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreateConvolutionDescriptor, &convolution),
                "describing a convolution");
-    SetTensor(x, type, num, shape.channels, Padded(shape.input, 1));
-    SetTensor(y, type, num, shape.outputs, Padded(shape.output, 1));
+    SetTensor(x, type, channels_last, num, shape.channels, Padded(shape.input, 1));
+    SetTensor(y, type, channels_last, num, shape.outputs, Padded(shape.output, 1));
     const std::vector<int> kernel =
         Joined(shape.outputs, shape.channels / shape.group, Padded(shape.kernel, 1));
-    CheckCudnn(CAFFE_CALL(Cudnn, cudnnSetFilterNdDescriptor, weights, type, CUDNN_TENSOR_NCHW,
+    CheckCudnn(CAFFE_CALL(Cudnn, cudnnSetFilterNdDescriptor, weights, type,
+                          channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
                           static_cast<int>(kernel.size()), kernel.data()),
                "describing weights");
     const std::vector<int> pad = Padded(shape.pad, 0), stride = Padded(shape.stride, 1),
@@ -74,11 +78,19 @@ class Problem {
     result.insert(result.end(), rest.begin(), rest.end());
     return result;
   }
-  static void SetTensor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int num, int channels,
-                        const std::vector<int>& spatial) {
+  static void SetTensor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, bool channels_last,
+                        int num, int channels, const std::vector<int>& spatial) {
     const std::vector<int> extents = Joined(num, channels, spatial);
     std::vector<int> strides(extents.size(), 1);
-    for (size_t i = extents.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * extents[i];
+    int step = 1;
+    const auto next = [&](size_t axis) {
+      strides[axis] = step;
+      step *= extents[axis];
+    };
+    if (channels_last) next(1);
+    for (size_t axis = extents.size() - 1; axis > 1; --axis) next(axis);
+    if (!channels_last) next(1);
+    next(0);
     CheckCudnn(CAFFE_CALL(Cudnn, cudnnSetTensorNdDescriptor, tensor, type,
                           static_cast<int>(extents.size()), extents.data(), strides.data()),
                "describing a tensor");
@@ -289,14 +301,15 @@ void TakeFastest(const Call<Pass, T>& call, cudnnMathType_t math, Plan* plan) {
 using Key = std::vector<int>;
 
 template <typename Pass, typename T>
-Key KeyOf(const kernels::ConvolutionShape& shape, int num, int algorithm, cudnnMathType_t math) {
+Key KeyOf(const kernels::ConvolutionShape& shape, int num, int algorithm, cudnnMathType_t math,
+          bool channels_last) {
   int device = 0;
   Check(cudaGetDevice(&device), "asking which GPU is in use");
   Key key = {Pass::kNumber,  static_cast<int>(sizeof(T)),
              device,         algorithm,
              math,           num,
              shape.channels, shape.outputs,
-             shape.group};
+             shape.group,    channels_last};
   for (const auto* values :
        {&shape.input, &shape.output, &shape.kernel, &shape.stride, &shape.pad, &shape.dilation}) {
     key.insert(key.end(), values->begin(), values->end());
@@ -304,15 +317,20 @@ Key KeyOf(const kernels::ConvolutionShape& shape, int num, int algorithm, cudnnM
   return key;
 }
 
+/// What is done without cuDNN.
+const char* OtherWay(bool channels_last) {
+  return channels_last ? "it is computed in Caffe's order." : "column matrices do it.";
+}
+
 /// Null, and why is logged, where cuDNN cannot describe the problem.
 std::unique_ptr<Problem> Describe(const kernels::ConvolutionShape& shape, int num,
-                                  cudnnDataType_t type, cudnnMathType_t math) {
+                                  cudnnDataType_t type, cudnnMathType_t math, bool channels_last) {
   try {
-    auto problem = std::make_unique<Problem>(shape, num, type);
+    auto problem = std::make_unique<Problem>(shape, num, type, channels_last);
     problem->SetMath(math);
     return problem;
   } catch (const Error& error) {
-    LOG(INFO) << error.what() << "; column matrices do it.";
+    LOG(INFO) << error.what() << "; " << OtherWay(channels_last);
     return nullptr;
   }
 }
@@ -325,19 +343,21 @@ std::shared_ptr<const Plan> FindPlan(const kernels::ConvolutionShape& shape, int
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const Plan>> plans;
   const cudnnMathType_t math = MathFor<T>(options);
-  const Key key = KeyOf<Pass, T>(shape, num, algorithm, math);
+  const Key key = KeyOf<Pass, T>(shape, num, algorithm, math, options.channels_last);
   std::lock_guard<std::mutex> lock(mutex);
   const auto found = plans.find(key);
   if (found != plans.end()) return found->second;
   const auto plan = std::make_shared<Plan>();
-  plan->problem = Describe(shape, num, CudnnType<T>(), math);
+  plan->problem = Describe(shape, num, CudnnType<T>(), math, options.channels_last);
   if (plan->problem && algorithm >= 0) {
     TakeNamed<Pass>(call.handle, algorithm, plan.get());
   } else if (plan->problem) {
     TakeFastest(call, math, plan.get());
     if (plan->algorithm < 0) {
       LOG(INFO) << "cuDNN has no " << Pass::kName << " pass for a convolution of " << num << " x "
-                << shape.channels << " channels; column matrices do it.";
+                << shape.channels << " channels"
+                << (options.channels_last ? " that are last; " : "; ")
+                << OtherWay(options.channels_last);
     }
   }
   return plans[key] = plan;
@@ -349,6 +369,8 @@ bool Fits(const kernels::ConvolutionShape& shape) { return shape.axes() <= 3; }
 template <typename Pass, typename T>
 bool Compute(Stream& stream, const kernels::ConvolutionShape& shape, int num, int algorithm,
              const ConvolutionOptions& options, const T* a, const T* b, T* c) {
+  // Tensor cores have no use for doubles with channels last.
+  if (options.channels_last && sizeof(T) == 8) return false;
   if (!Fits(shape) || !CudnnIsInstalled()) return false;
   const Call<Pass, T> call{stream, CudnnHandle(stream), a, b, c};
   const auto plan = FindPlan<Pass, T>(shape, num, algorithm, options, call);
@@ -376,15 +398,23 @@ bool CudnnConvolutionBackwardData(Stream& stream, const kernels::ConvolutionShap
 
 namespace {
 
-// cuDNN writes the gradient in the type of its factors: it is computed apart, then added.
+// cuDNN writes the gradient in the type and order of its factors: it is computed apart, then added.
 template <typename T>
 bool AddWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
                        const ConvolutionOptions& options, const T* x, const T* dy, T* d_weights) {
+  constexpr bool is_float = std::is_same<T, float>::value;
+  if (options.channels_last && (!is_float || shape.group > 1)) return false;
   const int count = static_cast<int>(shape.weight_count());
   const Buffer<T> gradient(stream, count);
   if (!Compute<BackwardWeights>(stream, shape, num, options.weights_algorithm, options, x, dy,
                                 gradient.get())) {
     return false;
+  }
+  if constexpr (is_float) {
+    if (options.channels_last) {
+      AddChannelsLastWeights(stream, shape, shape.channels, gradient.get(), d_weights);
+      return true;
+    }
   }
   Axpby(stream, count, T(1), static_cast<const T*>(gradient.get()), T(1), d_weights);
   return true;
@@ -405,9 +435,10 @@ bool AddWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, i
                        ConvolutionOptions options, const float16* x, const float16* dy,
                        float* d_weights) {
   if (options.weights_algorithm < 0 && options.math < 0 &&
-      CudnnHalfWeightGradient(stream, shape, num, x, dy, d_weights)) {
+      CudnnHalfWeightGradient(stream, shape, num, options.channels_last, x, dy, d_weights)) {
     return true;
   }
+  if (options.channels_last) return false;
   if (options.math < 0) options.math = CUDNN_DEFAULT_MATH;
   const int images = ImagesAtOnce(shape, num);
   for (int n = 0; n < num; n += images) {

@@ -11,6 +11,7 @@
 #include "caffe/common.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "cudnn_graph.hpp"
+#include "filled_channels.hpp"
 #include "stopwatch.hpp"
 
 namespace caffe {
@@ -21,12 +22,6 @@ using Extents = std::vector<int64_t>;
 
 constexpr size_t kMostPlans = 5;
 constexpr size_t kMostWorkspace = size_t(1) << 30;
-
-/// Channels that are a multiple of what tensor cores take.
-int Filled(int channels) {
-  const int unit = FavouredChannels(ElementType::FLOAT16);
-  return (channels + unit - 1) / unit * unit;
-}
 
 /// gradient = the gradient, (outputs, kernel..., channels), both filled up.
 struct Description {
@@ -42,7 +37,7 @@ CudnnGraph::Tensor ChannelsLast(CudnnGraph* graph, cudnnDataType_t type, int64_t
 
 Description Describe(const kernels::ConvolutionShape& shape, int num) {
   Description d;
-  const int64_t channels = Filled(shape.channels), outputs = Filled(shape.outputs);
+  const int64_t channels = FilledChannels(shape.channels), outputs = FilledChannels(shape.outputs);
   d.x = ChannelsLast(&d.graph, CUDNN_DATA_HALF, num, channels, TwoAxes(shape.input, 1));
   d.dy = ChannelsLast(&d.graph, CUDNN_DATA_HALF, num, outputs, TwoAxes(shape.output, 1));
   d.gradient =
@@ -56,22 +51,6 @@ Description Describe(const kernels::ConvolutionShape& shape, int num) {
   d.graph.WriteTo(d.gradient);
   return d;
 }
-
-/// A channels-last copy of `num` images.
-class Turned {
- public:
-  Turned(Stream& stream, int num, int channels, size_t spatial, const float16* x)
-      : buffer_(stream, num * spatial * Filled(channels)) {
-    const int filled = Filled(channels);
-    ToChannelsLast(stream, num, channels, static_cast<int>(spatial),
-                   {const_cast<float16*>(x), ElementType::FLOAT16, channels * spatial},
-                   {buffer_.get(), ElementType::FLOAT16, filled}, filled);
-  }
-  void* get() const { return buffer_.get(); }
-
- private:
-  const Buffer<float16> buffer_;
-};
 
 /// The operands of one product.
 struct Factors {
@@ -165,16 +144,19 @@ std::shared_ptr<const Choice> FindChoice(const std::vector<int>& key) {
 }  // namespace
 
 bool CudnnHalfWeightGradient(Stream& stream, const kernels::ConvolutionShape& shape, int num,
-                             const float16* x, const float16* dy, float* d_weights) {
+                             bool channels_last, const float16* x, const float16* dy,
+                             float* d_weights) {
   if (shape.axes() > 2 || shape.group > 1) return false;
   const std::vector<int> key = KeyOf(shape, num);
   std::shared_ptr<const Choice> choice = FindChoice(key);
   if (choice && !choice->plan) return false;
-  const int channels = Filled(shape.channels);
-  const Buffer<float> gradient(stream, Filled(shape.outputs) * shape.kernel_size() * channels);
-  const Turned turned_x(stream, num, shape.channels, shape.input_spatial(), x);
-  const Turned turned_dy(stream, num, shape.outputs, shape.output_spatial(), dy);
-  const Factors factors = {turned_x.get(), turned_dy.get(), gradient.get()};
+  const int channels = FilledChannels(shape.channels);
+  const Buffer<float> gradient(stream,
+                               FilledChannels(shape.outputs) * shape.kernel_size() * channels);
+  const FilledImages filled_x(stream, num, shape.channels, shape.input_spatial(), channels_last, x);
+  const FilledImages filled_dy(stream, num, shape.outputs, shape.output_spatial(), channels_last,
+                               dy);
+  const Factors factors = {filled_x.get(), filled_dy.get(), gradient.get()};
   if (!choice) {
     choice = Choose(stream, shape, num, factors);
     std::lock_guard<std::mutex> lock(choosing);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "caffe/context.hpp"
+#include "caffe/cuda/libraries.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
 #include "nccl_ranks.hpp"
@@ -73,13 +74,7 @@ class NcclAverager : public DeviceAverager {
 
 /// Why NCCL cannot be used here; empty if it can.
 std::string WhyNoNccl() {
-  if (!cuda::CurrentStream().handle()) return "this device is no GPU";
-  try {
-    cuda::Nccl().Find("ncclCommInitRank");
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return cuda::CurrentStream().handle() ? cuda::WhyNoNccl() : "this device is no GPU";
 }
 
 #endif  // USE_NCCL

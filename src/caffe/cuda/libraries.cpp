@@ -1,6 +1,7 @@
 #include "caffe/cuda/libraries.hpp"
 
 #include <cublasLt.h>
+#include <dlfcn.h>
 
 #include "caffe/error.hpp"
 #include "cudnn.hpp"
@@ -15,6 +16,13 @@ std::string Version(size_t number) {
   return Join(number / 10000, ".", number / 100 % 100, ".", number % 100);
 }
 
+#ifdef USE_NCCL
+bool DriverIsInstalled() {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  return driver != nullptr;
+}
+#endif
+
 }  // namespace
 
 std::string LibraryVersions() {
@@ -25,6 +33,20 @@ std::string LibraryVersions() {
   } catch (const Error&) {
     return text + ", no cuBLASLt";
   }
+}
+
+std::string WhyNoNccl() {
+#ifdef USE_NCCL
+  if (!DriverIsInstalled() && !Device::available()) return Device::WhyNone();
+  try {
+    Nccl().Find("ncclCommInitRank");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+#else
+  return "this libcaffe was built without NCCL, which training on several GPUs needs";
+#endif
 }
 
 void StartLibraries(const Stream& stream) {

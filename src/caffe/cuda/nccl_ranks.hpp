@@ -43,17 +43,26 @@ class NcclRanks {
   /// In place, on device memory.
   void AllReduce(void* values, size_t count, ncclDataType_t type, ncclRedOp_t operation,
                  Stream& stream) {
-    CheckNccl(CAFFE_CALL(Nccl, ncclAllReduce, values, values, count, type, operation, ranks_,
-                         static_cast<cudaStream_t>(stream.handle())),
-              "adding up over all GPUs");
+    Put(stream, [=](cudaStream_t on) {
+      CheckNccl(CAFFE_CALL(Nccl, ncclAllReduce, values, values, count, type, operation, ranks_, on),
+                "adding up over all GPUs");
+    });
   }
   void Broadcast(void* data, size_t bytes, int root, Stream& stream) {
-    CheckNccl(CAFFE_CALL(Nccl, ncclBroadcast, data, data, bytes, ncclChar, root, ranks_,
-                         static_cast<cudaStream_t>(stream.handle())),
-              "copying to all GPUs");
+    Put(stream, [=](cudaStream_t on) {
+      CheckNccl(CAFFE_CALL(Nccl, ncclBroadcast, data, data, bytes, ncclChar, root, ranks_, on),
+                "copying to all GPUs");
+    });
   }
 
  private:
+  // The tests' device has a library in NCCL's place that knows no streams.
+  template <typename Exchange>
+  static void Put(Stream& stream, const Exchange& exchange) {
+    if (stream.handle()) return exchange(static_cast<cudaStream_t>(stream.handle()));
+    stream.RunOnHost([exchange] { exchange(nullptr); });
+  }
+
   ncclComm_t ranks_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backends/cpu/cpu_runner.hpp"
 #include "backends/cpu/cpu_target.hpp"
 #include "backends/cuda/cuda_engine.hpp"
 #include "backends/lowering.hpp"
@@ -10,6 +11,7 @@
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
+#include "passes/memory_plan.hpp"
 #include "quantize/equalization.hpp"
 #include "quantize/value_ranges.hpp"
 
@@ -74,7 +76,7 @@ class LoweredBuild {
   std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
     const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };
     return std::make_shared<const Engine>(
-        Optimize(graph_, config_.skip_passes, config_.pass_observer, lower));
+        WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)));
   }
 
   /// The fastest engine that accuracy_loss accepts.
@@ -92,6 +94,23 @@ class LoweredBuild {
   }
 
  private:
+  /// With room in the arena for what the CPU's kernels need beside the blobs: they say it once they
+  /// are set up. A runner makes room itself where a plan has none.
+  Graph WithScratch(Graph graph) const {
+    const std::vector<std::string>& skipped = config_.skip_passes;
+    if (config_.backend == Backend::CUDA ||
+        std::find(skipped.begin(), skipped.end(), "memory") != skipped.end()) {
+      return graph;
+    }
+    std::vector<size_t> scratch;
+    try {
+      scratch = cpu::CpuRunner(std::make_shared<const Graph>(graph)).ScratchBytes();
+    } catch (const Error&) {  // a layer that cannot be made is named when somebody runs the engine
+      return graph;
+    }
+    return PlanMemory(std::move(graph), scratch);
+  }
+
   bool Accepts(const std::shared_ptr<const Engine>& engine) const {
     return config_.accuracy_loss(engine) <= config_.max_accuracy_loss;
   }
@@ -102,14 +121,15 @@ class LoweredBuild {
     options.progress = config_.progress;
     options.remark = config_.remark;
     options.tensor_float = config_.tensor_float;
-    std::vector<bool> integers;
+    std::vector<bool> integers, rounds;
     for (const Node& node : graph.nodes) {
       options.maths.push_back(TypesFor(node, narrowed));
       integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
+      rounds.push_back(RoundsInputs(target_, graph, node));
     }
     options.ranges.resize(graph.values.size());
     if (table_) {
-      options.ranges = RangesOf(graph, *table_, integers, target_.takes_unsigned());
+      options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned());
       graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
       options.means = MeansOf(graph, *table_);
     }

@@ -172,18 +172,6 @@ ConversionCounts WriteElements(const EncodedBlob& blob, bool clamp, AtomicFile* 
                          [&](const void* bytes, size_t size) { file->Write(bytes, size); });
 }
 
-std::string EncodedIdentity(const LayerIdentity& layer) {
-  std::string encoded = Encoded(LayerParameter::kNameFieldNumber, layer.name);
-  if (!layer.type.empty()) encoded += Encoded(LayerParameter::kTypeFieldNumber, layer.type);
-  for (const std::string& bottom : layer.bottoms) {
-    encoded += Encoded(LayerParameter::kBottomFieldNumber, bottom);
-  }
-  for (const std::string& top : layer.tops) {
-    encoded += Encoded(LayerParameter::kTopFieldNumber, top);
-  }
-  return encoded;
-}
-
 std::string EncodedShape(const std::vector<int64_t>& extents) {
   BlobShape shape;
   for (const int64_t extent : extents) shape.add_dim(extent);
@@ -231,6 +219,18 @@ ModelLayers ModelLayers::FromCaffemodel(const std::string& name) {
 #ifdef USE_HDF5
 
 namespace {
+
+std::string EncodedIdentity(const LayerIdentity& layer) {
+  std::string encoded = Encoded(LayerParameter::kNameFieldNumber, layer.name);
+  if (!layer.type.empty()) encoded += Encoded(LayerParameter::kTypeFieldNumber, layer.type);
+  for (const std::string& bottom : layer.bottoms) {
+    encoded += Encoded(LayerParameter::kBottomFieldNumber, bottom);
+  }
+  for (const std::string& top : layer.tops) {
+    encoded += Encoded(LayerParameter::kTopFieldNumber, top);
+  }
+  return encoded;
+}
 
 ModelBlob ReadDataset(hid_t group, const std::string& dataset, const std::string& where) {
   constexpr int kMostAxes = 32;

@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/activation.hpp"
 #include "caffe/layers/activation_layer.hpp"
@@ -14,9 +15,10 @@ void ActivationLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
+    const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
+    const T* x = cuda::ReadData<T>(*bottom[0], layout);
     cuda::Activate(cuda::CurrentStream(), function_, bottom[0]->count(), x,
-                   top[0]->template overwrite_gpu_data_as<T>());
+                   cuda::OverwriteData<T>(layout, top[0]));
   });
 }
 
@@ -29,10 +31,11 @@ void ActivationLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const D* dy = top[0]->template gpu_diff_as<D>();
+    const Layout layout = cuda::StoredLayout<T>(argument);
+    const D* dy = cuda::ReadDiff<D>(*top[0], layout);
     cuda::ActivateGradient(cuda::CurrentStream(), function_, bottom[0]->count(),
-                           argument.template gpu_data_as<T>(), dy,
-                           bottom[0]->template overwrite_gpu_diff_as<D>());
+                           cuda::ReadData<T>(argument, layout), dy,
+                           cuda::OverwriteDiff<D>(layout, bottom[0]));
   });
 }
 

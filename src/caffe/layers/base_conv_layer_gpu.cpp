@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/converted.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
@@ -33,12 +34,48 @@ const cuda::ConvolutionOptions& BaseConvolutionLayer<Dtype>::gpu_options() {
 }
 
 template <typename Dtype>
+cuda::ConvolutionOptions BaseConvolutionLayer<Dtype>::GpuOptionsFor(ElementType type) {
+  cuda::ConvolutionOptions options = gpu_options();
+  options.channels_last = channel_axis_ == 1 && cuda::ChannelsLastPays(shape_, options, type);
+  return options;
+}
+
+template <typename Dtype>
+template <typename T>
+const T* BaseConvolutionLayer<Dtype>::GpuWeights(bool channels_last) {
+  const std::vector<int> shape = {shape_.outputs, shape_.channels / shape_.group,
+                                  static_cast<int>(shape_.kernel_size())};
+  return cuda::ReadData<T>(*this->blobs_[0], channels_last ? cuda::ChannelsLast(shape) : Layout());
+}
+
+template <typename Dtype>
 template <typename D>
-void BaseConvolutionLayer<Dtype>::BiasGradientGpu(const Blob<Dtype>& top) {
+void BaseConvolutionLayer<Dtype>::BiasGradientGpu(const Blob<Dtype>& top, const Layout& layout) {
   if (!bias_term_ || !this->param_propagate_down_[1]) return;
-  cuda::AddChannelSums(cuda::CurrentStream(), num_, num_output_, out_spatial_dim_,
-                       top.template gpu_diff_as<D>(),
+  const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, num_output_, out_spatial_dim_);
+  cuda::AddChannelSums(cuda::CurrentStream(), e.outer, e.channels, e.inner,
+                       cuda::ReadDiff<D>(top, layout),
                        this->blobs_[1]->template mutable_gpu_diff_as<AccumulatorType<D>>());
+}
+
+template <typename Dtype>
+template <typename T>
+void BaseConvolutionLayer<Dtype>::ForwardAllGpu(const vector<Blob<Dtype>*>& bottom,
+                                                const vector<Blob<Dtype>*>& top) {
+  using F = AccumulatorType<T>;
+  const cuda::ConvolutionOptions options = GpuOptionsFor(kElementType<T>);
+  const bool last = options.channels_last;
+  const T* weights = GpuWeights<T>(last);
+  const F* bias = bias_term_ ? this->blobs_[1]->template gpu_data_as<F>() : nullptr;
+  const auto product =
+      reverse_dimensions() ? &cuda::ConvolutionBackwardData<T> : &cuda::ConvolutionForward<T>;
+  for (size_t i = 0; i < bottom.size(); ++i) {
+    const Layout below = last ? cuda::ChannelsLast(bottom[i]->shape()) : Layout();
+    const Layout above = last ? cuda::ChannelsLast(top[i]->shape()) : Layout();
+    const T* x = cuda::ReadData<T>(*bottom[i], below);
+    product(cuda::CurrentStream(), shape_, num_, options, x, weights, bias,
+            cuda::OverwriteData<T>(above, top[i]));
+  }
 }
 
 // Seen from the product, a Deconvolution's input is the top's gradient and its output the bottom.
@@ -48,22 +85,25 @@ void BaseConvolutionLayer<Dtype>::BackwardOneGpu(const Blob<Dtype>& top, bool pr
                                                  Blob<Dtype>* bottom) {
   using P = cuda::ProductType<T, D>;
   Stream& stream = cuda::CurrentStream();
-  BiasGradientGpu<D>(top);
-  const cuda::ReadAsType<P, D> dy(stream, top.count(), top.template gpu_diff_as<D>());
+  const cuda::ConvolutionOptions options = GpuOptionsFor(kElementType<P>);
+  const bool last = options.channels_last;
+  const Layout above = last ? cuda::ChannelsLast(top.shape()) : Layout();
+  const Layout below = last ? cuda::ChannelsLast(bottom->shape()) : Layout();
+  BiasGradientGpu<D>(top, above);
+  const cuda::ReadAsType<P, D> dy(stream, top.count(), cuda::ReadDiff<D>(top, above));
   if (this->param_propagate_down_[0]) {
-    const cuda::ReadAsType<P, T> x(stream, bottom->count(), bottom->template gpu_data_as<T>());
+    const cuda::ReadAsType<P, T> x(stream, bottom->count(), cuda::ReadData<T>(*bottom, below));
     cuda::ConvolutionBackwardWeights(
-        stream, shape_, num_, gpu_options(), reverse_dimensions() ? dy.get() : x.get(),
+        stream, shape_, num_, options, reverse_dimensions() ? dy.get() : x.get(),
         reverse_dimensions() ? x.get() : dy.get(),
         this->blobs_[0]->template mutable_gpu_diff_as<AccumulatorType<P>>());
   }
   if (!propagate_down) return;
-  const Blob<Dtype>& blob = *this->blobs_[0];
-  const cuda::ReadAsType<P, T> weights(stream, blob.count(), blob.template gpu_data_as<T>());
-  cuda::WriteAsType<P, D> dx(stream, bottom->count(), bottom->template overwrite_gpu_diff_as<D>());
+  const cuda::ReadAsType<P, T> weights(stream, this->blobs_[0]->count(), GpuWeights<T>(last));
+  cuda::WriteAsType<P, D> dx(stream, bottom->count(), cuda::OverwriteDiff<D>(below, bottom));
   const auto product =
       reverse_dimensions() ? &cuda::ConvolutionForward<P> : &cuda::ConvolutionBackwardData<P>;
-  product(stream, shape_, num_, gpu_options(), dy.get(), weights.get(), nullptr, dx.get());
+  product(stream, shape_, num_, options, dy.get(), weights.get(), nullptr, dx.get());
   dx.Finish();
 }
 
@@ -102,11 +142,14 @@ void BaseConvolutionLayer<Dtype>::backward_gpu_bias(Dtype* bias, const Dtype* in
 #define CAFFE_BACKWARD_ONE(Dtype, T, D)                                                     \
   template void BaseConvolutionLayer<Dtype>::BackwardOneGpu<T, D>(const Blob<Dtype>&, bool, \
                                                                   Blob<Dtype>*);
+#define CAFFE_FORWARD_ALL(Dtype, T)                                                        \
+  template void BaseConvolutionLayer<Dtype>::ForwardAllGpu<T>(const vector<Blob<Dtype>*>&, \
+                                                              const vector<Blob<Dtype>*>&);
 #define CAFFE_BASE_CONVOLUTION(Dtype)                                                             \
   template const cuda::ConvolutionOptions& BaseConvolutionLayer<Dtype>::gpu_options();            \
-  template void BaseConvolutionLayer<Dtype>::BiasGradientGpu<float>(const Blob<Dtype>&);          \
-  template void BaseConvolutionLayer<Dtype>::BiasGradientGpu<float16>(const Blob<Dtype>&);        \
-  template void BaseConvolutionLayer<Dtype>::BiasGradientGpu<double>(const Blob<Dtype>&);         \
+  CAFFE_FORWARD_ALL(Dtype, float)                                                                 \
+  CAFFE_FORWARD_ALL(Dtype, float16)                                                               \
+  CAFFE_FORWARD_ALL(Dtype, double)                                                                \
   CAFFE_BACKWARD_ONE(Dtype, float, float)                                                         \
   CAFFE_BACKWARD_ONE(Dtype, float, float16)                                                       \
   CAFFE_BACKWARD_ONE(Dtype, float16, float)                                                       \
@@ -123,5 +166,6 @@ CAFFE_BASE_CONVOLUTION(float)
 CAFFE_BASE_CONVOLUTION(double)
 #undef CAFFE_BASE_CONVOLUTION
 #undef CAFFE_BACKWARD_ONE
+#undef CAFFE_FORWARD_ALL
 
 }  // namespace caffe

@@ -27,6 +27,7 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
 }
 
 const bool registered = OperationTable::Add(Operation("BoxAnnotatorOHEM")
+                                                .CpuOnly(kSequential)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({-1})

@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
@@ -26,8 +27,10 @@ template <typename Dtype>
 template <typename T>
 void ChannelNormalization<Dtype>::MomentsGpu(const Blob<Dtype>& bottom) {
   auto* moments = DeviceMoments<AccumulatorType<T>>();
-  cuda::ChannelMoments(cuda::CurrentStream(), num_, channels_, spatial_,
-                       bottom.template gpu_data_as<T>(), moments, moments + channels_);
+  const Layout layout = cuda::ChannelLayout<T>(bottom, num_, channels_);
+  const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
+  cuda::ChannelMoments(cuda::CurrentStream(), e.outer, e.channels, e.inner,
+                       cuda::ReadData<T>(bottom, layout), moments, moments + channels_);
 }
 
 template <typename Dtype>
@@ -46,17 +49,18 @@ void ChannelNormalization<Dtype>::ForwardGpu(const Blob<Dtype>& bottom, double e
                                              bool keep, Blob<Dtype>* top) {
   using F = AccumulatorType<T>;
   SetVarianceGpu<F>(eps);
-  const T* x = bottom.template gpu_data_as<T>();
+  const Layout layout = cuda::ChannelLayout<T>(bottom, num_, channels_);
+  const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
+  const T* x = cuda::ReadData<T>(bottom, layout);
   T* normalized = nullptr;
   if (keep) {
     normalized_.set_data_type(kElementType<T>);
     normalized_.ReshapeLike(bottom);
-    normalized = normalized_.template overwrite_gpu_data_as<T>();
+    normalized = cuda::OverwriteData<T>(layout, &normalized_);
   }
-  cuda::BatchNormForward(cuda::CurrentStream(), num_, channels_, spatial_, DeviceMoments<F>(),
+  cuda::BatchNormForward(cuda::CurrentStream(), e.outer, e.channels, e.inner, DeviceMoments<F>(),
                          device_inverse_std_.template gpu_data_as<F>(), ValuesOf<F>(scale),
-                         ValuesOf<F>(shift), x, normalized,
-                         top->template overwrite_gpu_data_as<T>());
+                         ValuesOf<F>(shift), x, normalized, cuda::OverwriteData<T>(layout, top));
 }
 
 // The formula: channel_normalization.cpp.
@@ -71,13 +75,15 @@ void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>& top, bool bat
       gradients.scale || gradients.shift || (batch_statistics && gradients.bottom);
   Require(!sums_wanted || normalized_.count() == top.count(),
           "the layer keeps what its gradient needs in the TRAIN phase only");
-  const D* dy = top.template gpu_diff_as<D>();
-  const T* normalized = sums_wanted ? normalized_.template gpu_data_as<T>() : nullptr;
+  const Layout layout = cuda::ChannelLayout<T>(sums_wanted ? normalized_ : top, num_, channels_);
+  const cuda::ChannelExtents e = cuda::ExtentsIn(layout, num_, channels_, spatial_);
+  const D* dy = cuda::ReadDiff<D>(top, layout);
+  const T* normalized = sums_wanted ? cuda::ReadData<T>(normalized_, layout) : nullptr;
   const cuda::Buffer<double> sums(stream, 2 * channels_);
   double* sum = sums.get();
   double* dot = sums.get() + channels_;
   if (sums_wanted) {
-    cuda::ChannelSums(stream, num_, channels_, spatial_, dy, normalized, sum, dot);
+    cuda::ChannelSums(stream, e.outer, e.channels, e.inner, dy, normalized, sum, dot);
   }
   const auto add = [&](const double* values, Blob<Dtype>* parameter) {
     if (!parameter) return;
@@ -90,10 +96,10 @@ void ChannelNormalization<Dtype>::BackwardGpuAs(const Blob<Dtype>& top, bool bat
   if (batch_statistics) {
     cuda::Scale<double>(stream, 2 * channels_, 1 / values_per_channel(), sum, sum);
   }
-  cuda::BatchNormBackward(stream, num_, channels_, spatial_, ValuesOf<G>(scale),
+  cuda::BatchNormBackward(stream, e.outer, e.channels, e.inner, ValuesOf<G>(scale),
                           device_inverse_std_.template gpu_data_as<G>(), sum, dot,
                           batch_statistics ? normalized : nullptr, dy,
-                          gradients.bottom->template overwrite_gpu_diff_as<D>());
+                          cuda::OverwriteDiff<D>(layout, gradients.bottom));
 }
 
 template <typename Dtype>

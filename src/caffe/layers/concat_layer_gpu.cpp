@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/shapes.hpp"
 #include "caffe/layers/concat_layer.hpp"
@@ -11,13 +12,14 @@ void ConcatLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   if (bottom.size() == 1) return;  // the top is the bottom
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    T* y = top[0]->template overwrite_gpu_data_as<T>();
-    const int outer = top[0]->count(0, concat_axis_), row = top[0]->count(concat_axis_);
+    const bool channels_last = concat_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom);
+    const cuda::Rows whole(*top[0], concat_axis_, channels_last);
+    T* y = cuda::OverwriteData<T>(whole.layout, top[0]);
     for (const Blob<Dtype>* blob : bottom) {
-      const int piece = blob->count(concat_axis_);
-      cuda::CopyRows(cuda::CurrentStream(), outer, piece, blob->template gpu_data_as<T>(), piece, y,
-                     row);
-      y += piece;
+      const cuda::Rows piece(*blob, concat_axis_, channels_last);
+      cuda::CopyRows(cuda::CurrentStream(), piece.count, piece.length,
+                     cuda::ReadData<T>(*blob, piece.layout), piece.length, y, whole.length);
+      y += piece.length;
     }
   });
 }
@@ -27,17 +29,18 @@ void ConcatLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                       const vector<bool>& propagate_down,
                                       const vector<Blob<Dtype>*>& bottom) {
   if (bottom.size() == 1) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    const D* dy = top[0]->template gpu_diff_as<D>();
-    const int outer = top[0]->count(0, concat_axis_), row = top[0]->count(concat_axis_);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using D = decltype(diff_tag);
+    const bool channels_last = concat_axis_ == 1 && cuda::AnyChannelsLast<decltype(data_tag)>(top);
+    const cuda::Rows whole(*top[0], concat_axis_, channels_last);
+    const D* dy = cuda::ReadDiff<D>(*top[0], whole.layout);
     for (size_t i = 0; i < bottom.size(); ++i) {
-      const int piece = bottom[i]->count(concat_axis_);
+      const cuda::Rows piece(*bottom[i], concat_axis_, channels_last);
       if (propagate_down[i]) {
-        cuda::CopyRows(cuda::CurrentStream(), outer, piece, dy, row,
-                       bottom[i]->template overwrite_gpu_diff_as<D>(), piece);
+        cuda::CopyRows(cuda::CurrentStream(), piece.count, piece.length, dy, whole.length,
+                       cuda::OverwriteDiff<D>(piece.layout, bottom[i]), piece.length);
       }
-      dy += piece;
+      dy += piece.length;
     }
   });
 }

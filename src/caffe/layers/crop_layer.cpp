@@ -7,10 +7,9 @@
 #include "layer_shapes.hpp"
 
 namespace caffe {
-namespace {
 
-/// Where the part begins on each axis of `bottom`.
-std::vector<int> Offsets(const CropParameter& param, const Shape& bottom, const Shape& reference) {
+std::vector<int> CropOffsets(const CropParameter& param, const Shape& bottom,
+                             const Shape& reference) {
   Require(bottom.size() == reference.size(),
           "Crop needs bottoms of the same number of axes: ", "bottom 0 is ", ShapeString(bottom),
           ", bottom 1 is ", ShapeString(reference));
@@ -32,8 +31,10 @@ std::vector<int> Offsets(const CropParameter& param, const Shape& bottom, const 
   return offsets;
 }
 
+namespace {
+
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
-  Offsets(layer.crop_param(), bottoms.at(0), bottoms.at(1));
+  CropOffsets(layer.crop_param(), bottoms.at(0), bottoms.at(1));
   Shape top = bottoms[0];
   const int axis = CheckedAxis("crop_param: axis", layer.crop_param().axis(), top);
   std::copy(bottoms[1].begin() + axis, bottoms[1].end(), top.begin() + axis);
@@ -52,7 +53,7 @@ const bool registered = OperationTable::Add(Operation("Crop")
 template <typename Dtype>
 void CropLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                const vector<Blob<Dtype>*>& top) {
-  offsets_ = Offsets(this->layer_param_.crop_param(), bottom[0]->shape(), bottom[1]->shape());
+  offsets_ = CropOffsets(this->layer_param_.crop_param(), bottom[0]->shape(), bottom[1]->shape());
   top[0]->Reshape(TopShapes(this->layer_param_, ShapesOf(bottom))[0]);
 }
 

@@ -65,8 +65,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return ShapesFor(bottoms, layer.top_size());
 }
 
-const bool registered = OperationTable::Add(
-    Operation("CTCGreedyDecoder").Shapes(TopShapes).BackwardReads(Operation::kNothing));
+const bool registered = OperationTable::Add(Operation("CTCGreedyDecoder")
+                                                .CpuOnly(kSequential)
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kNothing));
 
 int EditDistance(const std::vector<int>& a, const std::vector<int>& b) {
   std::vector<int> row(b.size() + 1);  // from the first i labels of a to the first j of b

@@ -1,4 +1,3 @@
-#include "caffe/cuda/stream.hpp"
 #include "caffe/layers/deconv_layer.hpp"
 
 namespace caffe {
@@ -6,18 +5,8 @@ namespace caffe {
 template <typename Dtype>
 void DeconvolutionLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                             const vector<Blob<Dtype>*>& top) {
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    using F = AccumulatorType<T>;
-    const T* weights = this->blobs_[0]->template gpu_data_as<T>();
-    const F* bias = this->bias_term_ ? this->blobs_[1]->template gpu_data_as<F>() : nullptr;
-    for (size_t i = 0; i < bottom.size(); ++i) {
-      const T* x = bottom[i]->template gpu_data_as<T>();
-      cuda::ConvolutionBackwardData(cuda::CurrentStream(), this->shape_, this->num_,
-                                    this->gpu_options(), x, weights, bias,
-                                    top[i]->template overwrite_gpu_data_as<T>());
-    }
-  });
+  Dispatch(this->forward_type(),
+           [&](auto tag) { this->template ForwardAllGpu<decltype(tag)>(bottom, top); });
 }
 
 template <typename Dtype>

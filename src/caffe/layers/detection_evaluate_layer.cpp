@@ -7,6 +7,7 @@ namespace {
 
 // The shape depends on how many detections there are.
 const bool registered = OperationTable::Add(Operation("DetectionEvaluate")
+                                                .CpuOnly(kSequential)
                                                 .Stateful()
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({-1})

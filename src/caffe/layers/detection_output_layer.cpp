@@ -12,6 +12,7 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>&) {
 }
 
 const bool registered = OperationTable::Add(Operation("DetectionOutput")
+                                                .CpuOnly(kSequential)
                                                 .Stateful()
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
@@ -78,26 +79,7 @@ void DetectionOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top[0]->Reshape({1, 1, 1, 7});
 }
 
-/// The boxes of all priors, class after class.
-template <typename Dtype>
-vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(const Dtype* locations,
-                                                     const vector<Prior>& priors) const {
-  const bool clip = this->layer_param_.detection_output_param().clip();
-  vector<Box> boxes(size_t(num_loc_classes_) * num_priors_);
-  kernels::ParallelFor(num_priors_, 1024, [&](size_t begin, size_t end) {
-    for (size_t p = begin; p < end; ++p) {
-      for (int c = 0; c < num_loc_classes_; ++c) {
-        const Dtype* l = locations + (p * num_loc_classes_ + c) * 4;
-        const Box box =
-            Decode(priors[p], code_, {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
-        boxes[size_t(c) * num_priors_ + p] = clip ? Clipped(box) : box;
-      }
-    }
-  });
-  return boxes;
-}
-
-/// The scores above the threshold, by class.
+/// By class: the scores above the threshold, the best first, and of those the best top_k.
 template <typename Dtype>
 vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Dtype* scores) const {
   vector<vector<ScoredIndex>> candidates(num_classes_);
@@ -109,19 +91,46 @@ vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Dtype*
       }
     }
   }
+  kernels::ParallelFor(num_classes_, 1, [&](size_t begin, size_t end) {
+    for (size_t c = begin; c < end; ++c) SortByScore(top_k_, &candidates[c]);
+  });
   return candidates;
+}
+
+/// The boxes of all candidates, at [location class * priors + prior].
+template <typename Dtype>
+vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(
+    const Dtype* locations, const Dtype* priors,
+    const vector<vector<ScoredIndex>>& candidates) const {
+  const bool clip = this->layer_param_.detection_output_param().clip();
+  vector<bool> wanted(size_t(num_loc_classes_) * num_priors_, false);
+  for (int c = 0; c < num_classes_; ++c) {
+    const size_t first = share_location_ ? 0 : size_t(c) * num_priors_;
+    for (const ScoredIndex& candidate : candidates[c]) wanted[first + candidate.second] = true;
+  }
+  vector<Box> boxes(wanted.size());
+  kernels::ParallelFor(wanted.size(), 4096, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (!wanted[i]) continue;
+      const size_t p = i % num_priors_, c = i / num_priors_;
+      const Dtype* l = locations + (p * num_loc_classes_ + c) * 4;
+      const Box box = Decode(ReadPrior(priors, num_priors_, static_cast<int>(p)), code_,
+                             {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
+      boxes[i] = clip ? Clipped(box) : box;
+    }
+  });
+  return boxes;
 }
 
 template <typename Dtype>
 vector<typename DetectionOutputLayer<Dtype>::Detection> DetectionOutputLayer<Dtype>::DetectItem(
-    const Dtype* locations, const Dtype* scores, const vector<Prior>& priors) const {
-  vector<vector<ScoredIndex>> candidates = Candidates(scores);
-  const vector<Box> boxes = DecodeBoxes(locations, priors);
+    const Dtype* locations, const Dtype* scores, const Dtype* priors) const {
+  const vector<vector<ScoredIndex>> candidates = Candidates(scores);
+  const vector<Box> boxes = DecodeBoxes(locations, priors, candidates);
   vector<vector<int>> kept(num_classes_);
   kernels::ParallelFor(num_classes_, 1, [&](size_t begin, size_t end) {
     for (size_t c = begin; c < end; ++c) {
       const Box* own = boxes.data() + (share_location_ ? 0 : c * num_priors_);
-      SortByScore(top_k_, &candidates[c]);
       kept[c] = Suppress(own, candidates[c], nms_threshold_, eta_, code_.normalized);
     }
   });
@@ -146,14 +155,13 @@ vector<typename DetectionOutputLayer<Dtype>::Detection> DetectionOutputLayer<Dty
 template <typename Dtype>
 void DetectionOutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                               const vector<Blob<Dtype>*>& top) {
-  const vector<Prior> priors = ReadPriors(bottom[2]->cpu_data(), num_priors_);
   const int items = bottom[0]->shape(0);
   vector<vector<Detection>> detections;
   int count = 0;
   for (int i = 0; i < items; ++i) {
     detections.push_back(DetectItem(bottom[0]->cpu_data() + size_t(i) * bottom[0]->count(1),
                                     bottom[1]->cpu_data() + size_t(i) * bottom[1]->count(1),
-                                    priors));
+                                    bottom[2]->cpu_data()));
     count += static_cast<int>(detections.back().size());
   }
   top[0]->Reshape({1, 1, count > 0 ? count : items, 7});

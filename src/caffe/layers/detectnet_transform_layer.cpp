@@ -60,6 +60,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 }
 
 const bool registered = OperationTable::Add(Operation("DetectNetTransformation")
+                                                .CpuOnly(kMadeOnHost)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({-1})

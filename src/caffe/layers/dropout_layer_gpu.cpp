@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/dropout.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
@@ -32,8 +33,9 @@ void DropoutLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   if (this->phase_ == TEST && test_scale_ == 1 && bottom[0] == top[0]) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
-    ApplyOnGpu(count, x, top[0]->template overwrite_gpu_data_as<T>());
+    gpu_layout_ = cuda::StoredLayout<T>(*bottom[0]);
+    const T* x = cuda::ReadData<T>(*bottom[0], gpu_layout_);
+    ApplyOnGpu(count, x, cuda::OverwriteData<T>(gpu_layout_, top[0]));
   });
 }
 
@@ -44,8 +46,8 @@ void DropoutLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   if (!propagate_down[0]) return;
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
-    const D* dy = top[0]->template gpu_diff_as<D>();
-    ApplyOnGpu(bottom[0]->count(), dy, bottom[0]->template overwrite_gpu_diff_as<D>());
+    const D* dy = cuda::ReadDiff<D>(*top[0], gpu_layout_);
+    ApplyOnGpu(bottom[0]->count(), dy, cuda::OverwriteDiff<D>(gpu_layout_, bottom[0]));
   });
 }
 

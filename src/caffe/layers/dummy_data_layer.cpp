@@ -44,8 +44,11 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 }
 
 // Labels come from here too: tops are written in Dtype and stay so.
-const bool registered = OperationTable::Add(
-    Operation("DummyData").Shapes(TopShapes).BackwardReads(Operation::kNothing).Source());
+const bool registered = OperationTable::Add(Operation("DummyData")
+                                                .CpuOnly(kMadeOnHost)
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kNothing)
+                                                .Source());
 
 }  // namespace
 

@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/eltwise.hpp"
@@ -8,9 +9,9 @@ namespace caffe {
 namespace {
 
 template <typename T, typename Dtype>
-std::vector<const T*> GpuDataOf(const vector<Blob<Dtype>*>& blobs) {
+std::vector<const T*> GpuDataOf(const vector<Blob<Dtype>*>& blobs, const Layout& layout) {
   std::vector<const T*> data;
-  for (const Blob<Dtype>* blob : blobs) data.push_back(blob->template gpu_data_as<T>());
+  for (const Blob<Dtype>* blob : blobs) data.push_back(cuda::ReadData<T>(*blob, layout));
   return data;
 }
 
@@ -25,8 +26,9 @@ void EltwiseLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     using F = AccumulatorType<T>;
-    const std::vector<const T*> x = GpuDataOf<T>(bottom);
-    T* y = top[0]->template overwrite_gpu_data_as<T>();
+    const Layout layout = cuda::CommonLayout<T>(bottom);
+    const std::vector<const T*> x = GpuDataOf<T>(bottom, layout);
+    T* y = cuda::OverwriteData<T>(layout, top[0]);
     switch (op_) {
       case EltwiseParameter_EltwiseOp_PROD:
         cuda::Product(stream, count, x, y);
@@ -51,15 +53,16 @@ void EltwiseLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using F = AccumulatorType<D>;
-    const D* dy = top[0]->template gpu_diff_as<D>();
+    const Layout layout = cuda::StoredLayout<T>(*top[0]);
+    const D* dy = cuda::ReadDiff<D>(*top[0], layout);
     const bool maximum = op_ == EltwiseParameter_EltwiseOp_MAX;
     cuda::Buffer<int> which(stream, maximum ? count : 0);
     std::vector<const T*> x;
-    if (op_ != EltwiseParameter_EltwiseOp_SUM) x = GpuDataOf<T>(bottom);
+    if (op_ != EltwiseParameter_EltwiseOp_SUM) x = GpuDataOf<T>(bottom, layout);
     if (maximum) cuda::Maximum<T>(stream, count, x, nullptr, which.get());
     for (size_t i = 0; i < bottom.size(); ++i) {
       if (!propagate_down[i]) continue;
-      D* dx = bottom[i]->template overwrite_gpu_diff_as<D>();
+      D* dx = cuda::OverwriteDiff<D>(layout, bottom[i]);
       if (maximum) {
         cuda::MaximumGradient(stream, count, which.get(), static_cast<int>(i), dy, dx);
       } else if (op_ == EltwiseParameter_EltwiseOp_PROD) {

@@ -28,6 +28,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 }
 
 const bool registered = OperationTable::Add(Operation("Flatten")
+                                                .CpuOnly(kSharesMemory)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .Native()

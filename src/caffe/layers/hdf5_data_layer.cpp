@@ -12,13 +12,12 @@ namespace caffe {
 namespace {
 
 // Shapes are the files'; tops may be labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(
-    Operation("HDF5Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
+const bool registered = OperationTable::Add(Operation("HDF5Data")
+                                                .CpuOnly(kMadeOnHost)
+                                                .BackwardReads(Operation::kNothing)
+                                                .FloatTops({-1})
+                                                .Source());
 const bool dealt_out = RecordShare::AddType("HDF5Data");
-
-rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
-  return static_cast<rng_t*>(random->generator());
-}
 
 }  // namespace
 
@@ -41,6 +40,14 @@ void HDF5DataLayer<Dtype>::ReadSource() {
 }
 
 #ifdef USE_HDF5
+
+namespace {
+
+rng_t* GeneratorOf(const shared_ptr<Caffe::RNG>& random) {
+  return static_cast<rng_t*>(random->generator());
+}
+
+}  // namespace
 
 template <typename Dtype>
 void HDF5DataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,

@@ -21,8 +21,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   return ReadShapes(layer.input_param(), layer.top_size());
 }
 
-const bool registered = OperationTable::Add(
-    Operation("Input").Shapes(TopShapes).BackwardReads(Operation::kNothing).Native().Source());
+const bool registered = OperationTable::Add(Operation("Input")
+                                                .CpuOnly(kSharesMemory)
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kNothing)
+                                                .Native()
+                                                .Source());
 
 }  // namespace
 

@@ -15,6 +15,7 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
 }
 
 const bool registered = OperationTable::Add(Operation("LabelsequenceAccuracy")
+                                                .CpuOnly(kSequential)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({1}));

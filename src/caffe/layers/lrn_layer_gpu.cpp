@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/normalize.hpp"
 #include "caffe/layers/lrn_layer.hpp"
@@ -9,9 +10,10 @@ void LRNLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                   const vector<Blob<Dtype>*>& top) {
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
-    cuda::LrnForward(cuda::CurrentStream(), ShapeNow(), x,
-                     top[0]->template overwrite_gpu_data_as<T>());
+    const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
+    const T* x = cuda::ReadData<T>(*bottom[0], layout);
+    cuda::LrnForward(cuda::CurrentStream(), ShapeNow(), layout.kind == Layout::CHANNELS_LAST, x,
+                     cuda::OverwriteData<T>(layout, top[0]));
   });
 }
 
@@ -23,9 +25,11 @@ void LRNLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const D* dy = top[0]->template gpu_diff_as<D>();
-    cuda::LrnBackward(cuda::CurrentStream(), ShapeNow(), bottom[0]->template gpu_data_as<T>(), dy,
-                      bottom[0]->template overwrite_gpu_diff_as<D>());
+    const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
+    const D* dy = cuda::ReadDiff<D>(*top[0], layout);
+    cuda::LrnBackward(cuda::CurrentStream(), ShapeNow(), layout.kind == Layout::CHANNELS_LAST,
+                      cuda::ReadData<T>(*bottom[0], layout), dy,
+                      cuda::OverwriteDiff<D>(layout, bottom[0]));
   });
 }
 

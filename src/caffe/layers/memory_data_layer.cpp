@@ -38,6 +38,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 }
 
 const bool registered = OperationTable::Add(Operation("MemoryData")
+                                                .CpuOnly(kMadeOnHost)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatTops({-1})

@@ -12,6 +12,7 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>&) {
 
 // Gradients need the boxes that the forward pass matched; boxes and losses stay in the net's type.
 const bool registered = OperationTable::Add(Operation("MultiBoxLoss")
+                                                .CpuOnly(kSequential)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .FloatBottoms({-1})

@@ -12,8 +12,9 @@ vector<int> FullOrder(const char* field, const Order& order, const Shape& bottom
   vector<int> full;
   vector<bool> named(bottom.size(), false);
   for (const int64_t axis : order) {
-    Require(axis >= 0 && axis < static_cast<int64_t>(bottom.size()), field, " ", axis,
-            " is out of range for a bottom of shape ", ShapeString(bottom));
+    if (axis < 0 || axis >= static_cast<int64_t>(bottom.size())) {
+      Fail(field, " ", axis, " is out of range for a bottom of shape ", ShapeString(bottom));
+    }
     Require(!named[axis], field, " ", axis, " is given twice");
     named[axis] = true;
     full.push_back(static_cast<int>(axis));

@@ -1,9 +1,17 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 
 namespace caffe {
+
+template <typename Dtype>
+kernels::PoolingShape PoolingLayer<Dtype>::GpuShape() const {
+  kernels::PoolingShape shape = shape_;
+  shape.planes /= gpu_channels();
+  return shape;
+}
 
 // Calls f with the mask, a byte an output where bytes are enough, to be written or read.
 template <typename Dtype>
@@ -21,11 +29,11 @@ template <typename T>
 void PoolingLayer<Dtype>::PoolMaximaGpu(const T* x, T* y, Blob<Dtype>* positions) {
   Stream& stream = cuda::CurrentStream();
   if (this->phase_ == TEST && !positions) {
-    cuda::MaxPoolingForward<T, int>(stream, shape_, x, y, nullptr);
+    cuda::MaxPoolingForward<T, int>(stream, GpuShape(), x, y, nullptr, gpu_channels());
     return;
   }
   WithGpuMask([&](auto* mask) {
-    cuda::MaxPoolingForward(stream, shape_, x, y, mask);
+    cuda::MaxPoolingForward(stream, GpuShape(), x, y, mask, gpu_channels());
     if (positions) {
       using I = std::remove_pointer_t<decltype(mask)>;
       cuda::MaskPositions<I, Dtype>(stream, shape_, mask,
@@ -48,6 +56,7 @@ void PoolingLayer<Dtype>::PoolAtRandomGpu(const T* x, T* y) {
   });
 }
 
+// Positions, and draws one an output, are in Caffe's order.
 template <typename Dtype>
 void PoolingLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
@@ -55,12 +64,16 @@ void PoolingLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   Stream& stream = cuda::CurrentStream();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
-    T* y = top[0]->template overwrite_gpu_data_as<T>();
+    const bool in_order = top.size() > 1 || method() == PoolingParameter_PoolMethod_STOCHASTIC;
+    gpu_layout_ = in_order ? Layout() : cuda::StoredLayout<T>(*bottom[0]);
+    const Layout pooled =
+        gpu_layout_.kind == Layout::PLAIN ? Layout() : cuda::ChannelsLast(top[0]->shape());
+    const T* x = cuda::ReadData<T>(*bottom[0], gpu_layout_);
+    T* y = cuda::OverwriteData<T>(pooled, top[0]);
     if (method() == PoolingParameter_PoolMethod_MAX) {
       PoolMaximaGpu(x, y, top.size() > 1 ? top[1] : nullptr);
     } else if (method() == PoolingParameter_PoolMethod_AVE) {
-      cuda::AveragePoolingForward(stream, shape_, x, y);
+      cuda::AveragePoolingForward(stream, GpuShape(), x, y, gpu_channels());
     } else if (this->phase_ == TRAIN) {
       PoolAtRandomGpu(x, y);
     } else {
@@ -80,7 +93,8 @@ void PoolingLayer<Dtype>::FindGpuMask(const Blob<Dtype>& bottom) {
     using T = decltype(tag);
     const cuda::Buffer<T> pooled(stream, shape_.planes * shape_.output_plane());
     WithGpuMask([&](auto* mask) {
-      cuda::MaxPoolingForward(stream, shape_, bottom.template gpu_data_as<T>(), pooled.get(), mask);
+      cuda::MaxPoolingForward(stream, GpuShape(), cuda::ReadData<T>(bottom, gpu_layout_),
+                              pooled.get(), mask, gpu_channels());
     });
   });
 }
@@ -94,12 +108,16 @@ void PoolingLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Stream& stream = cuda::CurrentStream();
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
-    const D* dy = top[0]->template gpu_diff_as<D>();
-    D* dx = bottom[0]->template overwrite_gpu_diff_as<D>();
+    const Layout pooled =
+        gpu_layout_.kind == Layout::PLAIN ? Layout() : cuda::ChannelsLast(top[0]->shape());
+    const D* dy = cuda::ReadDiff<D>(*top[0], pooled);
+    D* dx = cuda::OverwriteDiff<D>(gpu_layout_, bottom[0]);
     if (method() == PoolingParameter_PoolMethod_AVE) {
-      cuda::AveragePoolingBackward(stream, shape_, dy, dx);
+      cuda::AveragePoolingBackward(stream, GpuShape(), dy, dx, gpu_channels());
     } else {
-      WithGpuMask([&](auto* mask) { cuda::MaskPoolingBackward(stream, shape_, dy, mask, dx); });
+      WithGpuMask([&](auto* mask) {
+        cuda::MaskPoolingBackward(stream, GpuShape(), dy, mask, dx, gpu_channels());
+      });
     }
   });
 }

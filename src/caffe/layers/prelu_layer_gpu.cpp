@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/activation.hpp"
 #include "caffe/layers/prelu_layer.hpp"
@@ -13,11 +14,12 @@ void PReLULayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
-    cuda::PRelu(cuda::CurrentStream(), static_cast<int>(outer_), static_cast<int>(channels_),
-                static_cast<int>(inner_),
+    const Layout layout = cuda::ChannelLayout<T>(*bottom[0], outer_, channels_);
+    const cuda::ChannelExtents e = cuda::ExtentsIn(layout, outer_, channels_, inner_);
+    const T* x = cuda::ReadData<T>(*bottom[0], layout);
+    cuda::PRelu(cuda::CurrentStream(), e.outer, e.channels, e.inner,
                 this->blobs_[0]->template gpu_data_as<AccumulatorType<T>>(), x,
-                top[0]->template overwrite_gpu_data_as<T>());
+                cuda::OverwriteData<T>(layout, top[0]));
   });
 }
 
@@ -30,23 +32,23 @@ void PReLULayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   // Gradients in the TEST phase and in place, which hardly anybody asks for.
   if (InputIsLost(*bottom[0], *top[0])) return Backward_cpu(top, propagate_down, bottom);
   const Blob<Dtype>& input = bottom[0] == top[0] ? bottom_memory_ : *bottom[0];
-  const int outer = static_cast<int>(outer_), channels = static_cast<int>(channels_),
-            inner = static_cast<int>(inner_);
   Stream& stream = cuda::CurrentStream();
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const T* x = input.template gpu_data_as<T>();
-    const D* dy = top[0]->template gpu_diff_as<D>();
+    const Layout layout = cuda::ChannelLayout<T>(input, outer_, channels_);
+    const cuda::ChannelExtents e = cuda::ExtentsIn(layout, outer_, channels_, inner_);
+    const T* x = cuda::ReadData<T>(input, layout);
+    const D* dy = cuda::ReadDiff<D>(*top[0], layout);
     if (slopes_wanted) {
-      cuda::PReluSlopeGradient(stream, outer, channels, inner, x, dy,
+      cuda::PReluSlopeGradient(stream, e.outer, e.channels, e.inner, x, dy,
                                this->blobs_[0]->template mutable_gpu_diff_as<G>());
     }
     if (propagate_down[0]) {
-      cuda::PReluGradient(stream, outer, channels, inner,
+      cuda::PReluGradient(stream, e.outer, e.channels, e.inner,
                           this->blobs_[0]->template gpu_data_as<G>(), x, dy,
-                          bottom[0]->template overwrite_gpu_diff_as<D>());
+                          cuda::OverwriteDiff<D>(layout, bottom[0]));
     }
   });
 }

@@ -102,6 +102,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 // Coordinates: they stay in the net's own type.
 Operation PriorBoxOperation(const char* type) {
   return Operation(type)
+      .CpuOnly(kSmallConstants)
       .Shapes(TopShapes)
       .BackwardReads(Operation::kNothing)
       .FloatBottoms({-1})

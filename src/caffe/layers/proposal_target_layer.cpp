@@ -32,6 +32,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 }
 
 const bool registered = OperationTable::Add(Operation("ProposalTarget")
+                                                .CpuOnly(kSequential)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({-1})

@@ -9,6 +9,10 @@
 namespace caffe {
 namespace {
 
+// What else holds for it, only the user's class knows.
+const bool registered = OperationTable::Add(
+    Operation("Python").AnyInPlace().Stateful().CpuOnly("it is the user's code"));
+
 constexpr char kPlugin[] = "libcaffe_python.so";
 constexpr char kVariable[] = "CAFFE_PYTHON_PLUGIN";
 

@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/activation.hpp"
 #include "caffe/layers/relu_layer.hpp"
@@ -10,9 +11,10 @@ void ReLULayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
   const float slope = this->layer_param_.relu_param().negative_slope();
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
+    const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
+    const T* x = cuda::ReadData<T>(*bottom[0], layout);
     cuda::Relu<T>(cuda::CurrentStream(), bottom[0]->count(), slope, x,
-                  top[0]->template overwrite_gpu_data_as<T>());
+                  cuda::OverwriteData<T>(layout, top[0]));
   });
 }
 
@@ -26,10 +28,11 @@ void ReLULayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
-    const D* dy = top[0]->template gpu_diff_as<D>();
+    const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
+    const D* dy = cuda::ReadDiff<D>(*top[0], layout);
     cuda::ReluGradient<T, D>(cuda::CurrentStream(), bottom[0]->count(), slope,
-                             bottom[0]->template gpu_data_as<T>(), dy,
-                             bottom[0]->template overwrite_gpu_diff_as<D>());
+                             cuda::ReadData<T>(*bottom[0], layout), dy,
+                             cuda::OverwriteDiff<D>(layout, bottom[0]));
   });
 }
 

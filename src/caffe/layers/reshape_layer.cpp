@@ -54,6 +54,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
 }
 
 const bool registered = OperationTable::Add(Operation("Reshape")
+                                                .CpuOnly(kSharesMemory)
                                                 .Shapes(TopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .Native()

@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
@@ -19,9 +20,11 @@ void ScaleLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
     const F* scale = Scale(bottom).template gpu_data_as<F>();
     const F* bias =
         bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template gpu_data_as<F>();
-    const T* x = bottom[0]->template gpu_data_as<T>();
-    cuda::ChannelAffine(cuda::CurrentStream(), outer_dim_, scale_dim_, inner_dim_, scale, bias, x,
-                        top[0]->template overwrite_gpu_data_as<T>());
+    const Layout layout = cuda::ChannelLayout<T>(*bottom[0], outer_dim_, scale_dim_);
+    const cuda::ChannelExtents e = cuda::ExtentsIn(layout, outer_dim_, scale_dim_, inner_dim_);
+    const T* x = cuda::ReadData<T>(*bottom[0], layout);
+    cuda::ChannelAffine(cuda::CurrentStream(), e.outer, e.channels, e.inner, scale, bias, x,
+                        cuda::OverwriteData<T>(layout, top[0]));
   });
 }
 
@@ -38,13 +41,15 @@ void ScaleLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     using T = decltype(data_tag);
     using D = decltype(diff_tag);
     using G = AccumulatorType<D>;
-    const D* dy = top[0]->template gpu_diff_as<D>();
+    const Layout layout = cuda::ChannelLayout<T>(input, outer_dim_, scale_dim_);
+    const cuda::ChannelExtents e = cuda::ExtentsIn(layout, outer_dim_, scale_dim_, inner_dim_);
+    const D* dy = cuda::ReadDiff<D>(*top[0], layout);
     const cuda::Buffer<double> sums(stream, 2 * scale_dim_);
     double* sum = bias_wanted ? sums.get() : nullptr;
     double* dot = scale_wanted ? sums.get() + scale_dim_ : nullptr;
     if (bias_wanted || scale_wanted) {
-      const T* x = scale_wanted ? input.template gpu_data_as<T>() : nullptr;
-      cuda::ChannelSums(stream, outer_dim_, scale_dim_, inner_dim_, dy, x, sum, dot);
+      const T* x = scale_wanted ? cuda::ReadData<T>(input, layout) : nullptr;
+      cuda::ChannelSums(stream, e.outer, e.channels, e.inner, dy, x, sum, dot);
     }
     if (bias_wanted) {
       cuda::Axpby(stream, scale_dim_, G(1), sum, G(1),
@@ -58,8 +63,8 @@ void ScaleLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     }
     if (propagate_down[0]) {
       const G* scale = Scale(bottom).template gpu_data_as<G>();
-      cuda::ChannelAffine<D>(stream, outer_dim_, scale_dim_, inner_dim_, scale, nullptr, dy,
-                             bottom[0]->template overwrite_gpu_diff_as<D>());
+      cuda::ChannelAffine<D>(stream, e.outer, e.channels, e.inner, scale, nullptr, dy,
+                             cuda::OverwriteDiff<D>(layout, bottom[0]));
     }
   });
 }

@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/shapes.hpp"
 #include "caffe/layers/slice_layer.hpp"
@@ -9,13 +10,14 @@ void SliceLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
-    const T* x = bottom[0]->template gpu_data_as<T>();
-    const int outer = bottom[0]->count(0, slice_axis_), row = bottom[0]->count(slice_axis_);
+    const bool channels_last = slice_axis_ == 1 && cuda::AnyChannelsLast<T>(bottom);
+    const cuda::Rows whole(*bottom[0], slice_axis_, channels_last);
+    const T* x = cuda::ReadData<T>(*bottom[0], whole.layout);
     for (Blob<Dtype>* blob : top) {
-      const int part = blob->count(slice_axis_);
-      cuda::CopyRows(cuda::CurrentStream(), outer, part, x, row,
-                     blob->template overwrite_gpu_data_as<T>(), part);
-      x += part;
+      const cuda::Rows part(*blob, slice_axis_, channels_last);
+      cuda::CopyRows(cuda::CurrentStream(), part.count, part.length, x, whole.length,
+                     cuda::OverwriteData<T>(part.layout, blob), part.length);
+      x += part.length;
     }
   });
 }
@@ -25,15 +27,17 @@ void SliceLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                      const vector<bool>& propagate_down,
                                      const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
-    D* dx = bottom[0]->template overwrite_gpu_diff_as<D>();
-    const int outer = bottom[0]->count(0, slice_axis_), row = bottom[0]->count(slice_axis_);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using D = decltype(diff_tag);
+    const bool channels_last =
+        slice_axis_ == 1 && cuda::AnyChannelsLast<decltype(data_tag)>(bottom);
+    const cuda::Rows whole(*bottom[0], slice_axis_, channels_last);
+    D* dx = cuda::OverwriteDiff<D>(whole.layout, bottom[0]);
     for (const Blob<Dtype>* blob : top) {
-      const int part = blob->count(slice_axis_);
-      cuda::CopyRows(cuda::CurrentStream(), outer, part, blob->template gpu_diff_as<D>(), part, dx,
-                     row);
-      dx += part;
+      const cuda::Rows part(*blob, slice_axis_, channels_last);
+      cuda::CopyRows(cuda::CurrentStream(), part.count, part.length,
+                     cuda::ReadDiff<D>(*blob, part.layout), part.length, dx, whole.length);
+      dx += part.length;
     }
   });
 }

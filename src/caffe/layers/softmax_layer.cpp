@@ -12,9 +12,9 @@ namespace {
 const bool registered = OperationTable::Add(
     Operation("Softmax").Shapes(SameShapes).InPlace().BackwardReads(Operation::kTopData).Native());
 
-/// Measured by benchmarks/engines: twice and more where values of one softmax lie together.
-bool OneDnnIsFaster(int inner, const Layout& layout) {
-  return inner == 1 || layout.kind == Layout::CHANNELS_BLOCKED;
+/// Measured by benchmarks/engines: for many values of one softmax that lie together, and in blocks.
+bool OneDnnIsFaster(int channels, int inner, const Layout& layout) {
+  return (inner == 1 && channels > 128) || layout.kind == Layout::CHANNELS_BLOCKED;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ template <typename Dtype>
 onednn::Softmax* SoftmaxLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
   const Layout layout =
       softmax_axis_ == 1 ? BlockedLayoutFor<float>(bottom.data_tensor(), bottom.shape()) : Layout();
-  const bool faster = OneDnnIsFaster(inner_num_, layout);
+  const bool faster = OneDnnIsFaster(bottom.shape(softmax_axis_), inner_num_, layout);
   if (!onednn::IsWanted<Dtype>(engine_, this->types(), faster)) return nullptr;
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Softmax>>();
   return onednn_->Get(bottom.shape(), layout, [&] {

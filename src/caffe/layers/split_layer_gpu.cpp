@@ -1,3 +1,4 @@
+#include "caffe/cuda/as_stored.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/kernels/cuda/eltwise.hpp"
 #include "caffe/layers/split_layer.hpp"
@@ -9,12 +10,13 @@ void SplitLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                      const vector<bool>& propagate_down,
                                      const vector<Blob<Dtype>*>& bottom) {
   if (!propagate_down[0]) return;
-  Dispatch(this->backward_type(), [&](auto tag) {
-    using D = decltype(tag);
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using D = decltype(diff_tag);
+    const Layout layout = cuda::StoredLayout<decltype(data_tag)>(*bottom[0]);
     std::vector<const D*> dy;
-    for (const Blob<Dtype>* blob : top) dy.push_back(blob->template gpu_diff_as<D>());
+    for (const Blob<Dtype>* blob : top) dy.push_back(cuda::ReadDiff<D>(*blob, layout));
     cuda::Sum(cuda::CurrentStream(), bottom[0]->count(), dy,
-              bottom[0]->template overwrite_gpu_diff_as<D>());
+              cuda::OverwriteDiff<D>(layout, bottom[0]));
   });
 }
 

@@ -6,6 +6,7 @@ namespace caffe {
 namespace {
 
 const bool registered = OperationTable::Add(Operation("YoloDetectionOutput")
+                                                .CpuOnly(kSequential)
                                                 .Shapes(YoloTopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({-1})

@@ -6,6 +6,7 @@ namespace caffe {
 namespace {
 
 const bool registered = OperationTable::Add(Operation("Yolov3DetectionOutput")
+                                                .CpuOnly(kSequential)
                                                 .Shapes(YoloTopShapes)
                                                 .BackwardReads(Operation::kNothing)
                                                 .FloatBottoms({-1})

@@ -153,6 +153,7 @@ class FakeDevice : public Device {
     explicit FakeStream(FakeDevice* device) : device_(device) {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
       device_->streams_.insert(this);
+      id_ = ++device_->streams_made_;
     }
     ~FakeStream() override {
       std::lock_guard<std::recursive_mutex> lock(device_->mutex_);
@@ -181,8 +182,9 @@ class FakeDevice : public Device {
       Require(!recording_, "a stream that records waits for nobody");
       FakeStream* const before = static_cast<FakeStream*>(&other);
       const size_t reached = before->begun_ + before->pending_.size();
-      device_->Enqueue(*this, "wait", [this, before, reached] {
-        if (device_->streams_.count(before)) before->RunUntil(reached);
+      const int id = before->id_;  // another stream may come to be in its place
+      device_->Enqueue(*this, "wait", [this, before, id, reached] {
+        if (device_->streams_.count(before) && before->id_ == id) before->RunUntil(reached);
       });
     }
     void Synchronize() override {
@@ -213,6 +215,7 @@ class FakeDevice : public Device {
 
    private:
     FakeDevice* device_;
+    int id_;
     size_t begun_ = 0;
     std::string failure_;
   };
@@ -291,6 +294,7 @@ class FakeDevice : public Device {
   int waits_ = 0;
   int launches_ = 0;
   int unseen_failures_ = 0;
+  int streams_made_ = 0;
   std::map<void*, Allocation> blocks_;
   std::set<FakeStream*> streams_;
   std::set<std::string> failing_;

@@ -16,6 +16,9 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
+#ifndef CPU_ONLY
+#include "caffe/kernels/cuda/convolution.hpp"
+#endif
 
 namespace caffe {
 
@@ -139,7 +142,8 @@ struct RunOptions {
   bool in_place = false;
   const char* engine = nullptr;  // instead of the one that the case states
   bool detour = false;           // through another shape first
-  bool on_device = false;        // bottoms and gradients come from there
+  bool on_device = false;        // bottoms and gradients come from there,
+  bool channels_last = false;    // in this order
   int block = 1;                 // bottoms and gradients come with channels in blocks of this many
   bool test_phase = false;
   double old_gradient = 0;  // what parameter diffs hold before
@@ -178,6 +182,14 @@ void MoveToBlocks(int block, const std::vector<int>& shape, ElementType type, Te
   tensor->Write(type, layout).mutable_cpu_data();
 }
 
+/// The same with channels last, on the device.
+void MoveToChannelsLast(const std::vector<int>& shape, ElementType type, Tensor* tensor) {
+  if (shape.size() < 3 || tensor->count() == 0) return;
+  const size_t num = shape[0], channels = shape[1];
+  const Layout layout = Layout::ChannelsLast(num, channels, tensor->count() / (num * channels));
+  tensor->Write(type, layout).mutable_gpu_data();
+}
+
 /// A layer with its blobs.
 template <typename Dtype>
 class Runner {
@@ -214,13 +226,18 @@ class Runner {
     for (size_t i = 0; i < bottoms_.size(); ++i) {
       Put(inputs_.bottoms[i], bottoms_[i]->mutable_cpu_data());
       if (options_.on_device) bottoms_[i]->mutable_gpu_data();
+      if (options_.channels_last) {
+        MoveToChannelsLast(bottoms_[i]->shape(), layer_->forward_type(),
+                           &bottoms_[i]->data_tensor());
+      }
       MoveToBlocks(options_.block, bottoms_[i]->shape(), layer_->forward_type(),
                    &bottoms_[i]->data_tensor());
     }
     Caffe::set_random_seed(inputs_.seed);
     layer_->Forward(bottoms_, tops_);
+    // Not so where it would bring what lies with channels last into Caffe's order.
     for (Blob<Dtype>* top : tops_) {
-      if (options_.on_device) top->mutable_gpu_data();
+      if (options_.on_device && !options_.channels_last) top->mutable_gpu_data();
     }
   }
 
@@ -228,6 +245,9 @@ class Runner {
     for (size_t i = 0; i < tops_.size(); ++i) {
       Put(inputs_.top_diffs[i], tops_[i]->mutable_cpu_diff());
       if (options_.on_device) tops_[i]->mutable_gpu_diff();
+      if (options_.channels_last) {
+        MoveToChannelsLast(tops_[i]->shape(), layer_->backward_type(), &tops_[i]->diff_tensor());
+      }
       MoveToBlocks(options_.block, tops_[i]->shape(), layer_->backward_type(),
                    &tops_[i]->diff_tensor());
     }
@@ -621,22 +641,35 @@ bool Draws(const LayerCase& c) {
 #endif
 
 /// What the layer computes in GPU mode on the present device, in every type.
+void CheckOnDevice(const LayerCase& c, const Inputs& inputs, const Results& oracle,
+                   const RunOptions& options) {
+  const double bound = Bound(c, ElementType::DOUBLE);
+  ExpectSame(oracle, RunLayer<double>(c, kDouble, inputs, options), bound, bound);
+  for (const TypedRun& run : TypedRuns()) {
+    SCOPED_TRACE(run.name);
+    const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+    const double forward = Bound(c, run.forward);
+    ExpectSame(oracle, RunLayer<float>(c, types, inputs, options), forward,
+               std::max(forward, Bound(c, run.backward)));
+  }
+}
+
+/// In Caffe's order and with channels last, which convolutions then do not leave.
 void CheckDevice(const LayerCase& c, const Inputs& inputs, const Results& oracle) {
   const GpuMode gpu_mode;
   RunOptions options;
   options.on_device = true;
-  for (const bool in_place : {false, true}) {
-    if (in_place && !c.in_place) continue;
-    SCOPED_TRACE(in_place ? "in place" : "");
-    options.in_place = in_place;
-    const double bound = Bound(c, ElementType::DOUBLE);
-    ExpectSame(oracle, RunLayer<double>(c, kDouble, inputs, options), bound, bound);
-    for (const TypedRun& run : TypedRuns()) {
-      SCOPED_TRACE(run.name);
-      const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
-      const double forward = Bound(c, run.forward);
-      ExpectSame(oracle, RunLayer<float>(c, types, inputs, options), forward,
-                 std::max(forward, Bound(c, run.backward)));
+  for (const bool channels_last : {false, true}) {
+#ifndef CPU_ONLY
+    const cuda::ChannelsLastScope chosen(channels_last ? cuda::ChannelsLastUse::ALWAYS
+                                                       : cuda::ChannelsLastUse::NEVER);
+#endif
+    for (const bool in_place : {false, true}) {
+      if (in_place && !c.in_place) continue;
+      SCOPED_TRACE(Join(channels_last ? "channels last" : "", in_place ? " in place" : ""));
+      options.channels_last = channels_last;
+      options.in_place = in_place;
+      CheckOnDevice(c, inputs, oracle, options);
     }
   }
 }

@@ -50,7 +50,11 @@ inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementTy
     options.ranges.resize(optimized.values.size());
     const std::vector<bool> integers(optimized.nodes.size(), maths.count(ElementType::INT8) > 0);
     if (table) {
-      options.ranges = RangesOf(optimized, *table, integers, target.takes_unsigned());
+      std::vector<bool> rounds;
+      for (const Node& node : optimized.nodes) {
+        rounds.push_back(RoundsInputs(target, optimized, node));
+      }
+      options.ranges = RangesOf(optimized, *table, integers, rounds, target.takes_unsigned());
       optimized = EqualizeChannels(std::move(optimized), *table, options.ranges);
     }
     RandomTiming timing(target, seed);

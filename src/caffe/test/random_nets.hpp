@@ -192,6 +192,28 @@ class RandomNet {
     return pictures_.back();
   }
 
+  void Normalization(const Picture& from) {
+    Picture to = from;
+    to.name = NewName("blob");
+    Layer("LRN", {from.name}, {to.name}, "lrn_param { local_size: 3 alpha: 0.5 }");
+    pictures_.push_back(to);
+  }
+
+  // Twice as large, each channel by itself, and cut to the size of what it is added to.
+  void Enlarged(const Picture& from) {
+    const Picture large = {NewName("blob"), from.channels, 2 * from.height, 2 * from.width};
+    Layer("Deconvolution", {from.name}, {large.name},
+          "convolution_param { num_output: " + std::to_string(from.channels) +
+              " kernel_size: 4 stride: 2 pad: 1 group: " + std::to_string(from.channels) + " }");
+    const Picture fine = Convolution(from, from.channels, 1, 1, 0, 1);
+    const Picture cut = {NewName("blob"), from.channels, from.height, from.width};
+    Layer("Crop", {large.name, fine.name}, {cut.name}, "crop_param { axis: 2 offset: 1 }");
+    const Picture to = {NewName("blob"), from.channels, from.height, from.width};
+    Layer("Eltwise", {fine.name, cut.name}, {to.name},
+          Coin() ? "" : "eltwise_param { operation: PROD }");
+    pictures_.push_back(to);
+  }
+
   // Branches on one input of which some look alike, joined again.
   void Inception(const Picture& from) {
     std::vector<std::string> names;
@@ -255,7 +277,7 @@ class RandomNet {
 
   void AddSomething() {
     const Picture from = Recent();
-    switch (Number(0, 13)) {
+    switch (Number(0, 15)) {
       case 0:
       case 1:
         Convolution(from);
@@ -292,6 +314,12 @@ class RandomNet {
         return;
       case 12:
         Pointwise("Dropout", from, "");
+        return;
+      case 13:
+        Normalization(from);
+        return;
+      case 14:
+        Enlarged(from);
         return;
       default:
         Copies(from);

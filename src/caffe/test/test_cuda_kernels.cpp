@@ -231,9 +231,9 @@ std::ostream& operator<<(std::ostream& out, const ChannelArray& a) {
 }
 
 /// Shapes that are summed in one part and in several, by rows and by neighbouring channels.
-const ChannelArray kChannelArrays[] = {{1, 1, 1},     {3, 5, 7},    {2, 3, 40009},
-                                       {40009, 3, 1}, {7, 1, 5003}, {1, 3001, 33},
-                                       {300, 7, 31},  {0, 3, 4},    {1, 5000, 1}};
+const ChannelArray kChannelArrays[] = {{1, 1, 1},    {3, 5, 7},      {2, 3, 40009}, {40009, 3, 1},
+                                       {7, 1, 5003}, {1, 3001, 33},  {300, 7, 31},  {0, 3, 4},
+                                       {1, 5000, 1}, {40009, 16, 1}, {77, 24, 1}};
 
 TEST_P(CudaKernels, ChannelSumsAreExactForWholeNumbers) {
   const unsigned seed = TestSeed();

@@ -87,7 +87,7 @@ TEST(Passes, HaveNamesAndDescriptionsOfTheirOwn) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
     EXPECT_TRUE(descriptions.insert(pass.description).second) << pass.description;
   }
-  EXPECT_EQ(names.size(), 11u);
+  EXPECT_EQ(names.size(), 13u);
 }
 
 TEST(Passes, AreObservedAndSkipped) {
@@ -97,8 +97,8 @@ TEST(Passes, AreObservedAndSkipped) {
       Optimize(graph, {"activations", "memory"},
                [&](const std::string& pass, const Graph&) { seen.push_back(pass); });
   EXPECT_EQ(seen, (std::vector<std::string>{"", "losses", "identities", "dead_layers", "constants",
-                                            "affine", "pooling_order", "residuals", "siblings",
-                                            "views"}));
+                                            "affine", "pooling_order", "concat_order", "residuals",
+                                            "siblings", "views", "order"}));
   EXPECT_EQ(Nodes(result), "conv Convolution, relu ReLU");
 }
 
@@ -323,6 +323,34 @@ TEST(PoolingOrderPass, LeavesWhatWouldChange) {
   }
 }
 
+TEST(ConcatOrderPass, BringsTheActivationToTheLayersThatMakeTheParts) {
+  const Graph graph =
+      GraphFrom(Conv("a", "data", "a") + Conv("b", "data", "b", "kernel_size: 1") +
+                "layer { name: 'join' type: 'Concat' bottom: 'a' bottom: 'b' top: 'join' } " +
+                Layer("Sigmoid", "s", "join", "s"));
+  const Graph result =
+      ExpectPass(OrderConcat, graph,
+                 "a Convolution, b Convolution, s of a Sigmoid, s of b Sigmoid, join Concat");
+  EXPECT_EQ(Nodes(FuseActivations(result)),
+            "a Convolution+Sigmoid, b Convolution+Sigmoid, join Concat");
+}
+
+TEST(ConcatOrderPass, LeavesPartsThatOthersReadOrMakeAndOneSlopeAChannel) {
+  const std::string join =
+      "layer { name: 'join' type: 'Concat' bottom: 'a' bottom: 'b' top: 'j' } ";
+  const std::string a = Conv("a", "data", "a"), b = Conv("b", "data", "b");
+  const std::string pooled =
+      Layer("Pooling", "b", "data", "b", "pooling_param { kernel_size: 3 pad: 1 stride: 1 }");
+  const std::string relu = Layer("ReLU", "r", "j", "r");
+  for (const std::string& layers :
+       {a + pooled + join + relu, a + b + join + relu + Layer("TanH", "other", "a", "other"),
+        a + b + join + relu + Layer("TanH", "other", "j", "other"),
+        a + b + join + Layer("PReLU", "r", "j", "r")}) {
+    const Graph graph = GraphFrom(layers);
+    ExpectPass(OrderConcat, graph, Nodes(graph));
+  }
+}
+
 TEST(ResidualsPass, SumsIntoTheLaterConvolution) {
   for (const std::string bottoms : {"bottom: 'a' bottom: 'b'", "bottom: 'b' bottom: 'a'"}) {
     const Graph graph =
@@ -452,6 +480,33 @@ TEST(ViewsPass, LeavesRunsWithinRunsToCopying) {
       ExpectPass(MakeViews, graph,
                  "a Convolution, b Convolution, rows Concat, c Convolution, channels Concat");
   EXPECT_EQ(FreeNodes(result), 1) << ToText(result);
+}
+
+TEST(OrderPass, RunsABranchToItsEndBeforeTheNext) {
+  // Four large blobs are there at once if all "large" ones run first.
+  std::string layers;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    layers +=
+        Conv(std::string("large_") + name, "data", std::string("large_") + name, "kernel_size: 1");
+  }
+  for (const char* name : {"a", "b", "c", "d"}) {
+    layers += Layer("Pooling", name, std::string("large_") + name, name,
+                    "pooling_param { kernel_size: 2 stride: 2 }");
+  }
+  layers +=
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'c' bottom: 'd' "
+      "top: 'sum' } ";
+  const Graph graph = GraphFrom(layers);
+  const Graph ordered = OrderForMemory(graph);
+  ordered.Validate();
+  EXPECT_LT(LargestLiveBytes(Lifetimes(ordered)), LargestLiveBytes(Lifetimes(graph)) / 2);
+  const NamedValues inputs = RandomInputs(graph);
+  ExpectSame(RunGraph(graph, inputs), RunGraph(ordered, inputs), 0);
+}
+
+TEST(OrderPass, LeavesWhatCannotGetBetter) {
+  const Graph graph = GraphFrom(Conv("a", "data", "a") + Conv("b", "a", "b") + Conv("c", "b", "c"));
+  ExpectPass(OrderForMemory, graph, Nodes(graph));
 }
 
 TEST(MemoryPass, GivesValuesThatMeetDifferentPlaces) {

@@ -166,8 +166,8 @@ class LargeLayersOnDevice : public ::testing::TestWithParam<LargeCase> {
  protected:
   using Values = std::vector<std::vector<float>>;
 
-  /// Tops and bottom gradients of a run in this mode.
-  Values Run(Caffe::Brew mode, unsigned seed) const {
+  /// Tops and bottom gradients of a run in this mode, in this type where the layer knows it.
+  Values Run(Caffe::Brew mode, ElementType type, unsigned seed) const {
     const LargeCase& c = GetParam();
     Caffe::set_mode(mode);
     std::mt19937 random(seed);
@@ -194,6 +194,7 @@ class LargeLayersOnDevice : public ::testing::TestWithParam<LargeCase> {
     EXPECT_TRUE(google::protobuf::TextFormat::MergeFromString(c.prototxt, &param));
     for (int i = 0; i < c.tops; ++i) param.add_top(Join("top", i));
     const shared_ptr<Layer<float>> layer = LayerRegistry<float>::CreateLayer(param);
+    layer->set_types(LayerTypes::All(type));
     layer->SetUp(bottoms, tops);
     layer->Forward(bottoms, tops);  // what a Filter selects counts from the second pass on
     layer->Forward(bottoms, tops);
@@ -211,22 +212,32 @@ class LargeLayersOnDevice : public ::testing::TestWithParam<LargeCase> {
     Caffe::set_mode(Caffe::CPU);
     return values;
   }
+
+  /// Compares the host's run with the device's; `bound` is relative to the largest value.
+  void Compare(ElementType type, float bound) const;
 };
 
-TEST_P(LargeLayersOnDevice, AreThoseOfTheHost) {
+void LargeLayersOnDevice::Compare(ElementType type, float bound) const {
   const unsigned seed = TestSeed();
-  SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed));
+  SCOPED_TRACE(Join(Name(type), ", CAFFE_TEST_SEED=", seed));
   const FakeDevice::Installed device;
-  const Values host = Run(Caffe::CPU, seed), actual = Run(Caffe::GPU, seed);
+  const Values host = Run(Caffe::CPU, type, seed), actual = Run(Caffe::GPU, type, seed);
   ASSERT_EQ(host.size(), actual.size());
   for (size_t i = 0; i < host.size(); ++i) {
     ASSERT_EQ(host[i].size(), actual[i].size()) << "array " << i;
     float largest = 1e-30f;
     for (const float value : host[i]) largest = std::max(largest, std::fabs(value));
     for (size_t k = 0; k < host[i].size(); ++k) {
-      ASSERT_NEAR(host[i][k], actual[i][k], 2e-5f * largest) << "array " << i << ", element " << k;
+      ASSERT_NEAR(host[i][k], actual[i][k], bound * largest) << "array " << i << ", element " << k;
     }
   }
+}
+
+TEST_P(LargeLayersOnDevice, AreThoseOfTheHost) {
+  Compare(ElementType::FLOAT, 2e-5f);
+#ifdef TEST_FP16
+  Compare(ElementType::FLOAT16, 0x1p-10f);
+#endif
 }
 
 const std::vector<std::vector<int>> kMany(35, {3, 5});

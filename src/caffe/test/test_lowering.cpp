@@ -72,7 +72,7 @@ const char kFire[] = R"(
     convolution_param { num_output: 16 kernel_size: 1 weight_filler { type: 'xavier' } } })";
 
 /// Types in which the blobs between the layers lie when writing integers takes so much longer.
-std::set<ElementType> TypesBetween(double integers) {
+std::set<ElementType> TypesBetween(double integers, const std::set<ElementType>& maths) {
   Net<float> net(ParseNet(kFire));
   Blob<float>& data = *net.input_blobs()[0];
   for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
@@ -80,7 +80,7 @@ std::set<ElementType> TypesBetween(double integers) {
   const CalibrationTable table = TableOf(net);
   const Graph graph = Optimize(GraphOf(net), {}, nullptr, [&](Graph optimized) {
     LoweringOptions options;
-    options.maths.assign(optimized.nodes.size(), {ElementType::INT8});
+    options.maths.assign(optimized.nodes.size(), maths);
     options.ranges = RangesOf(optimized, table, std::vector<bool>(optimized.nodes.size(), true));
     EvenTiming timing(integers);
     return Lower(std::move(optimized), options, &timing);
@@ -93,9 +93,14 @@ std::set<ElementType> TypesBetween(double integers) {
 }
 
 TEST(Lowering, TakesTheNarrowTypeWhereTimesAreAlike) {
-  EXPECT_EQ(TypesBetween(1), std::set<ElementType>{ElementType::UINT8});
-  EXPECT_EQ(TypesBetween(1.05), std::set<ElementType>{ElementType::UINT8});
-  EXPECT_EQ(TypesBetween(1.5), std::set<ElementType>{ElementType::FLOAT});
+  const std::set<ElementType> maths = {ElementType::INT8, ElementType::FLOAT};
+  EXPECT_EQ(TypesBetween(1, maths), std::set<ElementType>{ElementType::UINT8});
+  EXPECT_EQ(TypesBetween(1.05, maths), std::set<ElementType>{ElementType::UINT8});
+  EXPECT_EQ(TypesBetween(1.5, maths), std::set<ElementType>{ElementType::FLOAT});
+}
+
+TEST(Lowering, BlobsBetweenInt8LayersLieInBytesWhateverIsMeasured) {
+  EXPECT_EQ(TypesBetween(1.5, {ElementType::INT8}), std::set<ElementType>{ElementType::UINT8});
 }
 
 TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {

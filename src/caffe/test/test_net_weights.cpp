@@ -56,6 +56,13 @@ TEST(NetWeights, SaysWhichWeightsAreNotFinite) {
     CapturedLog log;
     to->CopyTrainedLayersFrom(message);
     EXPECT_TRUE(log.Has(line)) << type;
+#ifdef USE_HDF5
+    const string file = NewFileName();
+    to->ToHDF5(file);
+    CapturedLog second;
+    MakeNet(string("default_forward_type: ") + type + kNet)->CopyTrainedLayersFromHDF5(file);
+    EXPECT_TRUE(second.Has(line)) << type;
+#endif
   }
 }
 

@@ -56,10 +56,9 @@ std::vector<std::vector<float>> Learned(int size, Caffe::Brew mode, const Solver
   return weights;
 }
 
-class RanksOnDevice : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(RanksOnDevice, LearnWhatRanksOnTheCpuLearn) {
-  const SolverParameter param = Parameters("iter_size: 2 clip_gradients: 0.5", GetParam());
+/// Ranks on devices beside ranks on the CPU, with further fields of the net.
+void ExpectTheSame(const string& net_fields, float bound) {
+  const SolverParameter param = Parameters("iter_size: 2 clip_gradients: 0.5", net_fields);
   const auto alone = Learned(1, Caffe::CPU, param);
   const auto expected = Learned(2, Caffe::CPU, param);
   EXPECT_NE(alone[0], expected[0]);
@@ -68,7 +67,18 @@ TEST_P(RanksOnDevice, LearnWhatRanksOnTheCpuLearn) {
   const auto actual = Learned(2, Caffe::GPU, param);
   EXPECT_EQ(actual[0], actual[1]) << "ranks drift apart";
   ASSERT_EQ(actual[0].size(), expected[0].size());
-  for (size_t i = 0; i < expected[0].size(); ++i) ASSERT_NEAR(actual[0][i], expected[0][i], 1e-5);
+  for (size_t i = 0; i < expected[0].size(); ++i) ASSERT_NEAR(actual[0][i], expected[0][i], bound);
+}
+
+class RanksOnDevice : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RanksOnDevice, LearnWhatRanksOnTheCpuLearn) {
+  ExpectTheSame(GetParam(), 1e-5f);
+#ifdef TEST_FP16
+  SCOPED_TRACE("FLOAT16");
+  const string halves = " default_forward_type: FLOAT16 default_backward_type: FLOAT16";
+  ExpectTheSame(GetParam() + halves, 1e-3f);
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(Buckets, RanksOnDevice,

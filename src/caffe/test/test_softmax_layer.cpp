@@ -6,6 +6,8 @@ namespace {
 const std::vector<LayerCase> kCases = {
     {"Channels", "type: 'Softmax'", {{{2, 5, 2, 3}}}, 1, true},
     {"LastAxis", "type: 'Softmax' softmax_param { axis: -1 }", {{{3, 4}}}, 1, true},
+    {"TwoClasses", "type: 'Softmax' softmax_param { axis: 2 }", {{{2, 33, 2}}}, 1, true},
+    {"LongRows", "type: 'Softmax'", {{{2, 150}}}, 1, true},
 };
 INSTANTIATE_TEST_SUITE_P(Softmax, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 

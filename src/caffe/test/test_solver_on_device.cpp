@@ -82,12 +82,24 @@ void ExpectTheCpusWeights(const SolverParameter& param, Dtype bound) {
   });
 }
 
+#ifdef TEST_FP16
+/// The same with activations and their gradients in FLOAT16, whose roundings may differ.
+SolverParameter WithHalves(SolverParameter param) {
+  param.mutable_net_param()->set_default_forward_type(FLOAT16);
+  param.mutable_net_param()->set_default_backward_type(FLOAT16);
+  return param;
+}
+#endif
+
 class RulesOnDevice : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RulesOnDevice, LearnWhatTheCpuLearns) {
   const SolverParameter param = Parse(GetParam());
   ExpectTheCpusWeights<float>(param, 2e-5f);
   ExpectTheCpusWeights<double>(param, 1e-12);
+#ifdef TEST_FP16
+  ExpectTheCpusWeights<float>(WithHalves(param), 2e-3f);
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -178,15 +178,21 @@ Matches Match(const std::vector<Box>& truths, const std::vector<Box>& prediction
 }
 
 template <typename Dtype>
+Prior ReadPrior(const Dtype* data, int count, int index) {
+  const Dtype* corners = data + size_t(index) * 4;
+  Prior prior;
+  prior.box = {float(corners[0]), float(corners[1]), float(corners[2]), float(corners[3])};
+  std::copy_n(corners + size_t(count) * 4, 4, prior.variance);
+  return prior;
+}
+template Prior ReadPrior(const float*, int, int);
+template Prior ReadPrior(const double*, int, int);
+
+template <typename Dtype>
 std::vector<Prior> ReadPriors(const Dtype* data, int count) {
-  std::vector<Prior> priors(count);
-  const Dtype* variance = data + size_t(count) * 4;
-  for (Prior& prior : priors) {
-    prior.box = {float(data[0]), float(data[1]), float(data[2]), float(data[3])};
-    std::copy(variance, variance + 4, prior.variance);
-    data += 4;
-    variance += 4;
-  }
+  std::vector<Prior> priors;
+  priors.reserve(count);
+  for (int i = 0; i < count; ++i) priors.push_back(ReadPrior(data, count, i));
   return priors;
 }
 template std::vector<Prior> ReadPriors(const float*, int);

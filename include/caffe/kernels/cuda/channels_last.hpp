@@ -94,6 +94,13 @@ void ToChannelsLast(Stream& stream, int images, int channels, int spatial, const
                     const Pixels& y, int filled);
 void FromChannelsLast(Stream& stream, int images, int channels, int spatial, const Pixels& x,
                       const Planes& y);
+/// What ToChannelsLast and FromChannelsLast do for whole arrays of one type: FLOAT, FLOAT16 or
+/// DOUBLE.
+void TurnToChannelsLast(Stream& stream, ElementType type, int images, int channels, int spatial,
+                        const void* x, void* y);
+void TurnFromChannelsLast(Stream& stream, ElementType type, int images, int channels, int spatial,
+                          const void* x, void* y);
+
 /// The same from Caffe's order to itself.
 void CopyPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
                 const Planes& y);

@@ -11,10 +11,13 @@ namespace cuda {
 // On device memory, with the arguments of the kernels of the same names in kernels/lrn.hpp and
 // kernels/normalize.hpp; the exceptions are said.
 
+/// In Caffe's order or with channels last.
 template <typename T>
-void LrnForward(Stream& stream, const kernels::LrnShape& shape, const T* x, T* y);
+void LrnForward(Stream& stream, const kernels::LrnShape& shape, bool channels_last, const T* x,
+                T* y);
 template <typename T, typename D>
-void LrnBackward(Stream& stream, const kernels::LrnShape& shape, const T* x, const D* dy, D* dx);
+void LrnBackward(Stream& stream, const kernels::LrnShape& shape, bool channels_last, const T* x,
+                 const D* dy, D* dx);
 
 /// Factors of the channels on the device: one each, one for all, or, `values` being null, 1.
 template <typename F>

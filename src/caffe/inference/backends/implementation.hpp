@@ -58,6 +58,9 @@ struct Candidate {
   std::string FullName() const;
 };
 
+/// True if all values of the node can become 8-bit integers, and blobs may lie in them.
+bool HaveRanges(const LoweringContext& context, const Node& node);
+
 /// A candidate with all inputs in `input`, all operands and outputs in `output`.
 Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
                   const Format& input, const Format& output);
@@ -72,6 +75,9 @@ class Implementation {
   /// The ways in which it can compute the node; none where it cannot. The best first.
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,
                                             const Node& node) const = 0;
+  /// True if it computes the node, which has no weights, on 8-bit integers and rounds once more
+  /// than a layer would: worth it where its output is read in 8 bits anyway.
+  virtual bool RoundsInputs(const Graph&, const Node&) const { return false; }
   /// The node's parameters as the step reads them. `graph` has the values' types, layouts and
   /// scales.
   virtual std::vector<Constant> Pack(const Graph& graph, const Node& node) const = 0;

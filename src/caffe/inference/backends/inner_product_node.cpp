@@ -25,6 +25,21 @@ bool IsInnerProduct(const LoweringContext& context, const Node& node) {
          CountOf(context.graph.values[node.inputs[0]].shape) > 0;
 }
 
+std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,
+                                          const LoweringContext& context, const Node& node,
+                                          const std::vector<ElementType>& types) {
+  std::vector<Candidate> candidates;
+  if (!IsInnerProduct(context, node)) return candidates;
+  for (const ElementType type : types) {
+    if (!context.Stores(type)) continue;
+    const Format format = {type, Layout::PLAIN};
+    candidates.push_back(Formats(implementation, node, type, format, format));
+    if (type == ElementType::FLOAT) continue;
+    candidates.push_back(Formats(implementation, node, type, format, Format()));
+  }
+  return candidates;
+}
+
 std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents) {
   const std::vector<float> given = node.parameters[0].ToVector();
   if (!node.layer.inner_product_param().transpose()) return given;

@@ -20,6 +20,12 @@ InnerProductExtents ExtentsOf(const Graph& graph, const Node& node);
 /// packed yet.
 bool IsInnerProduct(const LoweringContext& context, const Node& node);
 
+/// In Caffe's order, in those of `types` that blobs may lie in; what is narrow may come out in
+/// FLOAT, too. None where the node is no such inner product.
+std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,
+                                          const LoweringContext& context, const Node& node,
+                                          const std::vector<ElementType>& types);
+
 /// The weights as (outputs, inputs).
 std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExtents& extents);
 

@@ -87,17 +87,13 @@ LoweredRunner::LoweredRunner(std::shared_ptr<const Graph> graph, const Target& t
       memory_(std::move(memory)),
       dependent_(HaveDataDependentShapes(*graph_)),
       shapes_(ShapesOf(*graph_)),
+      gaps_(*graph_),
       own_(graph_->values.size()),
       given_(graph_->values.size(), nullptr) {
   CheckValues(*graph_, target_);
   entries_ = MakeEntries();
   InferShapes(InputShapes(*graph_, BatchOf(*graph_)));
-  try {
-    Grow(graph_->arena_bytes, &arena_);
-  } catch (Error& error) {
-    error.AddContext("memory for the activations of engine '" + graph_->name + "'");
-    throw;
-  }
+  wanted_ = graph_->arena_bytes;
   Place();
 }
 
@@ -161,7 +157,20 @@ void LoweredRunner::InferShapes(const std::vector<Shape>& inputs) {
   }
 }
 
+// How much scratch memory steps need is known once they have been placed.
 void LoweredRunner::Place() {
+  do {
+    try {
+      Grow(wanted_, &arena_);
+    } catch (Error& error) {
+      error.AddContext("memory for the activations of engine '" + graph_->name + "'");
+      throw;
+    }
+    PlaceInArena();
+  } while (wanted_ > arena_.bytes);
+}
+
+void LoweredRunner::PlaceInArena() {
   for (size_t i = 0; i < graph_->values.size(); ++i) {
     const Value& value = graph_->values[i];
     if (value.view.base >= 0 || value.arena_offset >= 0 || value.is_constant()) continue;
@@ -247,7 +256,8 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   entry.binding.parameters = PlacesOfParameters(index);
   try {
     entry.step->Bind(entry.binding);
-    Grow(entry.step->scratch_bytes(), &scratch_);
+    entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
+    wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
   } catch (Error& error) {
     error.AddContext(Join("layer '", node.name(), "' (", node.type(), ")"));
     throw;
@@ -284,6 +294,7 @@ void LoweredRunner::Move(int value, void* memory) {
     const auto lies_within = [&](int other) { return RootOf(*graph_, other) == value; };
     if (std::any_of(touched.begin(), touched.end(), lies_within)) PlaceNode(i, false);
   }
+  if (wanted_ > arena_.bytes) Place();
 }
 
 void LoweredRunner::Clear() {
@@ -315,6 +326,14 @@ std::vector<float> LoweredRunner::Floats(int value) {
   return floats;
 }
 
+std::vector<size_t> LoweredRunner::ScratchBytes() const {
+  std::vector<size_t> bytes;
+  for (const Entry& entry : entries_) {
+    bytes.push_back(entry.free || entry.dependent ? 0 : entry.step->scratch_bytes());
+  }
+  return bytes;
+}
+
 size_t LoweredRunner::activation_bytes() const {
   size_t bytes = arena_.bytes + scratch_.bytes;
   for (const Room& room : own_) bytes += room.bytes;
@@ -342,7 +361,7 @@ void LoweredRunner::RunEntry(size_t index) {
   Entry& entry = entries_[index];
   if (entry.dependent) return RunUnknown(index);
   for (const Copy& copy : entry.gathered) CopyPieces(copy.place, copy.dense);
-  entry.step->Run(scratch_.data.get());
+  entry.step->Run(static_cast<char*>(arena_.data.get()) + entry.scratch);
   for (const Copy& copy : entry.scattered) CopyPieces(copy.dense, copy.place);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../graph/regions.hpp"
+#include "arena_gaps.hpp"
 #include "runner.hpp"
 #include "target.hpp"
 
@@ -41,6 +42,8 @@ class LoweredRunner : public Runner {
   const Shape& shape(int value) const override { return shapes_[value]; }
   std::vector<float> Floats(int value) override;
   size_t activation_bytes() const override;
+  /// What each node needs in the arena while it runs, beside its values.
+  std::vector<size_t> ScratchBytes() const;
 
  protected:
   const Graph& graph() const { return *graph_; }
@@ -75,6 +78,7 @@ class LoweredRunner : public Runner {
     LayerStep* layer = nullptr;  // the step, where the node runs by its layer
     bool free = false;           // views leave nothing to do
     bool dependent = false;      // shapes of inputs or outputs depend on the data
+    size_t scratch = 0;          // where in the arena it has its scratch memory
     Binding binding;
     std::vector<Copy> gathered, scattered;
   };
@@ -86,6 +90,7 @@ class LoweredRunner : public Runner {
   std::vector<Shape> TopShapes(size_t node);
   void InferShapes(const std::vector<Shape>& inputs);
   void Place();
+  void PlaceInArena();
   void PlaceNode(size_t node, bool allocate);
   Operand OperandOf(int value);
   void CopyPieces(const Operand& from, const Operand& to);
@@ -100,7 +105,10 @@ class LoweredRunner : public Runner {
   std::vector<bool> dependent_;
   std::vector<Shape> shapes_;
   std::vector<Entry> entries_;
-  Room arena_, scratch_;
+  const ArenaGaps gaps_;
+  Room arena_;
+  Room scratch_;              // of nodes whose shapes depend on the data
+  size_t wanted_ = 0;         // bytes of the arena with which all steps have their scratch memory
   std::vector<Room> own_;     // per value that is not in the arena
   std::vector<void*> given_;  // per value: memory of the caller's
   std::vector<Room> copies_;  // of operands that are not dense; reused by all steps

@@ -23,6 +23,11 @@ double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) 
   return WeightedTime(candidate.microseconds, own, floats);
 }
 
+/// True for layers whose weights become 8-bit integers where they compute in INT8.
+bool RoundsWeights(const Node& node) {
+  return MultipliesWeights(node) && node.type() != "Deconvolution";
+}
+
 /// All candidates of all nodes with their times, and a choice among them.
 class Choice {
  public:
@@ -42,6 +47,9 @@ class Choice {
       candidates_.back().resize(1);
     }
     if (options.progress) options.progress(count, count, "");
+    for (int value = static_cast<int>(graph_.values.size()); value-- > 0;) {
+      KeepInBytes(value, options);
+    }
     for (int i = 0; i < count; ++i) {
       std::vector<double>& costs = costs_.emplace_back();
       for (const Candidate& candidate : candidates_[i]) {
@@ -57,6 +65,8 @@ class Choice {
  private:
   std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options) const;
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates) const;
+  void KeepInBytes(int value, const LoweringOptions& options);
+  bool Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout);
   Format FormatOf(int value) const;
   double CostOfValue(int value) const;
   double CostAround(const std::vector<int>& nodes) const;
@@ -139,6 +149,75 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
     Keep(candidate, &timed);
   }
   return timed;
+}
+
+/// True if the candidate reads the value in this format wherever the node reads it.
+bool ReadsAs(const Node& node, const Candidate& candidate, int value, const Format& format) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == value && candidate.inputs[i] != format) return false;
+  }
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    if (node.epilogue[i].operand == value && candidate.operands[i] != format) return false;
+  }
+  return true;
+}
+
+bool WritesAs(const Node& node, const Candidate& candidate, int value, const Format& format) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == value && candidate.outputs[i] != format) return false;
+  }
+  return true;
+}
+
+/// True if blocks would fill up the value's channels to twice as many, or more.
+bool MostlyFillsBlocks(const Target& target, const Value& value) {
+  return value.shape.size() >= 2 && 2 * value.shape[1] <= target.block(ElementType::INT8);
+}
+
+// What its maker can write in 8 bits and all readers can read so lies in 8 bits, whatever was
+// measured: to write and read four times as much is never faster, and noise does not decide how
+// much memory is taken. Likewise inputs of few channels (pictures) become 8-bit integers in Caffe's
+// order where all readers take them so. Only where layers may compute in nothing else.
+void Choice::KeepInBytes(int value, const LoweringOptions& options) {
+  const int producer = producers_[value];
+  if (readers_[value].empty() || graph_.IsOutput(value) || !context_.ranges[value].known()) return;
+  std::vector<int> nodes = readers_[value];
+  if (producer >= 0) nodes.push_back(producer);
+  const std::set<ElementType> nothing_else = {ElementType::INT8};
+  for (const int node : nodes) {
+    if (options.maths[node] != nothing_else) return;
+  }
+  const Target& target = timing_->target();
+  if (producer < 0) {
+    if (MostlyFillsBlocks(target, graph_.values[value])) Restrict(value, nodes, Layout::PLAIN);
+    return;
+  }
+  if (!Restrict(value, nodes, target.layout())) Restrict(value, nodes, Layout::PLAIN);
+}
+
+/// Leaves the nodes those candidates that have the value in 8 bits in this layout. False, and
+/// nothing happens, if one has none.
+bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
+  const Format bytes = {ElementType::INT8, layout};
+  std::map<int, std::vector<int>> kept;
+  for (const int node : nodes) {
+    const Node& of = graph_.nodes[node];
+    for (size_t c = 0; c < candidates_[node].size(); ++c) {
+      const Candidate& candidate = candidates_[node][c];
+      if (ReadsAs(of, candidate, value, bytes) && WritesAs(of, candidate, value, bytes)) {
+        kept[node].push_back(static_cast<int>(c));
+      }
+    }
+    if (kept[node].empty()) return false;
+  }
+  for (const auto& [node, numbers] : kept) {
+    std::vector<Candidate> candidates;
+    for (const int c : std::set<int>(numbers.begin(), numbers.end())) {
+      candidates.push_back(candidates_[node][c]);
+    }
+    candidates_[node] = std::move(candidates);
+  }
+  return true;
 }
 
 Format Choice::FormatOf(int value) const {
@@ -294,7 +373,7 @@ class Rewriting {
 
  private:
   void Rewrite(Node node, const Candidate& candidate) {
-    if (candidate.math == ElementType::INT8 && MultipliesWeights(node) && !options_.means.empty()) {
+    if (candidate.math == ElementType::INT8 && RoundsWeights(node) && !options_.means.empty()) {
       const int input = node.inputs[0];
       CorrectBias(graph_.values[input].shape, options_.means[input], &node);
     }

@@ -27,12 +27,13 @@ bool Reshapes(const Node& node) {
          node.outputs.size() == 1;
 }
 
+bool IsSame(const Range& a, const Range& b) {
+  return a.known() && a.scale == b.scale && a.is_unsigned == b.is_unsigned;
+}
+
 bool HaveOneRange(const LoweringContext& context, const Node& node) {
   const Range& range = context.ranges[node.outputs[0]];
-  const auto same = [&](int value) {
-    const Range& other = context.ranges[value];
-    return other.known() && other.scale == range.scale && other.is_unsigned == range.is_unsigned;
-  };
+  const auto same = [&](int value) { return IsSame(range, context.ranges[value]); };
   return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
          std::all_of(node.outputs.begin(), node.outputs.end(), same);
 }

@@ -15,6 +15,8 @@ namespace inference {
 bool JoinsChannels(const Graph& graph, const Node& node);
 /// A Flatten or Reshape of one value.
 bool Reshapes(const Node& node);
+/// True if integers stand for the same numbers in both.
+bool IsSame(const Range& a, const Range& b);
 /// True if the integers of all its values stand for the same numbers.
 bool HaveOneRange(const LoweringContext& context, const Node& node);
 

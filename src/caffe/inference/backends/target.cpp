@@ -26,6 +26,13 @@ std::string VariantOf(const Node& node) {
   return colon == std::string::npos ? "" : node.implementation.substr(colon + 1);
 }
 
+bool HaveRanges(const LoweringContext& context, const Node& node) {
+  const auto known = [&](int value) { return context.ranges[value].known(); };
+  return context.Stores(ElementType::INT8) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), known) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), known);
+}
+
 Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
                   const Format& input, const Format& output) {
   Candidate candidate;
@@ -67,6 +74,13 @@ const Implementation& ImplementationOf(const Target& target, const std::string& 
     return *implementation;
   }
   Fail("there is no implementation '", family, "': was the plan built by another version?");
+}
+
+bool RoundsInputs(const Target& target, const Graph& graph, const Node& node) {
+  const auto& all = target.implementations();
+  return std::any_of(all.begin(), all.end(), [&](const Implementation* implementation) {
+    return implementation->RoundsInputs(graph, node);
+  });
 }
 
 void SetFormat(const Target& target, const Format& format, const Range& range, Value* value) {

@@ -47,6 +47,9 @@ class Target {
 /// where there are none.
 const Implementation& ImplementationOf(const Target& target, const std::string& name);
 
+/// True if one of the target's implementations RoundsInputs of the node.
+bool RoundsInputs(const Target& target, const Graph& graph, const Node& node);
+
 /// Gives a value this format: its type (of 8 bits as `range` says), layout and scale.
 void SetFormat(const Target& target, const Format& format, const Range& range, Value* value);
 

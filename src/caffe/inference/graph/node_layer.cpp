@@ -163,9 +163,9 @@ void NodeLayer::Forward(const std::vector<Shape>& shapes, const std::vector<bool
   try {
     layer_->Forward(bottoms_, tops_);
     for (size_t i = 0; i < fixed.size(); ++i) {
-      Require(!fixed[i] || tops_[i]->shape() == shapes[i], "top ", i, " has shape ",
-              ShapeString(tops_[i]->shape()), " where Reshape had announced ",
-              ShapeString(shapes[i]));
+      if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
+      Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
+           " where Reshape had announced ", ShapeString(shapes[i]));
     }
   } catch (Error& error) {
     const LayerParameter& param = layer_->layer_param();

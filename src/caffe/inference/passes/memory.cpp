@@ -91,6 +91,34 @@ Placement Place(const std::vector<Lifetime>& lifetimes, const std::vector<int>& 
   return placement;
 }
 
+/// Moves each down to the first gap that holds it, the lowest first: what is free lies together at
+/// the end, where nodes find room for what they alone need.
+void Settle(const std::vector<Lifetime>& lifetimes, Placement* placement) {
+  std::vector<size_t>& offsets = placement->offsets;
+  std::vector<int> order(lifetimes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return offsets[a] < offsets[b]; });
+  placement->bytes = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Lifetime& lifetime = lifetimes[order[i]];
+    std::vector<std::pair<size_t, size_t>> used;
+    for (size_t k = 0; k < order.size(); ++k) {
+      const Lifetime& other = lifetimes[order[k]];
+      if (k == i || other.last < lifetime.first || lifetime.last < other.first) continue;
+      used.push_back({offsets[order[k]], offsets[order[k]] + other.bytes});
+    }
+    std::sort(used.begin(), used.end());
+    size_t begin = 0;
+    for (const auto& [from, to] : used) {
+      if (begin + lifetime.bytes <= from) break;
+      begin = std::max(begin, to);
+    }
+    offsets[order[i]] = begin;
+    placement->bytes = std::max(placement->bytes, begin + lifetime.bytes);
+  }
+}
+
 Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
   const size_t bound = LargestLiveBytes(lifetimes);
   std::vector<int> all(lifetimes.size());
@@ -124,11 +152,21 @@ Placement BestPlacement(const std::vector<Lifetime>& lifetimes) {
 
 }  // namespace
 
-Graph PlanMemory(Graph graph) {
+Graph PlanMemory(Graph graph) { return PlanMemory(std::move(graph), {}); }
+
+Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   for (Value& value : graph.values) value.arena_offset = -1;
-  const std::vector<Lifetime> lifetimes = Lifetimes(graph);
-  const Placement placement = BestPlacement(lifetimes);
+  std::vector<Lifetime> lifetimes = Lifetimes(graph);
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    constexpr size_t kUnit = Allocator::kAlignment;
+    const int node = static_cast<int>(i);
+    if (scratch[i] > 0)
+      lifetimes.push_back({-1, node, node, (scratch[i] + kUnit - 1) / kUnit * kUnit});
+  }
+  Placement placement = BestPlacement(lifetimes);
+  Settle(lifetimes, &placement);
   for (size_t i = 0; i < lifetimes.size(); ++i) {
+    if (lifetimes[i].value < 0) continue;
     graph.values[lifetimes[i].value].arena_offset = static_cast<int64_t>(placement.offsets[i]);
   }
   graph.arena_bytes = placement.bytes;

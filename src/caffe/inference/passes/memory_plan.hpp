@@ -12,7 +12,7 @@ namespace inference {
 /// A value with memory of its own (views upon it included) and the nodes that run while it has to
 /// be there, both ends included.
 struct Lifetime {
-  int value;
+  int value;  ///< -1: what a node needs for itself
   int first, last;
   size_t bytes;  ///< a multiple of Allocator::kAlignment
 };
@@ -23,6 +23,10 @@ std::vector<Lifetime> Lifetimes(const Graph& graph);
 
 /// The largest sum of the bytes of values that have to be there at once: no arena is smaller.
 size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes);
+
+/// PlanMemory for nodes that need so many bytes each while they run beside their values, so that
+/// there is room for them in the arena.
+Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);
 
 }  // namespace inference
 }  // namespace caffe

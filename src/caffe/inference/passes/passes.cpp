@@ -20,11 +20,15 @@ const std::vector<Pass>& Passes() {
        FoldAffine},
       {"pooling_order", "max pooling and a rising activation change places where that is cheaper",
        OrderPooling},
+      {"concat_order",
+       "activations come before a Concat where layers with weights make its bottoms", OrderConcat},
       {"residuals", "a sum goes into the layer that makes one of its bottoms", FuseResiduals},
       {"activations", "an activation goes into the layer that makes its bottom", FuseActivations},
       {"siblings", "convolutions of one kind on one bottom become one", MergeSiblings},
       {"views", "Concat, Slice, Flatten and Reshape cost nothing: blobs lie within others",
        MakeViews, true},
+      {"order", "layers run in the order in which the least memory is in use at a time",
+       OrderForMemory, true},
       {"memory", "every blob gets its place in one block of memory", PlanMemory, true},
   };
   return passes;

@@ -10,6 +10,12 @@ namespace caffe {
 namespace inference {
 namespace {
 
+/// The inputs whose elements become those of the outputs; of others nothing but the shape is read.
+std::vector<int> Moved(const Node& node) {
+  if (node.type() == "Crop") return {node.inputs[0]};
+  return node.inputs;
+}
+
 /// Its outputs are elements of its inputs, whatever these are.
 bool OnlyMoves(const Node& node) {
   if (!node.epilogue.empty()) return false;
@@ -21,16 +27,19 @@ bool OnlyMoves(const Node& node) {
   return operation && operation->type_agnostic;
 }
 
-/// Values that a layer with weights in 8 bits reads, or from which one's bottom is moved or pooled.
-std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& integers) {
+/// Values that a layer with weights in 8 bits reads, or from which one's bottom is moved, pooled or
+/// computed by a layer that `rounds`.
+std::vector<bool> ReadAsIntegers(const Graph& graph, const std::vector<bool>& integers,
+                                 const std::vector<bool>& rounds) {
   std::vector<bool> read(graph.values.size(), false);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    const bool moves = OnlyMoves(node) || (node.type() == "Pooling" && node.epilogue.empty());
+    const bool moves = OnlyMoves(node) || (node.type() == "Pooling" && node.epilogue.empty()) ||
+                       (integers[i] && !rounds.empty() && rounds[i]);
     const bool goes_on = moves && std::any_of(node.outputs.begin(), node.outputs.end(),
                                               [&](int output) { return read[output]; });
     const bool multiplies = MultipliesWeights(node) && integers[i];
-    for (const int input : node.inputs) {
+    for (const int input : Moved(node)) {
       if (goes_on || multiplies) read[input] = true;
     }
   }
@@ -45,11 +54,12 @@ struct Threshold {
 }  // namespace
 
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
-                            const std::vector<bool>& integers, bool unsigned_too) {
+                            const std::vector<bool>& integers, const std::vector<bool>& rounds,
+                            bool unsigned_too) {
   Groups groups(graph.values.size());
   for (const Node& node : graph.nodes) {
     if (!OnlyMoves(node)) continue;
-    for (const int input : node.inputs) groups.Join(input, node.inputs[0]);
+    for (const int input : Moved(node)) groups.Join(input, node.inputs[0]);
     for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
   }
   std::vector<Threshold> thresholds(graph.values.size());
@@ -60,7 +70,7 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
     group.value = std::max(group.value, found->threshold);
     group.is_unsigned = group.is_unsigned && found->is_unsigned && unsigned_too;
   }
-  const std::vector<bool> read = ReadAsIntegers(graph, integers);
+  const std::vector<bool> read = ReadAsIntegers(graph, integers, rounds);
   std::vector<Range> ranges(graph.values.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const Threshold& group = thresholds[groups.Of(static_cast<int>(i))];

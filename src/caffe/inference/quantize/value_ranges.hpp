@@ -11,13 +11,15 @@ namespace inference {
 
 /// How each value of an optimized graph becomes 8-bit integers, by its name in the table.
 /// `integers` says which nodes may compute in 8 bits. Only what such a layer with weights reads has
-/// a range, and what is moved to one: elsewhere rounding would cost accuracy and save nothing.
-/// Values that a layer only moves from one to another (Concat, Slice, reshaping, max pooling) share
-/// one scale, the largest of their thresholds', so that they are moved as they are; a value that
-/// the table lacks gets its scale so too. Others that it lacks have none.
-/// Without `unsigned_too` all are signed, those of values that are never negative as well.
+/// a range, and what is moved to one, or becomes what it reads in a layer that `rounds` (one a
+/// node; none if empty): elsewhere rounding would cost accuracy and save nothing. Values that a
+/// layer only moves from one to another (Concat, Slice, reshaping, max pooling) share one scale,
+/// the largest of their thresholds', so that they are moved as they are; a value that the table
+/// lacks gets its scale so too. Others that it lacks have none. Without `unsigned_too` all are
+/// signed, those of values that are never negative as well.
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
-                            const std::vector<bool>& integers, bool unsigned_too = true);
+                            const std::vector<bool>& integers, const std::vector<bool>& rounds = {},
+                            bool unsigned_too = true);
 
 }  // namespace inference
 }  // namespace caffe

@@ -61,6 +61,17 @@ Band Bands::Largest(int num, int pixels, size_t buffer) const {
   return band;
 }
 
+Band Bands::ForThreads(int num, const Band& largest, size_t threads) const {
+  const size_t count = Count(num, largest), parts = Divide(rows_.output, largest.rows);
+  if (count % threads == 0 || count >= 4 * threads) return largest;
+  for (size_t more = parts + 1; 2 * more <= 3 * parts; ++more) {
+    Band band = largest;
+    band.rows = static_cast<int>(Divide(rows_.output, more));
+    if (rows_.output % more == 0 && Count(num, band) % threads == 0) return band;
+  }
+  return largest;
+}
+
 size_t Bands::Count(int num, const Band& b) const {
   return size_t(Divide(num, b.images)) * Divide(rows_.output, b.rows) *
          Divide(columns_.output, b.columns);

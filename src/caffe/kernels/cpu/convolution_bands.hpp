@@ -59,6 +59,8 @@ class Bands {
   /// Bands of about `pixels` outputs, in which no dimension is cut in unequal parts; and at most
   /// `buffer` buffered positions, unless one output takes more.
   Band Largest(int num, int pixels, size_t buffer) const;
+  /// The same with fewer rows, where few bands are then shared out equally among so many threads.
+  Band ForThreads(int num, const Band& largest, size_t threads) const;
   /// How many of these there are, and which is which.
   size_t Count(int num, const Band& largest) const;
   Band At(int num, const Band& largest, size_t index) const;

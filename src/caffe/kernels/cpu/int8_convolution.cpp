@@ -116,7 +116,9 @@ DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pie
 
 DenseInt8::Plan DenseInt8::PlanFor(int num) const {
   Plan plan;
-  plan.largest = bands_.Largest(std::max(1, num), kPixels, kInputWords / lanes_);
+  const int images = std::max(1, num);
+  plan.largest =
+      bands_.ForThreads(images, bands_.Largest(images, kPixels, kInputWords / lanes_), Threads());
   const size_t pixels = plan.largest.pixels();
   // A pair may reach one element past the last one.
   plan.unit_size = Divide(bands_.BufferSize(plan.largest) * lanes_ + 1, 32) * 32;

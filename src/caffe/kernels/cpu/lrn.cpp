@@ -147,13 +147,41 @@ void LrnForward(const LrnShape& s, const T* x, T* y) {
 
 namespace {
 
+/// Between floats and how elements are stored: halves, floats, or integers that stand for `scale`
+/// times as much.
+struct Stored {
+  float scale = 1, factor = 1;
+
+  void Load(size_t n, const uint8_t* x, float* y) const {
+    ChosenKernels().quantize.from_uint8(n, scale, x, y);
+  }
+  void Load(size_t n, const int8_t* x, float* y) const {
+    ChosenKernels().quantize.from_int8(n, scale, x, y);
+  }
+  template <typename T>
+  void Load(size_t n, const T* x, float* y) const {
+    Convert(n, x, y);
+  }
+  void Store(size_t n, const float* x, uint8_t* y) const {
+    ChosenKernels().quantize.to_uint8(n, factor, x, y);
+  }
+  void Store(size_t n, const float* x, int8_t* y) const {
+    ChosenKernels().quantize.to_int8(n, factor, x, y);
+  }
+  template <typename T>
+  void Store(size_t n, const float* x, T* y) const {
+    Convert(n, x, y);
+  }
+};
+
 /// Some positions of all channels of an image, in blocks: the channels of a position are brought
 /// together in a row with zeros on both sides, so that windows are sums of neighbours.
-template <typename T, int kBlock>
+template <typename X, typename Y, int kBlock>
 class BlockedTile {
  public:
-  BlockedTile(const LrnShape& s, size_t most)
+  BlockedTile(const LrnShape& s, size_t most, const Stored& stored)
       : s_(s),
+        stored_(stored),
         blocks_((s.channels + kBlock - 1) / kBlock),
         pitch_(size_t(blocks_) * kBlock + s.size - 1),
         x_(most * blocks_ * kBlock),
@@ -161,11 +189,11 @@ class BlockedTile {
         powers_(most * pitch_) {}
 
   /// Of `length` positions, the first of which lies at `x` and at `y`.
-  void Forward(size_t length, const T* x, T* y) {
+  void Forward(size_t length, const X* x, Y* y) {
     const size_t plane = Plane(s_) * kBlock, run = length * kBlock, half = s_.size / 2;
     for (int b = 0; b < blocks_; ++b) {
       float* from = x_.data() + b * run;
-      Convert(run, x + b * plane, from);
+      stored_.Load(run, x + b * plane, from);
       Spread(length, from, squares_.data() + half + b * kBlock);
     }
     const size_t n = length * pitch_;
@@ -178,7 +206,7 @@ class BlockedTile {
     for (int b = 0; b < blocks_; ++b) {
       float* values = x_.data() + b * run;
       Scale(length, powers_.data() + b * kBlock, values);
-      Convert(run, values, y + b * plane);
+      stored_.Store(run, values, y + b * plane);
     }
   }
 
@@ -210,13 +238,14 @@ class BlockedTile {
   }
 
   const LrnShape& s_;
+  const Stored stored_;
   const int blocks_;
   const size_t pitch_;
   std::vector<float> x_, squares_, powers_;
 };
 
-template <typename T, int kBlock>
-void ForwardInBlocks(const LrnShape& s, const T* x, T* y) {
+template <int kBlock, typename X, typename Y>
+void ForwardInBlocks(const LrnShape& s, const Stored& stored, const X* x, Y* y) {
   const size_t plane = Plane(s),
                most = std::max<size_t>(8, kBlockedTileElements / std::max(1, s.channels));
   const size_t length = std::min(plane, most);
@@ -224,7 +253,7 @@ void ForwardInBlocks(const LrnShape& s, const T* x, T* y) {
   const size_t tiles = (plane + length - 1) / length;
   const size_t image = (s.channels + kBlock - 1) / kBlock * kBlock * plane;
   ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
-    BlockedTile<T, kBlock> tile(s, length);
+    BlockedTile<X, Y, kBlock> tile(s, length, stored);
     for (size_t i = begin; i < end; ++i) {
       const size_t start = i % tiles * length, offset = i / tiles * image + start * kBlock;
       tile.Forward(std::min(length, plane - start), x + offset, y + offset);
@@ -236,7 +265,14 @@ void ForwardInBlocks(const LrnShape& s, const T* x, T* y) {
 
 template <typename T>
 void BlockedLrnForward(const LrnShape& s, int block, const T* x, T* y) {
-  block == 8 ? ForwardInBlocks<T, 8>(s, x, y) : ForwardInBlocks<T, 16>(s, x, y);
+  block == 8 ? ForwardInBlocks<8>(s, {}, x, y) : ForwardInBlocks<16>(s, {}, x, y);
+}
+
+template <typename X, typename Y>
+void BlockedLrnForward(const LrnShape& s, int block, float x_scale, const X* x, float y_factor,
+                       Y* y) {
+  const Stored stored = {x_scale, y_factor};
+  block == 8 ? ForwardInBlocks<8>(s, stored, x, y) : ForwardInBlocks<16>(s, stored, x, y);
 }
 
 template <typename T, typename D>
@@ -266,6 +302,13 @@ CAFFE_LRN(float, float);
 CAFFE_LRN(float, float16);
 CAFFE_LRN(float16, float);
 CAFFE_LRN(float16, float16);
+#undef CAFFE_LRN
+#define CAFFE_LRN(X, Y) \
+  template void BlockedLrnForward(const LrnShape&, int, float, const X*, float, Y*)
+CAFFE_LRN(int8_t, int8_t);
+CAFFE_LRN(int8_t, uint8_t);
+CAFFE_LRN(uint8_t, int8_t);
+CAFFE_LRN(uint8_t, uint8_t);
 #undef CAFFE_LRN
 template void BlockedLrnForward(const LrnShape&, int, const float*, float*);
 template void BlockedLrnForward(const LrnShape&, int, const float16*, float16*);

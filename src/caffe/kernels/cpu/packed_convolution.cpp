@@ -220,8 +220,11 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   Plan plan;
   const size_t taps = bands_.taps();
   const size_t wanted = kInputFloats / (units_ * lanes_);
-  plan.largest = bands_.Largest(
-      std::max(1, num), std::clamp<int>(wanted, kPixels, kMostPixelsOfBand), kUnitFloats / lanes_);
+  plan.largest = bands_.ForThreads(
+      std::max(1, num),
+      bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMostPixelsOfBand),
+                     kUnitFloats / lanes_),
+      Threads());
   const size_t pixels = plan.largest.pixels();
   plan.unit_size = Aligned(bands_.BufferSize(plan.largest) * lanes_);
   // Buffers that lie whole pages apart would meet in the same lines of the cache.

@@ -1,7 +1,11 @@
+#include <initializer_list>
+
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
+#include "lanes.hpp"
 #include "launch.hpp"
+#include "reduce.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -25,46 +29,208 @@ int PartsOf(int channels, int values) {
 /// Rows too short for a block of threads to read at once: each thread then has a channel.
 constexpr int kShortRow = 32;
 
-/// finish(c, the sums over outer and inner of map(c, i)), map's i being the place in the array.
-template <typename Map, typename Finish>
-void SumChannels(Stream& stream, int outer, int channels, int inner, Map map, Finish finish) {
-  const auto add = [] __host__ __device__(Sums a, Sums b) {
-    return Sums{a.first + b.first, a.second + b.second};
-  };
-  const int values = outer * inner;
+// What is summed: the terms of V neighbouring elements from element i on, of channels from c on.
+
+template <typename X>
+struct Values {
+  const X* x;
+  template <int V>
+  __host__ __device__ void Add(int, int i, Sums (&sums)[V]) const {
+    X values[V];
+    ReadLanes(x + i, values);
+    for (int v = 0; v < V; ++v) sums[v].first += Load(values + v);
+  }
+};
+
+/// Values, and their products with z's.
+template <typename X, typename Z>
+struct ValuesAndProducts {
+  const X* x;
+  const Z* z;
+  template <int V>
+  __host__ __device__ void Add(int, int i, Sums (&sums)[V]) const {
+    X values[V];
+    Z factors[V];
+    ReadLanes(x + i, values);
+    ReadLanes(z + i, factors);
+    for (int v = 0; v < V; ++v) {
+      const double value = Load(values + v);
+      sums[v].first += value;
+      sums[v].second += value * static_cast<double>(Load(factors + v));
+    }
+  }
+};
+
+template <typename X>
+struct SquaresOfDifferences {
+  const X* x;
+  const double* mean;
+  template <int V>
+  __host__ __device__ void Add(int c, int i, Sums (&sums)[V]) const {
+    X values[V];
+    ReadLanes(x + i, values);
+    for (int v = 0; v < V; ++v) {
+      const double difference = Load(values + v) - mean[c + v];
+      sums[v].first += difference * difference;
+    }
+  }
+};
+
+__host__ __device__ inline Sums Both(Sums a, Sums b) {
+  return {a.first + b.first, a.second + b.second};
+}
+
+/// partial[part, c]: the sums of channels in rows of one element, each thread V channels of a part.
+template <int V, typename Terms>
+void SumSideBySide(Stream& stream, int rows, int channels, int parts, const Terms& terms,
+                   Sums* partial) {
+  const int pieces = channels / V, length = (rows + parts - 1) / parts;
+  ForEach(stream, parts * pieces, [=] __host__ __device__(int at) {
+    const int c = at % pieces * V, begin = at / pieces * length;
+    Sums sums[V] = {};
+    for (int row = begin; row < Min(begin + length, rows); ++row) {
+      terms.template Add<V>(c, row * channels + c, sums);
+    }
+    for (int v = 0; v < V; ++v) partial[size_t(at / pieces) * channels + c + v] = sums[v];
+  });
+}
+
+/// The same in rows of `inner` elements: short ones, of which each thread has a channel's part,
+template <typename Terms>
+void SumShortRows(Stream& stream, int outer, int channels, int inner, int parts, const Terms& terms,
+                  Sums* partial) {
+  const int values = outer * inner, length = (values + parts - 1) / parts;
+  ForEach(stream, parts * channels, [=] __host__ __device__(int at) {
+    const int c = at % channels, begin = at / channels * length;
+    Sums sums[1] = {};
+    for (int i = begin; i < Min(begin + length, values); ++i) {
+      terms.template Add<1>(c, (i / inner * channels + c) * inner + i % inner, sums);
+    }
+    partial[at] = sums[0];
+  });
+}
+
+/// and long ones, which blocks of threads share.
+template <typename Terms>
+void SumLongRows(Stream& stream, int outer, int channels, int inner, int parts, const Terms& terms,
+                 Sums* partial) {
+  const int values = outer * inner, length = (values + parts - 1) / parts;
+  ReduceRows(
+      stream, parts * channels, length, Sums{0, 0},
+      [=] __host__ __device__(int row, int column) {
+        const int c = row % channels, i = row / channels * length + column;
+        Sums sums[1] = {};
+        if (i < values) {
+          terms.template Add<1>(c, (i / inner * channels + c) * inner + i % inner, sums);
+        }
+        return sums[0];
+      },
+      [] __host__ __device__(Sums a, Sums b) { return Both(a, b); },
+      [=] __host__ __device__(int row, Sums sum) { partial[row] = sum; });
+}
+
+/// Threads that have a channel each, or kLanes, add up little, lest there be too few of them.
+int PartsOfThreads(int pieces, int values) {
+  constexpr int kThreads = 64 * kParts, kFewest = 32;
+  return std::max(1, std::min(values / kFewest, kThreads / std::max(1, pieces)));
+}
+
+/// finish(c, the sums over outer and inner of the terms). `wide`: arrays lie so that kLanes
+/// neighbours can be read at once from multiples of kLanes on.
+template <typename Terms, typename Finish>
+void SumChannels(Stream& stream, int outer, int channels, int inner, bool wide, const Terms& terms,
+                 Finish finish) {
+  const bool side_by_side = inner == 1 && channels > 1;
   const bool short_rows = inner < kShortRow && channels > 1;
-  // Threads that have a channel each add up little, lest there be too few of them.
-  const int parts = short_rows
-                        ? std::max(1, std::min(values / 32, 64 * kParts / std::max(1, channels)))
-                        : PartsOf(channels, values);
-  const int length = (values + parts - 1) / parts;
+  const bool lanes = side_by_side && wide && channels % kLanes == 0;
+  const int parts = lanes        ? PartsOfThreads(2 * channels / kLanes, outer)
+                    : short_rows ? PartsOfThreads(channels, outer * inner)
+                                 : PartsOf(channels, outer * inner);
   const Buffer<Sums> buffer(stream, size_t(parts) * channels);
   Sums* partial = buffer.get();
-  const auto value_at = [=] __host__ __device__(int c, int i) {
-    return map(c, (i / inner * channels + c) * inner + i % inner);
-  };
-  if (short_rows) {
-    ForEach(stream, parts * channels, [=] __host__ __device__(int at) {
-      const int begin = at / channels * length;
-      Sums sum = {0, 0};
-      for (int i = begin; i < Min(begin + length, values); ++i) {
-        sum = add(sum, value_at(at % channels, i));
-      }
-      partial[at] = sum;
-    });
+  if (lanes) {
+    SumSideBySide<kLanes>(stream, outer, channels, parts, terms, partial);
+  } else if (side_by_side) {
+    SumSideBySide<1>(stream, outer, channels, parts, terms, partial);
+  } else if (short_rows) {
+    SumShortRows(stream, outer, channels, inner, parts, terms, partial);
   } else {
-    ReduceRows(
-        stream, parts * channels, length, Sums{0, 0},
-        [=] __host__ __device__(int row, int column) {
-          const int i = row / channels * length + column;
-          return i < values ? value_at(row % channels, i) : Sums{0, 0};
-        },
-        add, [=] __host__ __device__(int row, Sums sum) { partial[row] = sum; });
+    SumLongRows(stream, outer, channels, inner, parts, terms, partial);
   }
-  ForEach(stream, channels, [=] __host__ __device__(int c) {
-    Sums sum = {0, 0};
-    for (int part = 0; part < parts; ++part) sum = add(sum, partial[part * channels + c]);
-    finish(c, sum);
+  ReduceEach(
+      stream, channels, parts, true, Sums{0, 0},
+      [=] __host__ __device__(int c, int part) { return partial[size_t(part) * channels + c]; },
+      [] __host__ __device__(Sums a, Sums b) { return Both(a, b); }, finish);
+}
+
+/// True if an array begins where words do.
+bool BeginsWide(const void* x) { return reinterpret_cast<uintptr_t>(x) % WordBytes(16) == 0; }
+
+/// True if kernels may take kLanes channels a thread: they lie side by side, in arrays that begin
+/// where words do.
+bool TakesLanes(int channels, int inner, std::initializer_list<const void*> arrays) {
+  return inner == 1 && channels % kLanes == 0 &&
+         std::all_of(arrays.begin(), arrays.end(), BeginsWide);
+}
+
+// V is 1 unless TakesLanes. Null pointers as in the functions without it.
+
+template <int V, typename T>
+void AffineLanes(Stream& stream, int count, int channels, int inner, const Math<T>* a,
+                 const Math<T>* b, const T* x, T* y) {
+  using F = Math<T>;
+  ForEach(stream, count / V, [=] __host__ __device__(int i) {
+    const int at = i * V, c = at / inner % channels;
+    T values[V];
+    ReadLanes(x + at, values);
+    for (int v = 0; v < V; ++v) {
+      Store(values + v, (a ? a[c + v] : F(1)) * Load(values + v) + (b ? b[c + v] : F(0)));
+    }
+    WriteLanes(values, y + at);
+  });
+}
+
+template <int V, typename T>
+void NormalizeLanes(Stream& stream, int count, int channels, int inner, const Math<T>* mean,
+                    const Math<T>* inverse_deviation, const Math<T>* scale, const Math<T>* shift,
+                    const T* x, T* normalized, T* y) {
+  using F = Math<T>;
+  ForEach(stream, count / V, [=] __host__ __device__(int i) {
+    const int at = i * V, c = at / inner % channels;
+    T values[V], results[V];
+    ReadLanes(x + at, values);
+    for (int v = 0; v < V; ++v) {
+      const F value = (Load(values + v) - mean[c + v]) * inverse_deviation[c + v];
+      Store(values + v, value);
+      Store(results + v, (scale ? scale[c + v] : F(1)) * value + (shift ? shift[c + v] : F(0)));
+    }
+    if (normalized) WriteLanes(values, normalized + at);
+    WriteLanes(results, y + at);
+  });
+}
+
+template <int V, typename T, typename D>
+void NormalizeBackwardLanes(Stream& stream, int count, int channels, int inner,
+                            const Math<D>* scale, const Math<D>* inverse_deviation,
+                            const double* mean_dy, const double* mean_dot, const T* normalized,
+                            const D* dy, D* dx) {
+  using F = Math<D>;
+  ForEach(stream, count / V, [=] __host__ __device__(int i) {
+    const int at = i * V, c = at / inner % channels;
+    D gradients[V];
+    T values[V];
+    ReadLanes(dy + at, gradients);
+    if (normalized) ReadLanes(normalized + at, values);
+    for (int v = 0; v < V; ++v) {
+      const F slope = (scale ? scale[c + v] : F(1)) * inverse_deviation[c + v];
+      F value = Load(gradients + v);
+      if (normalized) {
+        value -= static_cast<F>(mean_dy[c + v]) +
+                 static_cast<F>(Load(values + v)) * static_cast<F>(mean_dot[c + v]);
+      }
+      Store(gradients + v, slope * value);
+    }
+    WriteLanes(gradients, dx + at);
   });
 }
 
@@ -73,26 +239,25 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, Map map, Fi
 template <typename T>
 void ChannelAffine(Stream& stream, int outer, int channels, int inner, const AccumulatorType<T>* a,
                    const AccumulatorType<T>* b, const T* x, T* y) {
-  using F = Math<T>;
-  ForEach(stream, outer * channels * inner, [=] __host__ __device__(int i) {
-    const int c = i / inner % channels;
-    Store(y + i, (a ? a[c] : F(1)) * Load(x + i) + (b ? b[c] : F(0)));
+  WithLanes(TakesLanes(channels, inner, {x, y}), [&](auto lanes) {
+    AffineLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels, inner, a, b, x,
+                                        y);
   });
 }
 
 template <typename X, typename Z>
 void ChannelSums(Stream& stream, int outer, int channels, int inner, const X* x, const Z* z,
                  double* sum, double* dot) {
-  SumChannels(
-      stream, outer, channels, inner,
-      [=] __host__ __device__(int, int i) {
-        const double value = Load(x + i);
-        return Sums{value, dot ? value * static_cast<double>(Load(z + i)) : 0.};
-      },
-      [=] __host__ __device__(int c, Sums sums) {
-        if (sum) sum[c] = sums.first;
-        if (dot) dot[c] = sums.second;
-      });
+  const auto finish = [=] __host__ __device__(int c, Sums sums) {
+    if (sum) sum[c] = sums.first;
+    if (dot) dot[c] = sums.second;
+  };
+  const bool wide = BeginsWide(x) && BeginsWide(z);
+  if (dot) {
+    SumChannels(stream, outer, channels, inner, wide, ValuesAndProducts<X, Z>{x, z}, finish);
+  } else {
+    SumChannels(stream, outer, channels, inner, wide, Values<X>{x}, finish);
+  }
 }
 
 template <typename D>
@@ -110,24 +275,16 @@ void ChannelMoments(Stream& stream, int outer, int channels, int inner, const T*
   const Buffer<double> buffer(stream, channels);
   double* exact_mean = buffer.get();
   const double share = 1. / Max(1., double(outer) * inner);
-  SumChannels(
-      stream, outer, channels, inner,
-      [=] __host__ __device__(int, int i) {
-        return Sums{static_cast<double>(Load(x + i)), 0.};
-      },
-      [=] __host__ __device__(int c, Sums sums) {
-        exact_mean[c] = sums.first * share;
-        mean[c] = static_cast<F>(exact_mean[c]);
-      });
-  SumChannels(
-      stream, outer, channels, inner,
-      [=] __host__ __device__(int c, int i) {
-        const double difference = Load(x + i) - exact_mean[c];
-        return Sums{difference * difference, 0.};
-      },
-      [=] __host__ __device__(int c, Sums sums) {
-        variance[c] = static_cast<F>(sums.first * share);
-      });
+  const bool wide = BeginsWide(x);
+  SumChannels(stream, outer, channels, inner, wide, Values<T>{x},
+              [=] __host__ __device__(int c, Sums sums) {
+                exact_mean[c] = sums.first * share;
+                mean[c] = static_cast<F>(exact_mean[c]);
+              });
+  SumChannels(stream, outer, channels, inner, wide, SquaresOfDifferences<T>{x, exact_mean},
+              [=] __host__ __device__(int c, Sums sums) {
+                variance[c] = static_cast<F>(sums.first * share);
+              });
 }
 
 template <typename F>
@@ -164,12 +321,9 @@ void BatchNormForward(Stream& stream, int outer, int channels, int inner,
                       const AccumulatorType<T>* mean, const AccumulatorType<T>* inverse_deviation,
                       const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
                       T* normalized, T* y) {
-  using F = Math<T>;
-  ForEach(stream, outer * channels * inner, [=] __host__ __device__(int i) {
-    const int c = i / inner % channels;
-    const F value = (Load(x + i) - mean[c]) * inverse_deviation[c];
-    if (normalized) Store(normalized + i, value);
-    Store(y + i, (scale ? scale[c] : F(1)) * value + (shift ? shift[c] : F(0)));
+  WithLanes(TakesLanes(channels, inner, {x, normalized, y}), [&](auto lanes) {
+    NormalizeLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels, inner, mean,
+                                           inverse_deviation, scale, shift, x, normalized, y);
   });
 }
 
@@ -178,16 +332,10 @@ void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                        const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,
                        const double* mean_dy, const double* mean_dot, const T* normalized,
                        const D* dy, D* dx) {
-  using F = Math<D>;
-  ForEach(stream, outer * channels * inner, [=] __host__ __device__(int i) {
-    const int c = i / inner % channels;
-    const F slope = (scale ? scale[c] : F(1)) * inverse_deviation[c];
-    F value = Load(dy + i);
-    if (normalized) {
-      value -= static_cast<F>(mean_dy[c]) +
-               static_cast<F>(Load(normalized + i)) * static_cast<F>(mean_dot[c]);
-    }
-    Store(dx + i, slope * value);
+  WithLanes(TakesLanes(channels, inner, {normalized, dy, dx}), [&](auto lanes) {
+    NormalizeBackwardLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels,
+                                                   inner, scale, inverse_deviation, mean_dy,
+                                                   mean_dot, normalized, dy, dx);
   });
 }
 

@@ -235,6 +235,15 @@ void FromChannelsLastLanes(Stream& stream, int images, int channels, int spatial
   });
 }
 
+/// For each of `images` matrices of `rows` x `columns`: y = x transposed.
+void TransposeDoubles(Stream& stream, int images, int rows, int columns, const double* x,
+                      double* y) {
+  ForEach(stream, CountedWork(double(images) * rows * columns), [=] __host__ __device__(int i) {
+    const int row = i % rows, column = i / rows % columns;
+    y[i] = x[(size_t(i / rows / columns) * rows + row) * columns + column];
+  });
+}
+
 }  // namespace
 
 void ApplyToPixels(Stream& stream, int pixels, int channels, const Pixels& x, const float* a,
@@ -344,6 +353,27 @@ void FromChannelsLast(Stream& stream, int images, int channels, int spatial, con
   WithLanes(IsWide(from, channels), [&](auto lanes) {
     FromChannelsLastLanes<decltype(lanes)::value>(stream, images, channels, spatial, from, to);
   });
+}
+
+void TurnToChannelsLast(Stream& stream, ElementType type, int images, int channels, int spatial,
+                        const void* x, void* y) {
+  if (type == ElementType::DOUBLE) {
+    return TransposeDoubles(stream, images, channels, spatial, static_cast<const double*>(x),
+                            static_cast<double*>(y));
+  }
+  ToChannelsLast(stream, images, channels, spatial,
+                 {const_cast<void*>(x), type, size_t(channels) * spatial}, {y, type, channels},
+                 channels);
+}
+
+void TurnFromChannelsLast(Stream& stream, ElementType type, int images, int channels, int spatial,
+                          const void* x, void* y) {
+  if (type == ElementType::DOUBLE) {
+    return TransposeDoubles(stream, images, spatial, channels, static_cast<const double*>(x),
+                            static_cast<double*>(y));
+  }
+  FromChannelsLast(stream, images, channels, spatial, {const_cast<void*>(x), type, channels},
+                   {y, type, size_t(channels) * spatial});
 }
 
 void CopyPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,

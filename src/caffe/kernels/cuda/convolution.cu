@@ -1,6 +1,7 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "launch.hpp"
+#include "reduce.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -60,6 +61,25 @@ struct Columns {
   }
 };
 
+/// Where the values of images lie, in Caffe's order or with channels last.
+struct Grid {
+  int channels, spatial;
+  bool channels_last;
+
+  struct Value {
+    int image, channel, place;
+  };
+  /// Which value is element i.
+  __host__ __device__ Value Of(int i) const {
+    return channels_last ? Value{i / channels / spatial, i % channels, i / channels % spatial}
+                         : Value{i / spatial / channels, i / spatial % channels, i % spatial};
+  }
+  __host__ __device__ int At(int image, int channel, int place) const {
+    return channels_last ? (image * spatial + place) * channels + channel
+                         : (image * channels + channel) * spatial + place;
+  }
+};
+
 /// The number of all places, which has to be one that kernels can count to.
 int Counted(double count) {
   Require(count <= std::numeric_limits<int>::max(), "the column matrix of a convolution has ",
@@ -101,19 +121,21 @@ void Col2im(Stream& stream, const kernels::ConvolutionShape& shape, int num, int
 }
 
 template <typename T>
-void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num, const T* x,
-                      const T* weights, T* y) {
+void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, int num,
+                      bool channels_last, const T* x, const T* weights, T* y) {
   const Columns c(shape);
-  const int outputs = shape.outputs, multiple = shape.outputs / shape.channels;
-  ForEach(stream, Counted(double(num) * outputs * c.output_spatial),
+  const int multiple = shape.outputs / shape.channels;
+  const Grid from = {shape.channels, c.input_spatial, channels_last};
+  const Grid to = {shape.outputs, c.output_spatial, channels_last};
+  ForEach(stream, Counted(double(num) * shape.outputs * c.output_spatial),
           [=] __host__ __device__(int i) {
-            const int plane = i / c.output_spatial, position = i % c.output_spatial;
-            const T* image = x + plane / multiple * c.input_spatial;
-            const T* factors = weights + plane % outputs * c.kernel_size;
+            const Grid::Value at = to.Of(i);
+            const T* factors = weights + at.channel * c.kernel_size;
             Math<T> sum = 0;
             for (int k = 0; k < c.kernel_size; ++k) {
-              const int place = c.InputOf(k, position);
-              if (place >= 0) sum += Load(factors + k) * Load(image + place);
+              const int place = c.InputOf(k, at.place);
+              if (place < 0) continue;
+              sum += Load(factors + k) * Load(x + from.At(at.image, at.channel / multiple, place));
             }
             Store(y + i, sum);
           });
@@ -121,51 +143,94 @@ void DepthwiseForward(Stream& stream, const kernels::ConvolutionShape& shape, in
 
 template <typename T>
 void DepthwiseBackwardData(Stream& stream, const kernels::ConvolutionShape& shape, int num,
-                           const T* dy, const T* weights, T* dx) {
+                           bool channels_last, const T* dy, const T* weights, T* dx) {
   const Columns c(shape);
-  const int channels = shape.channels, multiple = shape.outputs / shape.channels;
-  ForEach(stream, Counted(double(num) * channels * c.input_spatial),
+  const int multiple = shape.outputs / shape.channels;
+  const Grid from = {shape.outputs, c.output_spatial, channels_last};
+  const Grid to = {shape.channels, c.input_spatial, channels_last};
+  ForEach(stream, Counted(double(num) * shape.channels * c.input_spatial),
           [=] __host__ __device__(int i) {
-            const int plane = i / c.input_spatial, place = i % c.input_spatial;
+            const Grid::Value at = to.Of(i);
             Math<T> sum = 0;
-            for (int o = 0; o < multiple; ++o) {
-              const T* above = dy + (plane * multiple + o) * c.output_spatial;
-              const T* factors = weights + (plane % channels * multiple + o) * c.kernel_size;
+            for (int o = at.channel * multiple; o < (at.channel + 1) * multiple; ++o) {
+              const T* factors = weights + o * c.kernel_size;
               for (int k = 0; k < c.kernel_size; ++k) {
-                const int position = c.OutputOf(k, place);
-                if (position >= 0) sum += Load(factors + k) * Load(above + position);
+                const int position = c.OutputOf(k, at.place);
+                if (position < 0) continue;
+                sum += Load(factors + k) * Load(dy + from.At(at.image, o, position));
               }
             }
             Store(dx + i, sum);
           });
 }
 
+namespace {
+
+/// d_weights += the sums of term(weight, output, kernel position, j) over the j in [0, columns),
+/// where neighbouring outputs lie side by side: in parts, a thread for each part of each sum.
+template <typename F, typename Term>
+void AddSumsSideBySide(Stream& stream, int outputs, int kernel_size, int columns, Term term,
+                       F* d_weights) {
+  constexpr int kThreadsWanted = 1 << 17, kFewColumns = 32;
+  const int rows = outputs * kernel_size;
+  const int parts =
+      std::max(1, std::min(columns / kFewColumns, kThreadsWanted / std::max(1, rows)));
+  const int length = (columns - 1) / parts + 1;
+  const Buffer<F> buffer(stream, size_t(parts) * rows);
+  F* partial = buffer.get();
+  ForEach(stream, Counted(double(parts) * rows), [=] __host__ __device__(int i) {
+    const int output = i % outputs, k = i / outputs % kernel_size, begin = i / rows * length;
+    F sum = 0;
+    for (int j = begin; j < Min(begin + length, columns); ++j) sum += term(output, k, j);
+    partial[i] = sum;
+  });
+  ReduceEach(
+      stream, rows, parts, true, F(0),
+      [=] __host__ __device__(int row, int part) { return partial[part * rows + row]; },
+      [] __host__ __device__(F a, F b) { return a + b; },
+      [=] __host__ __device__(int row, F sum) {
+        d_weights[row % outputs * kernel_size + row / outputs] += sum;
+      });
+}
+
+}  // namespace
+
 template <typename T>
 void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& shape, int num,
-                              const T* x, const T* dy, AccumulatorType<T>* d_weights) {
+                              bool channels_last, const T* x, const T* dy,
+                              AccumulatorType<T>* d_weights) {
   using F = Math<T>;
   const Columns c(shape);
-  const int outputs = shape.outputs, multiple = shape.outputs / shape.channels;
+  const int multiple = shape.outputs / shape.channels;
+  const Grid above = {shape.outputs, c.output_spatial, channels_last};
+  const Grid below = {shape.channels, c.input_spatial, channels_last};
+  const auto term = [=] __host__ __device__(int output, int k, int j) {
+    const int image = j / c.output_spatial, position = j % c.output_spatial;
+    const int place = c.InputOf(k, position);
+    if (place < 0) return F(0);
+    return static_cast<F>(Load(dy + above.At(image, output, position))) *
+           static_cast<F>(Load(x + below.At(image, output / multiple, place)));
+  };
+  const int columns = Counted(double(num) * c.output_spatial);
+  if (channels_last) {
+    AddSumsSideBySide(stream, shape.outputs, c.kernel_size, columns, term, d_weights);
+    return;
+  }
   SumRows<F>(
-      stream, outputs * c.kernel_size, Counted(double(num) * c.output_spatial),
+      stream, shape.outputs * c.kernel_size, columns,
       [=] __host__ __device__(int weight, int j) {
-        const int position = j % c.output_spatial;
-        const int plane = j / c.output_spatial * outputs + weight / c.kernel_size;
-        const int place = c.InputOf(weight % c.kernel_size, position);
-        if (place < 0) return F(0);
-        return Load(dy + plane * c.output_spatial + position) *
-               Load(x + plane / multiple * c.input_spatial + place);
+        return term(weight / c.kernel_size, weight % c.kernel_size, j);
       },
       [=] __host__ __device__(int weight, F sum) { d_weights[weight] += sum; });
 }
 
-#define INSTANTIATE(T)                                                                             \
-  template void DepthwiseForward(Stream&, const kernels::ConvolutionShape&, int, const T*,         \
-                                 const T*, T*);                                                    \
-  template void DepthwiseBackwardData(Stream&, const kernels::ConvolutionShape&, int, const T*,    \
-                                      const T*, T*);                                               \
-  template void DepthwiseBackwardWeights(Stream&, const kernels::ConvolutionShape&, int, const T*, \
-                                         const T*, AccumulatorType<T>*);
+#define INSTANTIATE(T)                                                                           \
+  template void DepthwiseForward(Stream&, const kernels::ConvolutionShape&, int, bool, const T*, \
+                                 const T*, T*);                                                  \
+  template void DepthwiseBackwardData(Stream&, const kernels::ConvolutionShape&, int, bool,      \
+                                      const T*, const T*, T*);                                   \
+  template void DepthwiseBackwardWeights(Stream&, const kernels::ConvolutionShape&, int, bool,   \
+                                         const T*, const T*, AccumulatorType<T>*);
 INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(float16)

@@ -12,15 +12,18 @@ namespace {
 template <typename F>
 struct Lrn {
   int channels, height, width;
-  int half;  // elements on either side of the middle of a window
+  int channel_step, place_step;  // elements from a channel, a place, to the next
+  int half;                      // elements on either side of the middle of a window
   bool within_channel;
   F alpha;  // what the sum of squares is multiplied by
   F beta, k;
 
-  explicit Lrn(const kernels::LrnShape& s)
+  Lrn(const kernels::LrnShape& s, bool channels_last)
       : channels(s.channels),
         height(s.height),
         width(s.width),
+        channel_step(channels_last ? 1 : s.height * s.width),
+        place_step(channels_last ? s.channels : 1),
         half(s.size / 2),
         within_channel(s.within_channel),
         alpha(static_cast<F>(s.alpha / (s.within_channel ? double(s.size) * s.size : s.size))),
@@ -32,17 +35,17 @@ struct Lrn {
   __host__ __device__ F WindowSum(int i, Term term) const {
     F sum = 0;
     if (within_channel) {
-      const int w = i % width, h = i / width % height;
+      const int place = i / place_step, w = place % width, h = place / width % height;
       for (int y = Max(0, h - half); y <= Min(height - 1, h + half); ++y) {
         for (int x = Max(0, w - half); x <= Min(width - 1, w + half); ++x) {
-          sum += term(i + (y - h) * width + (x - w));
+          sum += term(i + ((y - h) * width + (x - w)) * place_step);
         }
       }
       return sum;
     }
-    const int plane = height * width, c = i / plane % channels;
+    const int c = i / channel_step % channels;
     for (int d = Max(0, c - half); d <= Min(channels - 1, c + half); ++d) {
-      sum += term(i + (d - c) * plane);
+      sum += term(i + (d - c) * channel_step);
     }
     return sum;
   }
@@ -65,9 +68,10 @@ struct ValueAt {
 }  // namespace
 
 template <typename T>
-void LrnForward(Stream& stream, const kernels::LrnShape& shape, const T* x, T* y) {
+void LrnForward(Stream& stream, const kernels::LrnShape& shape, bool channels_last, const T* x,
+                T* y) {
   using F = Math<T>;
-  const Lrn<F> lrn(shape);
+  const Lrn<F> lrn(shape, channels_last);
   const SquareAt<F, T> square{x};
   ForEach(stream, shape.num * shape.channels * shape.height * shape.width,
           [=] __host__ __device__(int i) {
@@ -77,9 +81,10 @@ void LrnForward(Stream& stream, const kernels::LrnShape& shape, const T* x, T* y
 }
 
 template <typename T, typename D>
-void LrnBackward(Stream& stream, const kernels::LrnShape& shape, const T* x, const D* dy, D* dx) {
+void LrnBackward(Stream& stream, const kernels::LrnShape& shape, bool channels_last, const T* x,
+                 const D* dy, D* dx) {
   using F = Math<D>;
-  const Lrn<F> lrn(shape);
+  const Lrn<F> lrn(shape, channels_last);
   const SquareAt<F, T> square{x};
   const int count = shape.num * shape.channels * shape.height * shape.width;
   const Buffer<F> powers_buffer(stream, count), ratios_buffer(stream, count);
@@ -298,7 +303,7 @@ void StandardizeGradient(Stream& stream, int rows, int length, double eps, const
 }
 
 #define INSTANTIATE(T)                                                                          \
-  template void LrnForward(Stream&, const kernels::LrnShape&, const T*, T*);                    \
+  template void LrnForward(Stream&, const kernels::LrnShape&, bool, const T*, T*);              \
   template void Normalize(Stream&, const kernels::NormShape&, ChannelScale<AccumulatorType<T>>, \
                           const T*, T*);                                                        \
   template void Standardize(Stream&, int, int, double, const T*, T*, double*);
@@ -308,7 +313,7 @@ INSTANTIATE(float16)
 #undef INSTANTIATE
 
 #define INSTANTIATE(T, D)                                                                         \
-  template void LrnBackward(Stream&, const kernels::LrnShape&, const T*, const D*, D*);           \
+  template void LrnBackward(Stream&, const kernels::LrnShape&, bool, const T*, const D*, D*);     \
   template void NormalizeGradient(Stream&, const kernels::NormShape&,                             \
                                   ChannelScale<AccumulatorType<D>>, const T*, const D*, D*,       \
                                   AccumulatorType<D>*);                                           \

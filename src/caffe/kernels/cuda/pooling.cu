@@ -21,19 +21,21 @@ struct Covering {
 /// dx[i] = the sum of term(o, window, h, w) over the outputs o whose windows cover place i, (h, w)
 /// of its plane.
 template <typename D, typename Term>
-void GatherWindows(Stream& stream, const kernels::PoolingShape& shape, Term term, D* dx) {
+void GatherWindows(Stream& stream, const kernels::PoolingShape& shape, int channels, Term term,
+                   D* dx) {
   const Pool pool(shape);
-  ForEach(stream, static_cast<int>(shape.planes * shape.input_plane()),
+  ForEach(stream, static_cast<int>(shape.planes * shape.input_plane()) * channels,
           [=] __host__ __device__(int i) {
-            const int w = i % pool.width, h = i / pool.width % pool.height;
-            const int plane = i / pool.width / pool.height;
+            const int channel = i % channels, place = i / channels;
+            const int w = place % pool.width, h = place / pool.width % pool.height;
+            const int plane = place / pool.width / pool.height;
             const Covering rows(h, pool.kernel_h, pool.stride_h, pool.pad_h, pool.pooled_height);
             const Covering columns(w, pool.kernel_w, pool.stride_w, pool.pad_w, pool.pooled_width);
             Math<D> sum = 0;
             for (int ph = rows.begin; ph < rows.end; ++ph) {
               for (int pw = columns.begin; pw < columns.end; ++pw) {
                 const int o = (plane * pool.pooled_height + ph) * pool.pooled_width + pw;
-                sum += term(o, pool.WindowAt(ph, pw), h, w);
+                sum += term(o * channels + channel, pool.WindowAt(ph, pw), h, w);
               }
             }
             Store(dx + i, sum);
@@ -51,19 +53,20 @@ int Outputs(const kernels::PoolingShape& s) {
 
 template <typename T, typename I>
 void MaxPoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y,
-                       I* mask) {
+                       I* mask, int channels) {
   using F = Math<T>;
   const Pool pool(shape);
   const F lowest = -std::numeric_limits<F>::max();
   const I none = kNone<I>;
-  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
-    const Window window = pool.WindowOf(o);
-    const T* plane = x + pool.PlaneOf(o);
+  ForEach(stream, Outputs(shape) * channels, [=] __host__ __device__(int o) {
+    const int place = o / channels;
+    const Window window = pool.WindowOf(place);
+    const T* plane = x + pool.PlaneOf(place) * channels + o % channels;
     F best = lowest;
     I where = none;
     for (int h = window.h_begin; h < window.h_end; ++h) {
       for (int w = window.w_begin; w < window.w_end; ++w) {
-        const F value = Load(plane + h * pool.width + w);
+        const F value = Load(plane + (h * pool.width + w) * channels);
         if (value > best) {
           best = value;
           where = static_cast<I>(pool.PositionIn(window, h, w));
@@ -126,10 +129,10 @@ void ExpectedPoolingForward(Stream& stream, const kernels::PoolingShape& shape, 
 
 template <typename D, typename I>
 void MaskPoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy,
-                         const I* mask, D* dx) {
+                         const I* mask, D* dx, int channels) {
   const Pool pool(shape);
   GatherWindows(
-      stream, shape,
+      stream, shape, channels,
       [=] __host__ __device__(int o, const Window& window, int h, int w) {
         return mask[o] == static_cast<I>(pool.PositionIn(window, h, w)) ? Load(dy + o) : Math<D>(0);
       },
@@ -149,12 +152,13 @@ void MaskPositions(Stream& stream, const kernels::PoolingShape& shape, const I* 
 }
 
 template <typename T>
-void AveragePoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y) {
+void AveragePoolingForward(Stream& stream, const kernels::PoolingShape& shape, const T* x, T* y,
+                           int channels) {
   using F = Math<T>;
   const Pool pool(shape);
   const int plane_size = static_cast<int>(shape.input_plane());
   const Window first = pool.WindowAt(0, 0);
-  if (shape.output_plane() == 1 &&
+  if (shape.output_plane() == 1 && channels == 1 &&
       (first.h_end - first.h_begin) * (first.w_end - first.w_begin) == plane_size) {
     // Global pooling: a block of threads for each plane.
     const int divisor = first.divisor;
@@ -166,39 +170,43 @@ void AveragePoolingForward(Stream& stream, const kernels::PoolingShape& shape, c
         [=] __host__ __device__(int plane, F sum) { Store(y + plane, sum / divisor); });
     return;
   }
-  ForEach(stream, Outputs(shape), [=] __host__ __device__(int o) {
-    const Window window = pool.WindowOf(o);
-    const T* plane = x + pool.PlaneOf(o);
+  ForEach(stream, Outputs(shape) * channels, [=] __host__ __device__(int o) {
+    const int place = o / channels;
+    const Window window = pool.WindowOf(place);
+    const T* plane = x + pool.PlaneOf(place) * channels + o % channels;
     F sum = 0;
     for (int h = window.h_begin; h < window.h_end; ++h) {
-      for (int w = window.w_begin; w < window.w_end; ++w) sum += Load(plane + h * pool.width + w);
+      for (int w = window.w_begin; w < window.w_end; ++w) {
+        sum += Load(plane + (h * pool.width + w) * channels);
+      }
     }
     Store(y + o, sum / window.divisor);
   });
 }
 
 template <typename D>
-void AveragePoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy,
-                            D* dx) {
+void AveragePoolingBackward(Stream& stream, const kernels::PoolingShape& shape, const D* dy, D* dx,
+                            int channels) {
   GatherWindows(
-      stream, shape,
+      stream, shape, channels,
       [=] __host__ __device__(int o, const Window& window, int, int) {
         return static_cast<Math<D>>(Load(dy + o)) / window.divisor;
       },
       dx);
 }
 
-#define INSTANTIATE_MASK(T, I)                                                              \
-  template void MaxPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*, I*); \
-  template void StochasticPoolingForward(Stream&, const kernels::PoolingShape&, const T*,   \
-                                         const float*, T*, I*);                             \
-  template void MaskPoolingBackward(Stream&, const kernels::PoolingShape&, const T*, const I*, T*);
-#define INSTANTIATE(T)                                                                       \
-  INSTANTIATE_MASK(T, uint8_t)                                                               \
-  INSTANTIATE_MASK(T, int)                                                                   \
-  template void ExpectedPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*); \
-  template void AveragePoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*);  \
-  template void AveragePoolingBackward(Stream&, const kernels::PoolingShape&, const T*, T*);
+#define INSTANTIATE_MASK(T, I)                                                                     \
+  template void MaxPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*, I*, int);   \
+  template void StochasticPoolingForward(Stream&, const kernels::PoolingShape&, const T*,          \
+                                         const float*, T*, I*);                                    \
+  template void MaskPoolingBackward(Stream&, const kernels::PoolingShape&, const T*, const I*, T*, \
+                                    int);
+#define INSTANTIATE(T)                                                                           \
+  INSTANTIATE_MASK(T, uint8_t)                                                                   \
+  INSTANTIATE_MASK(T, int)                                                                       \
+  template void ExpectedPoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*);     \
+  template void AveragePoolingForward(Stream&, const kernels::PoolingShape&, const T*, T*, int); \
+  template void AveragePoolingBackward(Stream&, const kernels::PoolingShape&, const T*, T*, int);
 INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(float16)

@@ -207,15 +207,7 @@ class GemmFamily : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node)) return {};
-    std::vector<Candidate> candidates;
-    for (const ElementType type : {ElementType::FLOAT, ElementType::FLOAT16}) {
-      if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, kPlain}, {type, kPlain}));
-      if (type == ElementType::FLOAT) continue;
-      candidates.push_back(Formats(*this, node, type, {type, kPlain}, Format()));
-    }
-    return candidates;
+    return PlainInnerProducts(*this, context, node, {ElementType::FLOAT, ElementType::FLOAT16});
   }
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {

@@ -1,0 +1,32 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_ARENA_GAPS_HPP_
+#define CAFFE_INFERENCE_BACKENDS_ARENA_GAPS_HPP_
+
+#include <cstddef>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Where a graph's arena is free while a node runs: room for what the node alone needs.
+class ArenaGaps {
+ public:
+  /// Of a graph whose memory is planned.
+  explicit ArenaGaps(const Graph& graph);
+
+  /// The first offset, a multiple of Allocator::kAlignment, from which on `bytes` bytes are free
+  /// while the node runs; they may end behind the arena.
+  size_t Find(size_t node, size_t bytes) const;
+
+ private:
+  struct Stretch {
+    size_t begin, end;
+  };
+  std::vector<std::vector<Stretch>> used_;  // of each node, in the order of their begins
+};
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_ARENA_GAPS_HPP_

@@ -1,0 +1,34 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_
+
+#include "../step.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+/// A step that makes one value of 8-bit integers from others, image by image: images may lie
+/// anywhere.
+class ByteStep : public Step {
+ public:
+  bool takes_strides() const override { return true; }
+  /// Throws Error unless all lie in 8 bits and one layout, in as many images.
+  void Bind(const Binding& binding) override;
+  void Run(void* scratch) override;
+
+ protected:
+  /// Computes from these places of one image or, where all are dense, of all of them.
+  virtual void Compute(const std::vector<const void*>& x, void* y, size_t images) = 0;
+
+  std::vector<Operand> x_;
+  Operand y_;
+};
+
+/// True if the value is made of 8-bit integers.
+inline bool IsInteger(const Operand& operand) { return SizeOf(operand.type) == 1; }
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_

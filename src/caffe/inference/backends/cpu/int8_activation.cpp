@@ -1,0 +1,101 @@
+// An activation by itself, from 8-bit integers to 8-bit integers: one of 256 numbers becomes one of
+// 256, so that it is looked up, and rounded once.
+#include <numeric>
+
+#include "../convolution_node.hpp"
+#include "../element_types.hpp"
+#include "byte_step.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/byte_elementwise.hpp"
+#include "caffe/kernels/pointwise.hpp"
+#include "caffe/kernels/quantize.hpp"
+#include "cpu_target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+constexpr size_t kBytes = 256;
+
+class ActivationStep : public ByteStep {
+ public:
+  ActivationStep(const Node& node, FusedEpilogue function)
+      : node_(node), function_(std::move(function)) {}
+
+  void Bind(const Binding& binding) override {
+    ByteStep::Bind(binding);
+    Require(x_[0].shape == y_.shape && y_.shape.size() >= 2, "its blobs differ in shape");
+    by_channel_ = !function_.slopes.empty();
+    const size_t tables = by_channel_ ? y_.shape[1] : 1;
+    Require(!by_channel_ || function_.slopes.size() >= tables, "it has slopes for other channels");
+    std::vector<float> values(tables * kBytes);
+    for (size_t t = 0; t < tables; ++t) {
+      for (size_t i = 0; i < kBytes; ++i) {
+        const int byte =
+            x_[0].type == ElementType::UINT8 ? static_cast<int>(i) : static_cast<int8_t>(i);
+        values[t * kBytes + i] = x_[0].scale * static_cast<float>(byte);
+      }
+    }
+    kernels::FinishInPlace(1, tables, kBytes, 1, function_.activation, function_.function(),
+                           values.data());
+    tables_.resize(values.size());
+    DispatchInteger(y_.type, [&](auto tag) {
+      using Q = decltype(tag);
+      kernels::Quantize(values.size(), 1 / y_.scale, values.data(),
+                        reinterpret_cast<Q*>(tables_.data()));
+    });
+  }
+
+ private:
+  void Compute(const std::vector<const void*>& x, void* y, size_t images) override {
+    const size_t spatial = CountOf({y_.shape.begin() + 2, y_.shape.end()});
+    kernels::LookUpBytes(images, y_.shape[1], spatial, y_.block, by_channel_, tables_.data(),
+                         static_cast<const uint8_t*>(x[0]), static_cast<uint8_t*>(y));
+  }
+
+  const Node& node_;
+  const FusedEpilogue function_;
+  bool by_channel_ = false;
+  std::vector<uint8_t> tables_;
+};
+
+std::optional<FusedEpilogue> FunctionOf(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 1 || graph.values[node.inputs[0]].shape.size() < 2) return {};
+  return ActivationOfNode(node, graph.values[node.inputs[0]].shape[1]);
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "int8_activation"; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!FunctionOf(context.graph, node) || !HaveRanges(context, node)) return {};
+    std::vector<Candidate> candidates;
+    for (const Layout::Kind layout : {kBlocked, kPlain}) {
+      const Format integers = {ElementType::INT8, layout};
+      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
+    }
+    return candidates;
+  }
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
+    auto function = FunctionOf(graph, node);
+    Require(function.has_value(), "layer '", node.name(), "' (", node.type(),
+            ") is no activation of one bottom");
+    return std::make_unique<ActivationStep>(node, std::move(*function));
+  }
+};
+
+}  // namespace
+
+const Implementation& Int8Activation() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

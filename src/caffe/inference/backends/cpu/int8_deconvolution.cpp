@@ -1,0 +1,132 @@
+// Deconvolutions of each channel by itself (enlarged pictures), from 8-bit integers: weights stay
+// floats, of which there are few, and sums are floats.
+#include "../convolution_node.hpp"
+#include "../element_types.hpp"
+#include "byte_step.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/byte_deconvolution.hpp"
+#include "caffe/layers/base_conv_layer.hpp"
+#include "cpu_target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+/// Nothing where channels are summed up, or there are not two spatial axes.
+std::optional<kernels::ByteDeconvolutionShape> ShapeOf(const Node& node, const Shape& x,
+                                                       const Shape& y) {
+  const ConvolutionParameter& param = node.layer.convolution_param();
+  if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      x.size() != 4 || y.size() != 4 || (param.axis() != 1 && param.axis() != -3) || x[1] != y[1] ||
+      param.group() != static_cast<unsigned>(x[1]) || node.parameters.empty()) {
+    return {};
+  }
+  const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, 2);
+  kernels::ByteDeconvolutionShape shape = {x[0], x[1], x[2], x[3], y[2], y[3]};
+  for (int i = 0; i < 2; ++i) {
+    shape.kernel[i] = geometry.kernel[i];
+    shape.stride[i] = geometry.stride[i];
+    shape.pad[i] = geometry.pad[i];
+    shape.dilation[i] = geometry.dilation[i];
+  }
+  return shape;
+}
+
+class DeconvolutionStep : public Step {
+ public:
+  DeconvolutionStep(const Node& node, FusedEpilogue epilogue)
+      : node_(node), epilogue_(std::move(epilogue)) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    const auto shape = ShapeOf(node_, x_.shape, y_.shape);
+    Require(shape && x_.blocked() && y_.blocked() && IsInteger(x_),
+            "its blobs do not lie as kernels take them");
+    shape_ = *shape;
+    const size_t channels = (shape_.channels + x_.block - 1) / x_.block * x_.block;
+    RequireParameter(node_, 0, ElementType::FLOAT, channels * shape_.kernel[0] * shape_.kernel[1]);
+    RequireParameter(node_, 1, ElementType::FLOAT, channels);
+  }
+
+  void Run(void*) override {
+    kernels::ByteDeconvolutionEnd end;
+    end.bias = node_.parameters[1].floats();
+    end.activation = epilogue_.activation;
+    end.function = epilogue_.function();
+    end.factor = 1 / y_.scale;
+    DispatchInteger(x_.type, [&](auto from) {
+      DispatchWritten(y_.type, [&](auto to) {
+        kernels::ByteDeconvolution(shape_, x_.block, x_.scale, x_.as<const decltype(from)>(),
+                                   node_.parameters[0].floats(), end, y_.as<decltype(to)>());
+      });
+    });
+  }
+
+ private:
+  const Node& node_;
+  const FusedEpilogue epilogue_;
+  kernels::ByteDeconvolutionShape shape_;
+  Operand x_, y_;
+};
+
+std::optional<kernels::ByteDeconvolutionShape> ShapeOf(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || node.outputs.empty() || !Activates(node)) return {};
+  return ShapeOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "int8_deconvolution"; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!ShapeOf(context.graph, node) || !context.ranges[node.inputs[0]].known() ||
+        !context.Stores(ElementType::INT8)) {
+      return {};
+    }
+    std::vector<Candidate> candidates;
+    for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
+      if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
+      candidates.push_back(
+          Formats(*this, node, ElementType::INT8, {ElementType::INT8, kBlocked}, {type, kBlocked}));
+    }
+    return candidates;
+  }
+
+  // (channels / block, kernel, kernel, block), the last block filled up with zeros, and the bias.
+  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
+    const auto shape = ShapeOf(graph, node);
+    const size_t block = ChannelBlock(), taps = size_t(shape->kernel[0]) * shape->kernel[1];
+    const size_t channels = (shape->channels + block - 1) / block * block;
+    const std::vector<float> weights = node.parameters[0].ToVector();
+    std::vector<float> bias = BiasOf(node, shape->channels);
+    std::vector<float> packed(channels * taps, 0.f);
+    for (size_t c = 0; c < size_t(shape->channels); ++c) {
+      for (size_t k = 0; k < taps; ++k) {
+        packed[(c / block * taps + k) * block + c % block] = weights[c * taps + k];
+      }
+    }
+    bias.resize(channels, 0.f);
+    const int values = static_cast<int>(packed.size()), sums = static_cast<int>(bias.size());
+    return {Constant::Of({values}, std::move(packed)), Constant::Of({sums}, std::move(bias))};
+  }
+
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    auto epilogue = FusedEpilogueOf(node);
+    Require(node.type() == "Deconvolution" && epilogue && epilogue->residual < 0, "layer '",
+            node.name(), "' (", node.type(), ") is no Deconvolution with an activation");
+    return std::make_unique<DeconvolutionStep>(node, std::move(*epilogue));
+  }
+};
+
+}  // namespace
+
+const Implementation& Int8Deconvolution() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,83 @@
+// Local response normalization across channels, from 8-bit integers to 8-bit integers.
+#include "../element_types.hpp"
+#include "byte_step.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/lrn.hpp"
+#include "cpu_target.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+class LrnStep : public ByteStep {
+ public:
+  explicit LrnStep(const Node& node) : param_(node.layer.lrn_param()) {}
+
+  void Bind(const Binding& binding) override {
+    ByteStep::Bind(binding);
+    const Shape& shape = y_.shape;
+    Require(y_.blocked() && shape.size() == 4 && x_[0].shape == shape,
+            "its blobs do not lie as kernels take them");
+    shape_ = {
+        shape[0], shape[1],       shape[2],      shape[3],  static_cast<int>(param_.local_size()),
+        false,    param_.alpha(), param_.beta(), param_.k()};
+  }
+
+ private:
+  void Compute(const std::vector<const void*>& x, void* y, size_t images) override {
+    kernels::LrnShape shape = shape_;
+    shape.num = static_cast<int>(images);
+    DispatchInteger(x_[0].type, [&](auto from) {
+      DispatchInteger(y_.type, [&](auto to) {
+        kernels::BlockedLrnForward(shape, y_.block, x_[0].scale,
+                                   static_cast<const decltype(from)*>(x[0]), 1 / y_.scale,
+                                   static_cast<decltype(to)*>(y));
+      });
+    });
+  }
+
+  const LRNParameter& param_;
+  kernels::LrnShape shape_;
+};
+
+bool IsAcrossChannels(const Graph& graph, const Node& node) {
+  return node.type() == "LRN" && node.epilogue.empty() && node.inputs.size() == 1 &&
+         node.outputs.size() == 1 &&
+         node.layer.lrn_param().norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS &&
+         node.layer.lrn_param().local_size() % 2 == 1 &&
+         graph.values[node.inputs[0]].shape.size() == 4;
+}
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "int8_lrn"; }
+  bool RoundsInputs(const Graph& graph, const Node& node) const override {
+    return IsAcrossChannels(graph, node);
+  }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!IsAcrossChannels(context.graph, node) || !HaveRanges(context, node)) return {};
+    const Format integers = {ElementType::INT8, kBlocked};
+    return {Formats(*this, node, ElementType::INT8, integers, integers)};
+  }
+  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
+    return node.parameters;
+  }
+  std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
+    Require(IsAcrossChannels(graph, node), "layer '", node.name(), "' (", node.type(),
+            ") is no LRN across channels");
+    return std::make_unique<LrnStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& Int8Lrn() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,250 @@
+// Kernels from 8-bit integers to 8-bit integers by way of floats, against double: what comes out is
+// the integer nearest to the exact number, or its neighbour where that lies between two.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "caffe/kernels/byte_deconvolution.hpp"
+#include "caffe/kernels/byte_elementwise.hpp"
+#include "caffe/kernels/lrn.hpp"
+
+namespace caffe {
+namespace {
+
+template <typename Q>
+constexpr double kLeast = std::is_same<Q, int8_t>::value ? -127 : 0;
+template <typename Q>
+constexpr double kMost = std::is_same<Q, int8_t>::value ? 127 : 255;
+
+/// Within `slack` of half a step: floats have rounded what lies between two integers.
+template <typename Q>
+void ExpectNearest(double exact, Q actual, double slack = 1e-3) {
+  EXPECT_NEAR(std::min(kMost<Q>, std::max(kLeast<Q>, exact)), double(actual), 0.5 + slack);
+}
+
+class ByteKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    seed_ = std::random_device()();
+    random_.seed(seed_);
+  }
+  int Number(int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random_);
+  }
+  float Real(float least, float most) {
+    return std::uniform_real_distribution<float>(least, most)(random_);
+  }
+  template <typename Q>
+  std::vector<Q> Bytes(size_t n) {
+    std::vector<Q> x(n);
+    for (Q& value : x) {
+      value = static_cast<Q>(Number(static_cast<int>(kLeast<Q>), static_cast<int>(kMost<Q>)));
+    }
+    return x;
+  }
+  /// What fills up the last block of (num, channels, spatial) is 0.
+  template <typename Q>
+  void ClearPadding(int num, int channels, size_t spatial, int block, std::vector<Q>* x) {
+    const size_t blocks = (channels + block - 1) / block;
+    for (size_t i = 0; i < x->size(); ++i) {
+      const size_t b = i / (spatial * block) % blocks;
+      if (b * block + i % block >= size_t(channels)) (*x)[i] = 0;
+    }
+    EXPECT_EQ(x->size(), num * blocks * spatial * block);
+  }
+
+  unsigned seed_ = 0;
+  std::mt19937 random_;
+};
+
+TEST_F(ByteKernels, CombinesUnsignedAndSigned) {
+  SCOPED_TRACE(seed_);
+  for (int run = 0; run < 20; ++run) {
+    const size_t n = Number(1, 5000);
+    const auto a = Bytes<uint8_t>(n);
+    const auto b = Bytes<int8_t>(n), c = Bytes<int8_t>(n);
+    const float scales[] = {Real(0.01f, 0.1f), Real(-0.1f, 0.1f), Real(0.01f, 0.1f)};
+    const std::vector<kernels::ScaledBytes> x = {
+        {a.data(), true, scales[0]}, {b.data(), false, scales[1]}, {c.data(), false, scales[2]}};
+    const float factor = Real(1, 20);
+    std::vector<int8_t> sum(n), largest(n);
+    std::vector<uint8_t> product(n);
+    kernels::CombineBytes(kernels::Combination::SUM, n, x, factor, sum.data());
+    kernels::CombineBytes(kernels::Combination::PRODUCT, n, x, factor, product.data());
+    kernels::CombineBytes(kernels::Combination::MAXIMUM, n, x, factor, largest.data());
+    for (size_t i = 0; i < n; ++i) {
+      const double v[] = {scales[0] * double(a[i]), scales[1] * double(b[i]),
+                          scales[2] * double(c[i])};
+      ExpectNearest(factor * (v[0] + v[1] + v[2]), sum[i]);
+      ExpectNearest(factor * v[0] * v[1] * v[2], product[i]);
+      ExpectNearest(factor * *std::max_element(v, v + 3), largest[i]);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(ByteKernels, CombineInPlace) {
+  std::vector<uint8_t> x = {1, 2, 3};
+  const std::vector<uint8_t> other = {10, 20, 255};
+  kernels::CombineBytes(kernels::Combination::SUM, 3,
+                        {{x.data(), true, 1}, {other.data(), true, 1}}, 1, x.data());
+  EXPECT_EQ(x, (std::vector<uint8_t>{11, 22, 255}));
+}
+
+TEST_F(ByteKernels, LookUpInOneTableOrOneAChannel) {
+  SCOPED_TRACE(seed_);
+  for (const bool by_channel : {false, true}) {
+    for (const int block : {1, 8, 16}) {
+      const int num = Number(1, 3), channels = Number(1, 40);
+      const size_t spatial = Number(1, 3000), blocks = (channels + block - 1) / block;
+      const auto tables = Bytes<uint8_t>(256 * (by_channel ? channels : 1));
+      const auto x = Bytes<uint8_t>(num * blocks * spatial * block);
+      std::vector<uint8_t> y(x.size(), 99), expected(x.size(), 0);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const size_t c = i / (spatial * block) % blocks * block + i % block;
+        if (c < size_t(channels)) expected[i] = tables[(by_channel ? c * 256 : 0) + x[i]];
+      }
+      kernels::LookUpBytes(num, channels, spatial, block, by_channel, tables.data(), x.data(),
+                           y.data());
+      EXPECT_EQ(y, expected) << "block " << block;
+    }
+  }
+}
+
+/// y(n, c, i) of an LRN across channels, of numbers that integers stand for.
+template <typename X, typename Y>
+void CheckLrn(const kernels::LrnShape& s, int block, float x_scale, const std::vector<X>& x,
+              float y_factor) {
+  const size_t plane = size_t(s.height) * s.width, blocks = (s.channels + block - 1) / block;
+  std::vector<Y> y(x.size(), Y(7));
+  kernels::BlockedLrnForward(s, block, x_scale, x.data(), y_factor, y.data());
+  const auto at = [&](int n, size_t c, size_t i) {
+    return ((n * blocks + c / block) * plane + i) * block + c % block;
+  };
+  for (int n = 0; n < s.num; ++n) {
+    for (size_t c = 0; c < blocks * block; ++c) {
+      for (size_t i = 0; i < plane; ++i) {
+        if (c >= size_t(s.channels)) {
+          ASSERT_EQ(int(y[at(n, c, i)]), 0);
+          continue;
+        }
+        double squares = 0;
+        for (int k = std::max(0, int(c) - s.size / 2);
+             k <= std::min(s.channels - 1, int(c) + s.size / 2); ++k) {
+          squares += std::pow(double(x_scale) * x[at(n, k, i)], 2);
+        }
+        const double value =
+            double(x_scale) * x[at(n, c, i)] * std::pow(s.k + s.alpha / s.size * squares, -s.beta);
+        ExpectNearest(value * y_factor, y[at(n, c, i)]);
+      }
+    }
+  }
+}
+
+TEST_F(ByteKernels, LrnOfBlocks) {
+  SCOPED_TRACE(seed_);
+  for (const int block : {8, 16}) {
+    const kernels::LrnShape shapes[] = {
+        {2, 20, 3, 5, 5, false, 0.5, 0.75, 2},
+        {1, Number(1, 100), Number(1, 20), Number(1, 20), 5, false, 1e-2, 0.75, 1},
+        {1, 3, 1, 1, 7, false, 1, 1.5, 1}};
+    for (const kernels::LrnShape& s : shapes) {
+      const size_t plane = size_t(s.height) * s.width;
+      const size_t n = s.num * ((s.channels + block - 1) / block) * plane * block;
+      auto positive = Bytes<uint8_t>(n);
+      auto signs = Bytes<int8_t>(n);
+      ClearPadding(s.num, s.channels, plane, block, &positive);
+      ClearPadding(s.num, s.channels, plane, block, &signs);
+      CheckLrn<uint8_t, uint8_t>(s, block, 0.02f, positive, 60);
+      CheckLrn<int8_t, int8_t>(s, block, 0.03f, signs, 70);
+    }
+  }
+}
+
+/// By the definition: every pixel of x adds its taps.
+std::vector<double> Deconvolved(const kernels::ByteDeconvolutionShape& s, int block,
+                                const std::vector<float>& weights, const std::vector<float>& bias,
+                                const std::vector<double>& x) {
+  const size_t blocks = (s.channels + block - 1) / block;
+  std::vector<double> y(s.num * blocks * s.out_height * s.out_width * block);
+  for (int n = 0; n < s.num; ++n) {
+    for (int c = 0; c < s.channels; ++c) {
+      const size_t b = c / block, plane = n * blocks + b;
+      const auto out = [&](int i, int j) -> double& {
+        return y[((plane * s.out_height + i) * s.out_width + j) * block + c % block];
+      };
+      for (int i = 0; i < s.out_height; ++i) {
+        for (int j = 0; j < s.out_width; ++j) out(i, j) = bias[c];
+      }
+      for (int h = 0; h < s.height; ++h) {
+        for (int w = 0; w < s.width; ++w) {
+          for (int k = 0; k < s.kernel[0] * s.kernel[1]; ++k) {
+            const int i = h * s.stride[0] - s.pad[0] + k / s.kernel[1] * s.dilation[0];
+            const int j = w * s.stride[1] - s.pad[1] + k % s.kernel[1] * s.dilation[1];
+            if (i < 0 || j < 0 || i >= s.out_height || j >= s.out_width) continue;
+            out(i, j) += x[((plane * s.height + h) * s.width + w) * block + c % block] *
+                         weights[(b * s.kernel[0] * s.kernel[1] + k) * block + c % block];
+          }
+        }
+      }
+    }
+  }
+  return y;
+}
+
+TEST_F(ByteKernels, DeconvolvesEachChannel) {
+  SCOPED_TRACE(seed_);
+  for (int run = 0; run < 30; ++run) {
+    const int block = Number(0, 1) ? 8 : 16;
+    kernels::ByteDeconvolutionShape s;
+    s.num = Number(1, 2);
+    s.channels = Number(1, 20);
+    s.height = Number(1, 9);
+    s.width = Number(1, 9);
+    for (int i = 0; i < 2; ++i) {
+      s.kernel[i] = Number(1, 4);
+      s.stride[i] = Number(1, 3);
+      s.dilation[i] = Number(1, 2);
+      s.pad[i] = Number(0, s.kernel[i] - 1);
+    }
+    const auto extent = [&](int size, int i) {
+      return (size - 1) * s.stride[i] + s.dilation[i] * (s.kernel[i] - 1) + 1 - 2 * s.pad[i];
+    };
+    s.out_height = extent(s.height, 0);
+    s.out_width = extent(s.width, 1);
+    if (s.out_height < 1 || s.out_width < 1) continue;
+    const size_t blocks = (s.channels + block - 1) / block;
+    std::vector<float> weights(blocks * s.kernel[0] * s.kernel[1] * block);
+    std::vector<float> bias(blocks * block, 0.f);
+    for (float& w : weights) w = Real(-1, 1);
+    for (int c = 0; c < s.channels; ++c) bias[c] = Real(-1, 1);
+    auto x = Bytes<int8_t>(s.num * blocks * s.height * s.width * block);
+    ClearPadding(s.num, s.channels, size_t(s.height) * s.width, block, &x);
+    const float scale = Real(0.01f, 0.05f);
+    std::vector<double> numbers(x.begin(), x.end());
+    for (double& number : numbers) number *= scale;
+    const std::vector<double> expected = Deconvolved(s, block, weights, bias, numbers);
+
+    kernels::ByteDeconvolutionEnd end;
+    end.bias = bias.data();
+    std::vector<float> floats(expected.size(), 99.f);
+    kernels::ByteDeconvolution(s, block, scale, x.data(), weights.data(), end, floats.data());
+    end.factor = Real(5, 50);
+    end.activation.kind = PointwiseActivation::RELU;
+    std::vector<uint8_t> bytes(expected.size(), 99);
+    kernels::ByteDeconvolution(s, block, scale, x.data(), weights.data(), end, bytes.data());
+    const size_t plane = size_t(s.out_height) * s.out_width;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const bool padding = i / (plane * block) % blocks * block + i % block >= size_t(s.channels);
+      ASSERT_NEAR(floats[i], padding ? 0 : expected[i], 1e-4);
+      ExpectNearest(padding ? 0 : expected[i] * end.factor, bytes[i], 5e-3);
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace caffe
