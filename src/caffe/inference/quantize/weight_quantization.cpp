@@ -1,7 +1,9 @@
 #include "caffe/inference/weight_quantization.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/thresholds.hpp"
@@ -19,6 +21,30 @@ size_t CountOf(const std::vector<int>& shape) {
 std::vector<float> Reciprocals(std::vector<float> values) {
   for (float& value : values) value = 1 / value;
   return values;
+}
+
+/// Rounds some of a kernel's weights, those nearest to it, to their other neighbour, so that all
+/// together are off by half a step at most. `weights` in steps.
+void KeepSum(size_t n, const float* weights, float factor, int8_t* values) {
+  std::vector<std::pair<float, size_t>> off(n);
+  float sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    off[i] = {weights[i] * factor - static_cast<float>(values[i]), i};
+    sum += off[i].first;
+  }
+  const int sign = sum > 0 ? 1 : -1;
+  size_t flips = std::min(n, static_cast<size_t>(std::ceil(std::abs(sum) - 0.5f)));
+  std::stable_sort(off.begin(), off.end(),
+                   [&](const auto& a, const auto& b) { return sign * a.first > sign * b.first; });
+  for (size_t i = 0; i < flips; ++i) {
+    int8_t& value = values[off[i].second];
+    if (value != sign * kInt8Steps) value = static_cast<int8_t>(value + sign);
+  }
+}
+
+/// True for convolutions: what they multiply are neighbours, which are much alike.
+bool MultipliesNeighbours(const LayerParameter& layer) {
+  return layer.type() != "InnerProduct" && layer.type() != "Deconvolution";
 }
 
 }  // namespace
@@ -76,6 +102,12 @@ QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<
   quantized.values.resize(CountOf(shape));
   kernels::QuantizeChannels(view.groups, view.outer, view.channels, view.inner,
                             Reciprocals(quantized.scales).data(), weights, quantized.values.data());
+  if (!MultipliesNeighbours(layer) || shape.size() < 3) return quantized;
+  const size_t taps = CountOf({shape.begin() + 2, shape.end()});
+  for (size_t first = 0; taps > 1 && first < quantized.values.size(); first += taps) {
+    const float factor = 1 / quantized.scales[first / view.inner];
+    KeepSum(taps, weights + first, factor, quantized.values.data() + first);
+  }
   return quantized;
 }
 
