@@ -32,8 +32,9 @@ void KeepSum(size_t n, const float* weights, float factor, int8_t* values) {
     off[i] = {weights[i] * factor - static_cast<float>(values[i]), i};
     sum += off[i].first;
   }
+  if (!(std::abs(sum) > 0.5f)) return;  // nor where weights are not numbers
   const int sign = sum > 0 ? 1 : -1;
-  size_t flips = std::min(n, static_cast<size_t>(std::ceil(std::abs(sum) - 0.5f)));
+  const size_t flips = std::min(n, static_cast<size_t>(std::ceil(std::abs(sum) - 0.5f)));
   std::stable_sort(off.begin(), off.end(),
                    [&](const auto& a, const auto& b) { return sign * a.first > sign * b.first; });
   for (size_t i = 0; i < flips; ++i) {
