@@ -69,16 +69,24 @@ TEST(WeightScales, OfADeadChannelIs1) {
   EXPECT_EQ(quantized.values, (std::vector<int8_t>{0, 0, 127}));
 }
 
-TEST(QuantizeWeights, KeepsTheSumsOfKernels) {
+TEST(QuantizeWeights, KeepsTheSumsOfKernelsOfOneChannel) {
   const LayerParameter layer =
-      LayerOf("type: 'Convolution' convolution_param { num_output: 1 kernel_size: 2 }");
+      LayerOf("type: 'Convolution' convolution_param { num_output: 2 group: 2 kernel_size: 2 }");
   // In steps of 1; rounded one by one the first four are 1.3 steps less.
   const std::vector<float> weights = {127, 0.4f, 1.46f, -3.56f, /**/ -127, -0.4f, -0.45f, 2.45f};
-  EXPECT_EQ(QuantizeWeights(layer, {1, 2, 2, 2}, weights.data()).values,
+  EXPECT_EQ(QuantizeWeights(layer, {2, 1, 2, 2}, weights.data()).values,
             (std::vector<int8_t>{127, 0, 2, -4, /**/ -127, 0, 0, 2}));
-  const std::vector<float> more = {127, 0.4f, 1.46f, 3.44f};
-  EXPECT_EQ(QuantizeWeights(layer, {1, 1, 2, 2}, more.data()).values,
-            (std::vector<int8_t>{127, 0, 2, 3}));
+  const std::vector<float> more = {127, 0.4f, 1.46f, 3.44f, /**/ 127, 0, 0, 0};
+  EXPECT_EQ(QuantizeWeights(layer, {2, 1, 2, 2}, more.data()).values,
+            (std::vector<int8_t>{127, 0, 2, 3, /**/ 127, 0, 0, 0}));
+}
+
+TEST(QuantizeWeights, RoundsKernelsOfManyChannelsOneByOne) {
+  const LayerParameter layer =
+      LayerOf("type: 'Convolution' convolution_param { num_output: 1 kernel_size: 2 }");
+  const std::vector<float> weights = {127, 0.4f, 1.46f, -3.56f, /**/ -127, -0.4f, -0.45f, 2.45f};
+  EXPECT_EQ(QuantizeWeights(layer, {1, 2, 2, 2}, weights.data()).values,
+            (std::vector<int8_t>{127, 0, 1, -4, /**/ -127, 0, 0, 2}));
 }
 
 TEST(WeightScales, NoWeightSaturatesAndKernelsAreOffByHalfAStepAtMost) {
@@ -110,7 +118,7 @@ TEST(WeightScales, NoWeightSaturatesAndKernelsAreOffByHalfAStepAtMost) {
                            first % (outputs / groups)
                      : first / (inputs / groups);
       const double scale = quantized.scales[channel];
-      const bool alone = transposed || kernel == 1;
+      const bool alone = transposed || kernel == 1 || inputs > groups;
       ASSERT_LE(std::fabs(back[i] - double(weights[i])), (alone ? 0.5001 : 1.0001) * scale);
       sum = (int(i) % plane == 0 ? 0 : sum) + back[i] - double(weights[i]);
       if (!alone && int(i) % plane == plane - 1) {

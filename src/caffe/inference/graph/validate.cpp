@@ -98,7 +98,7 @@ class Validation {
 
   void CheckPlaces() const {
     const std::vector<bool> dependent = HaveDataDependentShapes(graph_);
-    size_t planned = 0;
+    size_t planned = 0, end = 0;
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       if (value.view.base >= 0) {
@@ -111,16 +111,20 @@ class Validation {
       if (value.arena_offset < 0) continue;
       Require(!dependent[i], Quoted(i), " is planned, and its shape depends on the data");
       const size_t bytes = BytesOf(value);
-      planned +=
+      const size_t room =
           (bytes + Allocator::kAlignment - 1) / Allocator::kAlignment * Allocator::kAlignment;
       const size_t offset = static_cast<size_t>(value.arena_offset);
+      planned += room;
+      end = std::max(end, offset + room);
       Require(value.view.base < 0, Quoted(i), " is a view and planned");
       Require(offset % Allocator::kAlignment == 0 && offset <= graph_.arena_bytes &&
                   bytes <= graph_.arena_bytes - offset,
               Quoted(i), " does not lie within the arena of ", graph_.arena_bytes, " bytes");
     }
-    Require(graph_.arena_bytes <= planned, "the arena has ", graph_.arena_bytes,
-            " bytes, its values ", planned);
+    // Between values there may be room for what nodes need for themselves.
+    constexpr size_t kMostScratch = size_t(1) << 30;
+    Require(graph_.arena_bytes <= std::min(end, planned + kMostScratch), "the arena has ",
+            graph_.arena_bytes, " bytes, its values ", planned);
   }
 
   const Graph& graph_;

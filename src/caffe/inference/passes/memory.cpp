@@ -41,6 +41,17 @@ std::vector<Lifetime> Lifetimes(const Graph& graph) {
   return lifetimes;
 }
 
+std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& scratch) {
+  constexpr size_t kUnit = Allocator::kAlignment;
+  std::vector<Lifetime> lifetimes = Lifetimes(graph);
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    const int node = static_cast<int>(i);
+    if (scratch[i] == 0) continue;
+    lifetimes.push_back({-1, node, node, (scratch[i] + kUnit - 1) / kUnit * kUnit});
+  }
+  return lifetimes;
+}
+
 size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes) {
   size_t largest = 0;
   for (const Lifetime& at : lifetimes) {
@@ -156,20 +167,17 @@ Graph PlanMemory(Graph graph) { return PlanMemory(std::move(graph), {}); }
 
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   for (Value& value : graph.values) value.arena_offset = -1;
-  std::vector<Lifetime> lifetimes = Lifetimes(graph);
-  for (size_t i = 0; i < scratch.size(); ++i) {
-    constexpr size_t kUnit = Allocator::kAlignment;
-    const int node = static_cast<int>(i);
-    if (scratch[i] > 0)
-      lifetimes.push_back({-1, node, node, (scratch[i] + kUnit - 1) / kUnit * kUnit});
-  }
+  const std::vector<Lifetime> lifetimes = Lifetimes(graph, scratch);
   Placement placement = BestPlacement(lifetimes);
   Settle(lifetimes, &placement);
+  // What a node needs for itself may lie behind all values: who runs it makes the arena larger.
+  graph.arena_bytes = 0;
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     if (lifetimes[i].value < 0) continue;
-    graph.values[lifetimes[i].value].arena_offset = static_cast<int64_t>(placement.offsets[i]);
+    const size_t offset = placement.offsets[i];
+    graph.values[lifetimes[i].value].arena_offset = static_cast<int64_t>(offset);
+    graph.arena_bytes = std::max(graph.arena_bytes, offset + lifetimes[i].bytes);
   }
-  graph.arena_bytes = placement.bytes;
   return graph;
 }
 

@@ -20,6 +20,8 @@ struct Lifetime {
 /// Of all values that are planned: not inputs, outputs and constants, which lie elsewhere, and not
 /// those whose shapes depend on the data.
 std::vector<Lifetime> Lifetimes(const Graph& graph);
+/// And of what each node needs for itself, in bytes.
+std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& scratch);
 
 /// The largest sum of the bytes of values that have to be there at once: no arena is smaller.
 size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes);
