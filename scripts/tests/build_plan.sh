@@ -25,8 +25,8 @@ has out.txt 'wrote net.plan: 6 layers became [0-9]*, [0-9.]* KB of weights'
 has passes/00_parsed.txt '^drop = Dropout'
 has passes/02_identities.txt '^bn = BatchNorm'
 has passes/05_affine.txt '^relu = ReLU'
-has passes/08_activations.txt '^conv = Convolution(data) \[4x3x3x3, 4\] + ReLU -> conv: 2x4x6x6'
-has passes/08_activations.dot '^digraph'
+has passes/09_activations.txt '^conv = Convolution(data) \[4x3x3x3, 4\] + ReLU -> conv: 2x4x6x6'
+has passes/09_activations.dot '^digraph'
 if command -v dot > /dev/null; then
   has passes/00_parsed.svg '</svg>'
 else
