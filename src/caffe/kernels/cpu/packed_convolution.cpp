@@ -255,6 +255,7 @@ DensePacked::Plan DensePacked::PlanFor(int num) const {
   plan.partial = waiting * tiles_.block * pixels;
   plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.weight_units * unit_weights) +
                  Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels);
+  if (plan.items > 1) plan.scratch += kBetweenThreads / sizeof(float);
   return plan;
 }
 
