@@ -37,9 +37,9 @@ struct QuantizedWeights {
 };
 
 /// Weights rounded to the nearest multiple of their channel's scale (halves to even). Of the
-/// kernels of convolutions of one channel each some weights are rounded to their other neighbour, so
-/// that the sum of a kernel's weights (axes 2 and on) is off by half a step at most: pixels side by
-/// side are much alike, and what they have in common is multiplied by that sum (Guo et al. 2022,
+/// kernels of convolutions of one channel each some weights are rounded to their other neighbour,
+/// so that the sum of a kernel's weights (axes 2 and on) is off by half a step at most: pixels side
+/// by side are much alike, and what they have in common is multiplied by that sum (Guo et al. 2022,
 /// arXiv:2202.07471).
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
                                  const float* weights);
