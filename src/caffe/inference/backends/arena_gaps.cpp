@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "../passes/memory_plan.hpp"
-#include "caffe/allocator.hpp"
-
 namespace caffe {
 namespace inference {
 
@@ -16,21 +13,10 @@ ArenaGaps::ArenaGaps(const Graph& graph) : used_(graph.nodes.size()) {
       used_[node].push_back({size_t(offset), size_t(offset) + lifetime.bytes});
     }
   }
-  for (std::vector<Stretch>& stretches : used_) {
-    std::sort(stretches.begin(), stretches.end(),
-              [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
-  }
+  for (std::vector<Stretch>& stretches : used_) std::sort(stretches.begin(), stretches.end());
 }
 
-size_t ArenaGaps::Find(size_t node, size_t bytes) const {
-  constexpr size_t kUnit = Allocator::kAlignment;
-  size_t begin = 0;
-  for (const Stretch& used : used_[node]) {
-    if (begin + bytes <= used.begin) break;
-    begin = std::max(begin, (used.end + kUnit - 1) / kUnit * kUnit);
-  }
-  return begin;
-}
+size_t ArenaGaps::Find(size_t node, size_t bytes) const { return FirstGap(used_[node], bytes); }
 
 }  // namespace inference
 }  // namespace caffe

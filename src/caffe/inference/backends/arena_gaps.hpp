@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "../passes/memory_plan.hpp"
 #include "caffe/inference/graph.hpp"
 
 namespace caffe {
@@ -20,9 +21,6 @@ class ArenaGaps {
   size_t Find(size_t node, size_t bytes) const;
 
  private:
-  struct Stretch {
-    size_t begin, end;
-  };
   std::vector<std::vector<Stretch>> used_;  // of each node, in the order of their begins
 };
 

@@ -78,9 +78,9 @@ class Implementation {
   /// True if it computes the node, which has no weights, on 8-bit integers and rounds once more
   /// than a layer would: worth it where its output is read in 8 bits anyway.
   virtual bool RoundsInputs(const Graph&, const Node&) const { return false; }
-  /// The node's parameters as the step reads them. `graph` has the values' types, layouts and
-  /// scales.
-  virtual std::vector<Constant> Pack(const Graph& graph, const Node& node) const = 0;
+  /// The node's parameters as the step reads them: as they are, unless a family has its own way.
+  /// `graph` has the values' types, layouts and scales.
+  virtual std::vector<Constant> Pack(const Graph& graph, const Node& node) const;
   /// For a node with packed parameters, which outlives the step.
   virtual std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const = 0;
 };

@@ -84,10 +84,6 @@ std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
   return candidates;
 }
 
-std::vector<Constant> MovingFamily::Pack(const Graph&, const Node& node) const {
-  return node.parameters;
-}
-
 std::unique_ptr<Step> MovingFamily::Make(const Graph&, const Node& node) const {
   if (Reshapes(node)) return MakeReshaping();
   Require((node.type() == "Concat" && node.outputs.size() == 1) ||

@@ -55,7 +55,6 @@ class MovingFamily : public Implementation {
   const char* name() const override { return "move"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override;
-  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:

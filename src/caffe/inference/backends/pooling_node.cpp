@@ -28,10 +28,6 @@ std::vector<Candidate> PoolingFamily::Candidates(const LoweringContext& context,
   return candidates;
 }
 
-std::vector<Constant> PoolingFamily::Pack(const Graph&, const Node& node) const {
-  return node.parameters;
-}
-
 std::unique_ptr<Step> PoolingFamily::Make(const Graph&, const Node& node) const {
   Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
           "layer '", node.name(), "' (", node.type(), ") is no pooling with one top");

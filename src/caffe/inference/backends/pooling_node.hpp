@@ -17,7 +17,6 @@ class PoolingFamily : public Implementation {
   const char* name() const override { return "pooling"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override;
-  std::vector<Constant> Pack(const Graph& graph, const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:

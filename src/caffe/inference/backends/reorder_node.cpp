@@ -9,10 +9,6 @@ std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext&, const N
   return {};
 }
 
-std::vector<Constant> ReorderFamily::Pack(const Graph&, const Node& node) const {
-  return node.parameters;
-}
-
 std::unique_ptr<Step> ReorderFamily::Make(const Graph&, const Node& node) const {
   Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
           node.name(), "' (", node.type(), ") is no reorder");

@@ -26,6 +26,10 @@ std::string VariantOf(const Node& node) {
   return colon == std::string::npos ? "" : node.implementation.substr(colon + 1);
 }
 
+std::vector<Constant> Implementation::Pack(const Graph&, const Node& node) const {
+  return node.parameters;
+}
+
 bool HaveRanges(const LoweringContext& context, const Node& node) {
   const auto known = [&](int value) { return context.ranges[value].known(); };
   return context.Stores(ElementType::INT8) &&

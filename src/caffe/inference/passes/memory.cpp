@@ -52,6 +52,15 @@ std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& s
   return lifetimes;
 }
 
+size_t FirstGap(const std::vector<Stretch>& used, size_t bytes) {
+  size_t begin = 0;
+  for (const Stretch& stretch : used) {
+    if (begin + bytes <= stretch.begin) break;
+    begin = std::max(begin, stretch.end);
+  }
+  return begin;
+}
+
 size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes) {
   size_t largest = 0;
   for (const Lifetime& at : lifetimes) {
@@ -113,18 +122,14 @@ void Settle(const std::vector<Lifetime>& lifetimes, Placement* placement) {
   placement->bytes = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const Lifetime& lifetime = lifetimes[order[i]];
-    std::vector<std::pair<size_t, size_t>> used;
+    std::vector<Stretch> used;
     for (size_t k = 0; k < order.size(); ++k) {
       const Lifetime& other = lifetimes[order[k]];
       if (k == i || other.last < lifetime.first || lifetime.last < other.first) continue;
       used.push_back({offsets[order[k]], offsets[order[k]] + other.bytes});
     }
     std::sort(used.begin(), used.end());
-    size_t begin = 0;
-    for (const auto& [from, to] : used) {
-      if (begin + lifetime.bytes <= from) break;
-      begin = std::max(begin, to);
-    }
+    const size_t begin = FirstGap(used, lifetime.bytes);
     offsets[order[i]] = begin;
     placement->bytes = std::max(placement->bytes, begin + lifetime.bytes);
   }

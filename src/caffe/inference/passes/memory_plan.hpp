@@ -26,6 +26,15 @@ std::vector<Lifetime> Lifetimes(const Graph& graph, const std::vector<size_t>& s
 /// The largest sum of the bytes of values that have to be there at once: no arena is smaller.
 size_t LargestLiveBytes(const std::vector<Lifetime>& lifetimes);
 
+/// Bytes from `begin` on that are in use, up to `end`.
+struct Stretch {
+  size_t begin, end;
+  bool operator<(const Stretch& other) const { return begin < other.begin; }
+};
+/// The first place with room for `bytes` between or behind stretches in the order of their begins,
+/// all of whose ends are multiples of what places have to be.
+size_t FirstGap(const std::vector<Stretch>& used, size_t bytes);
+
 /// PlanMemory for nodes that need so many bytes each while they run beside their values, so that
 /// there is room for them in the arena.
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);

@@ -153,10 +153,6 @@ class Family : public Implementation {
     AddTyped(*operation, node, {ElementType::FLOAT16, kPlain}, &candidates);
     return candidates;
   }
-
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
     return std::make_unique<HostLayerStep>(node);
   }

@@ -95,9 +95,6 @@ class Family : public Implementation {
     }
     return candidates;
   }
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(CropsPositions(graph, node), "layer '", node.name(), "' (", node.type(),
             ") does not crop positions");

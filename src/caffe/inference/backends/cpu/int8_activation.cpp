@@ -71,15 +71,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!FunctionOf(context.graph, node) || !HaveRanges(context, node)) return {};
-    std::vector<Candidate> candidates;
-    for (const Layout::Kind layout : {kBlocked, kPlain}) {
-      const Format integers = {ElementType::INT8, layout};
-      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
-    }
-    return candidates;
-  }
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
+    return InBytes(*this, node, {kBlocked, kPlain});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     auto function = FunctionOf(graph, node);

@@ -63,17 +63,9 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!IsEltwise(context.graph, node) || !HaveRanges(context, node)) return {};
-    std::vector<Candidate> candidates;
-    const bool has_channels = context.graph.values[node.outputs[0]].shape.size() >= 2;
-    for (const Layout::Kind layout : {kBlocked, kPlain}) {
-      if (layout == kBlocked && !has_channels) continue;
-      const Format integers = {ElementType::INT8, layout};
-      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
-    }
-    return candidates;
-  }
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
+    if (context.graph.values[node.outputs[0]].shape.size() < 2)
+      return InBytes(*this, node, {kPlain});
+    return InBytes(*this, node, {kBlocked, kPlain});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsEltwise(graph, node), "layer '", node.name(), "' (", node.type(), ") is no Eltwise");

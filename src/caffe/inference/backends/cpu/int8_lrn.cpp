@@ -58,11 +58,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!IsAcrossChannels(context.graph, node) || !HaveRanges(context, node)) return {};
-    const Format integers = {ElementType::INT8, kBlocked};
-    return {Formats(*this, node, ElementType::INT8, integers, integers)};
-  }
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
+    return InBytes(*this, node, {kBlocked});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsAcrossChannels(graph, node), "layer '", node.name(), "' (", node.type(),

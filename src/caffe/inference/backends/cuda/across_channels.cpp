@@ -85,10 +85,6 @@ class AcrossChannelsFamily : public Implementation {
     return candidates;
   }
 
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
-
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
     if (IsLrn(node)) return std::make_unique<LrnStep>(node.layer.lrn_param());
     Require(IsSoftmax(node), "layer '", node.name(), "' (", node.type(),

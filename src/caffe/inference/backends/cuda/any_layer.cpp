@@ -108,10 +108,6 @@ class Family : public Implementation {
     candidates.push_back(candidate);
     return candidates;
   }
-
-  std::vector<Constant> Pack(const Graph&, const Node& node) const override {
-    return node.parameters;
-  }
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
     return std::make_unique<DeviceLayerStep>(node);
   }
