@@ -1,8 +1,9 @@
 // Times convolutions of 8-bit integers beside float ones, by this library's kernels and by oneDNN:
-// one line per layer of ResNet-50, VGG-16 and MobileNet v1 and v2. All ways take turns; a line has
-// the least milliseconds of each and how many times as long oneDNN takes in float as 8 bits, 16
-// bits and float do here; then 8 bits by Winograd's algorithm, where it fits, and how many times as
-// long the definition takes.
+// one line per layer of ResNet-50, VGG-16, MobileNet v1 and v2 and a detector. All ways take turns;
+// a line has the least milliseconds of each and how many times as long oneDNN takes in float as
+// they do here: 8 bits; 16 bits; weights of 16 bits between floats; float. Then 8 bits by
+// Winograd's algorithm with tiles of 2 x 2 and of 4 x 4 outputs, where it fits, and how many times
+// as long the definition takes. Pictures come as floats.
 //
 //     int8_benchmark [rounds [word]]     only the lines in which the word occurs
 #include <omp.h>
@@ -61,6 +62,15 @@ const Row kRows[] = {{"ResNet-50 conv1", 3, 64, 224, 7, 2, 3, 1},
                      {"MobileNet v2 1x1 14", 96, 576, 14, 1, 1, 0, 1},
                      {"MobileNet v2 1x1 14 out", 576, 96, 14, 1, 1, 0, 1},
                      {"MobileNet v2 1x1 7", 160, 960, 7, 1, 1, 0, 1},
+                     {"AlexNet conv2 5x5", 96, 256, 27, 5, 1, 2, 2},
+                     {"GoogLeNet 3b 5x5", 32, 96, 28, 5, 1, 2, 1},
+                     {"MobileNet conv1", 3, 32, 224, 3, 2, 1, 1},
+                     {"RetinaFace conv1", 3, 8, 640, 3, 2, 1, 1},
+                     {"RetinaFace 1x1 320", 8, 16, 320, 1, 1, 0, 1},
+                     {"RetinaFace 1x1 160", 32, 32, 160, 1, 1, 0, 1},
+                     {"RetinaFace 1x1 80", 64, 64, 80, 1, 1, 0, 1},
+                     {"RetinaFace 1x1 40", 128, 128, 40, 1, 1, 0, 1},
+                     {"RetinaFace 1x1 20", 256, 256, 20, 1, 1, 0, 1},
                      {"MobileNet depthwise 112", 32, 32, 112, 3, 1, 1, 32},
                      {"MobileNet depthwise 56", 128, 128, 56, 3, 1, 1, 128},
                      {"MobileNet depthwise 56/2", 128, 128, 56, 3, 2, 1, 128},
@@ -118,7 +128,8 @@ void Compare(const Row& row, int rounds) {
   const ConvolutionShape s = ShapeOf(row);
   const bool plain = row.channels < 8;
   const auto int8 = Int8Convolution::Make(s, plain);
-  const auto winograd = plain ? nullptr : Int8Convolution::MakeWinograd(s);
+  const auto two = plain ? nullptr : Int8Convolution::MakeWinograd(s, 2);
+  const auto four = plain ? nullptr : Int8Convolution::MakeWinograd(s, 4);
   const auto packed = PackedConvolution::Make(s, plain);
   caffe::onednn::LinearMap::Options options;
   options.bias = true;
@@ -130,7 +141,7 @@ void Compare(const Row& row, int rounds) {
   const size_t outputs = (s.outputs + block - 1) / block * block * s.output_spatial();
   const std::vector<uint8_t> x8 = Bytes<uint8_t>(inputs);
   const std::vector<int8_t> w8 =
-      Bytes<int8_t>(std::max(int8->packed_size(), winograd ? winograd->packed_size() : 0));
+      Bytes<int8_t>(std::max(int8->packed_size(), two ? two->packed_size() : 0));
   std::vector<int8_t> y8(outputs);
   const std::vector<float> x = Random(inputs), bias = Random(s.outputs);
   const std::vector<float> scale(s.outputs, 1e-3f);
@@ -140,43 +151,56 @@ void Compare(const Row& row, int rounds) {
   std::vector<float16> half_x(inputs), half_w(packed->packed_size()), half_y(outputs);
   caffe::kernels::Convert(inputs, x.data(), half_x.data());
   caffe::kernels::Convert(half_w.size(), w.data(), half_w.data());
-  std::vector<char> scratch(
-      std::max(int8->scratch_bytes(1), winograd ? winograd->scratch_bytes(1) : 0) + 64);
+  size_t scratch_bytes = int8->scratch_bytes(1);
+  for (const auto& winograd : {two, four}) {
+    if (winograd) scratch_bytes = std::max(scratch_bytes, winograd->scratch_bytes(1));
+  }
+  std::vector<char> scratch(scratch_bytes + 64);
   void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
   Int8Convolution::Epilogue<int8_t> epilogue;
   epilogue.scale = scale.data();
   epilogue.bias = bias.data();
 
   const double none = std::numeric_limits<double>::infinity();
-  double least[5] = {none, none, none, none, none};
+  const auto bytes = [&](const Int8Convolution* convolution) {
+    return convolution ? Milliseconds([&] {
+      convolution->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data());
+    })
+                       : none;
+  };
+  const auto floats = [&](const auto& from, const auto& weights, auto& to) {
+    return Milliseconds([&] {
+      packed->Forward(1, from.data(), weights.data(), bias.data(), caffe::PointwiseActivation(),
+                      float_scratch.data(), to.data());
+    });
+  };
+  constexpr int kOurs = 4, kWays = 7;
+  double least[kWays];
+  std::fill_n(least, kWays, none);
   for (int round = 0; round < rounds; ++round) {
-    const double times[5] = {
-        Milliseconds([&] { int8->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data()); }),
-        Milliseconds([&] {
-          packed->Forward(1, half_x.data(), half_w.data(), bias.data(),
-                          caffe::PointwiseActivation(), float_scratch.data(), half_y.data());
-        }),
-        Milliseconds([&] {
-          packed->Forward(1, x.data(), w.data(), bias.data(), caffe::PointwiseActivation(),
-                          float_scratch.data(), y.data());
-        }),
-        onednn ? Milliseconds(
-                     [&] { onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data()); })
-               : none,
-        winograd ? Milliseconds([&] {
-          winograd->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data());
-        })
-                 : none};
-    for (int i = 0; i < 5; ++i) least[i] = std::min(least[i], times[i]);
+    const double times[kWays] = {bytes(int8.get()),
+                                 plain ? floats(x, half_w, half_y) : floats(half_x, half_w, half_y),
+                                 floats(x, half_w, y),
+                                 floats(x, w, y),
+                                 onednn ? Milliseconds([&] {
+                                   onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data());
+                                 })
+                                        : none,
+                                 bytes(two.get()),
+                                 bytes(four.get())};
+    for (int i = 0; i < kWays; ++i) least[i] = std::min(least[i], times[i]);
   }
   std::printf("| %-24s |", row.name);
-  for (int i = 0; i < 4; ++i) std::printf(" %8.3f |", least[i]);
-  for (int i = 0; i < 3; ++i) std::printf(" %5.2f |", least[3] / least[i]);
-  if (winograd) {
-    std::printf(" %8.3f | %5.2f |\n", least[4], least[0] / least[4]);
-  } else {
-    std::printf("  |  |\n");
+  for (int i = 0; i <= kOurs; ++i) std::printf(" %8.3f |", least[i]);
+  for (int i = 0; i < kOurs; ++i) std::printf(" %5.2f |", least[kOurs] / least[i]);
+  for (int i = kOurs + 1; i < kWays; ++i) {
+    if (least[i] < none) {
+      std::printf(" %8.3f | %5.2f |", least[i], least[0] / least[i]);
+    } else {
+      std::printf("  |  |");
+    }
   }
+  std::printf("\n");
   std::fflush(stdout);
 }
 
@@ -186,9 +210,10 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
   const std::string wanted = argc > 2 ? argv[2] : "";
   std::printf(
-      "| layer | 8 bits ms | half ms | float ms | oneDNN ms | 8 bits x | half x | float x | "
-      "Winograd ms | x |\n"
-      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "| layer | 8 bits ms | half ms | half weights ms | float ms | oneDNN ms | 8 bits x | half x "
+      "| "
+      "half weights x | float x | 2 x 2 ms | x | 4 x 4 ms | x |\n"
+      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const Row& row : kRows) {
     if (std::string(row.name).find(wanted) != std::string::npos) Compare(row, rounds);
   }

@@ -29,11 +29,16 @@ class Int8Convolution {
   /// for a single group.
   static std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& shape,
                                                      bool plain_input);
-  /// The same results by Winograd's algorithm F(2 x 2, 3 x 3) (Lavin and Gray, 2015) in 16-bit
-  /// whole numbers, which loses nothing: for 3x3 kernels, stride and dilation 1, pad at most 2, one
-  /// group or groups of whole blocks of 16, of up to 1840 channels each; null for other shapes.
-  /// Packed weights take no more than above.
-  static std::shared_ptr<const Int8Convolution> MakeWinograd(const ConvolutionShape& shape);
+  /// The same results by Winograd's algorithm (Lavin and Gray, 2015) in 16-bit whole numbers, which
+  /// loses nothing, for tiles of 2 x 2 or 4 x 4 outputs (`side` 2 or 4): for 3x3 and 5x5 kernels,
+  /// stride and dilation 1, pad less than the kernel, one group or groups of whole blocks of 16,
+  /// and at most 16,560 products a sum; null for other shapes. Packed weights are the same for both
+  /// sides: as many as above for 3x3 kernels, 36 in place of 25 for 5x5 ones.
+  static std::shared_ptr<const Int8Convolution> MakeWinograd(const ConvolutionShape& shape,
+                                                             int side);
+  /// True if tiles of this side give those results for these weights (as for PackWeights), whatever
+  /// the input: with 4 x 4 outputs 64 times each sum has to fit 32 bits.
+  static bool SumsFitWinograd(const ConvolutionShape& shape, int side, const int8_t* weights);
   virtual ~Int8Convolution() = default;
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16

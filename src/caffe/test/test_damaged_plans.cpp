@@ -137,6 +137,8 @@ TEST_P(DamagedPlans, OtherNodesAreNoCrash) {
                                           "onednn",
                                           "int8",
                                           "int8_winograd",
+                                          "int8_winograd:2x2",
+                                          "int8_winograd:4x4",
                                           "inner_product",
                                           "int8_inner_product",
                                           "blas",

@@ -65,17 +65,17 @@ const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
                                     kClip = {PointwiseActivation::CLIP, 1, 6};
 
 /// Every element, padding included, must be what the definition says; with a gap behind each image,
-/// twice and three times that in output and residual.
+/// twice and three times that in output and residual. `winograd`: by tiles of that side.
 template <typename X, typename Y, typename R = Y>
 void ExpectExact(const ConvolutionShape& s, int num, bool plain,
                  const PointwiseActivation& activation, bool with_residual, size_t gap = 0,
-                 bool winograd = false) {
+                 int winograd = 0) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
                                     << s.outputs << " outputs, group " << s.group);
   std::mt19937 random(seed);
   const auto convolution =
-      winograd ? Int8Convolution::MakeWinograd(s) : Int8Convolution::Make(s, plain);
+      winograd ? Int8Convolution::MakeWinograd(s, winograd) : Int8Convolution::Make(s, plain);
   ASSERT_TRUE(convolution);
   const size_t block = convolution->block();
   const std::vector<X> x = Integers<X>(num * s.input_size(), &random);
@@ -236,19 +236,23 @@ TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
 // saturate here.
 TEST_P(Int8Convolutions, AreExactByWinogradsAlgorithm) {
   std::mt19937 random(TestSeed());
-  const auto shape = [&](int channels, int outputs, int height, int width, int pad) {
-    ConvolutionShape s = Square(channels, outputs, 1, {3, 3, 1, 1});
+  const auto shape = [&](int channels, int outputs, int height, int width, int pad,
+                         int kernel = 3) {
+    ConvolutionShape s = Square(channels, outputs, 1, {kernel, kernel, 1, 1});
     s.input = {height, width};
     s.pad = {pad, pad};
-    s.output = {height + 2 * pad - 2, width + 2 * pad - 2};
+    s.output = {height + 2 * pad - kernel + 1, width + 2 * pad - kernel + 1};
     return s;
   };
   const auto check = [&](const ConvolutionShape& s, int num) {
     SCOPED_TRACE(::testing::Message() << s.input[0] << " x " << s.input[1] << ", pad " << s.pad[0]);
-    ExpectExact<int8_t, float>(s, num, false, kNothing, false, 0, true);
-    ExpectExact<uint8_t, float, int8_t>(s, num, false, kClip, true, 0, true);
-    ExpectExact<int8_t, int8_t>(s, num, false, kLeaky, true, 0, true);
-    ExpectExact<uint8_t, uint8_t>(s, num, false, kRelu, false, 32, true);
+    for (const int side : {2, 4}) {
+      SCOPED_TRACE(::testing::Message() << "tiles of " << side << " x " << side);
+      ExpectExact<int8_t, float>(s, num, false, kNothing, false, 0, side);
+      ExpectExact<uint8_t, float, int8_t>(s, num, false, kClip, true, 0, side);
+      ExpectExact<int8_t, int8_t>(s, num, false, kLeaky, true, 0, side);
+      ExpectExact<uint8_t, uint8_t>(s, num, false, kRelu, false, 32, side);
+    }
   };
   check(shape(8, 8, 4, 4, 0), 1);
   check(shape(3, 5, 1, 1, 1), 1);
@@ -262,33 +266,73 @@ TEST_P(Int8Convolutions, AreExactByWinogradsAlgorithm) {
   groups = shape(320, 64, 6, 5, 0);  // and channels in slices
   groups.group = 2;
   check(groups, 1);
-  for (int i = 0; i < 5; ++i) {
-    check(shape(1 + random() % 40, 1 + random() % 40, 3 + random() % 12, 3 + random() % 12,
-                random() % 3),
+  check(shape(3, 5, 1, 1, 2, 5), 1);
+  check(shape(40, 24, 7, 6, 0, 5), 2);
+  check(shape(19, 17, 8, 8, 1, 5), 1);
+  groups = shape(96, 64, 13, 14, 2, 5);
+  groups.group = 2;
+  check(groups, 2);
+  for (int i = 0; i < 8; ++i) {
+    const int kernel = i % 2 == 0 ? 3 : 5;
+    check(shape(1 + random() % 40, 1 + random() % 40, kernel + random() % 12,
+                kernel + random() % 12, random() % kernel, kernel),
           1 + random() % 2);
   }
 }
 
+/// The sum of an output without padding, all inputs and all weights being the same.
+template <typename X>
+float SumOfEqual(const ConvolutionShape& s, int side, X input, int8_t weight) {
+  const auto convolution = Int8Convolution::MakeWinograd(s, side);
+  const std::vector<X> x((s.channels + 15) / 16 * 16 * s.input_spatial(), input);
+  const std::vector<int8_t> weights(s.weight_count(), weight);
+  std::vector<int8_t> packed(convolution->packed_size());
+  convolution->PackWeights(weights.data(), packed.data());
+  const std::vector<float> scale(s.outputs, 1.f);
+  Int8Convolution::Epilogue<float> epilogue;
+  epilogue.scale = scale.data();
+  std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
+  std::vector<float> y((s.outputs + 15) / 16 * 16 * s.output_spatial());
+  convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+  return y[0];
+}
+
 TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
-  ConvolutionShape s = Square(1840, 24, 1, {4, 3, 1, 0});
-  const auto convolution = Int8Convolution::MakeWinograd(s);
-  ASSERT_TRUE(convolution);
+  ConvolutionShape s = Square(1840, 24, 1, {6, 3, 1, 0});
   for (const int sign : {1, -1}) {
-    const std::vector<uint8_t> x(1840 * 16, 255);
-    const std::vector<int8_t> weights(s.weight_count(), static_cast<int8_t>(127 * sign));
-    std::vector<int8_t> packed(convolution->packed_size());
-    convolution->PackWeights(weights.data(), packed.data());
-    const std::vector<float> scale(24, 1.f);
-    Int8Convolution::Epilogue<float> epilogue;
-    epilogue.scale = scale.data();
-    std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
-    std::vector<float> y(4 * 32);
-    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
-    EXPECT_EQ(y[0], static_cast<float>(sign * 1840 * 9 * 255 * 127));
+    EXPECT_EQ(SumOfEqual<uint8_t>(s, 2, 255, 127 * sign), sign * 1840 * 9 * 255.f * 127.f);
   }
   s.channels = 1841;
-  EXPECT_FALSE(Int8Convolution::MakeWinograd(s)) << "too long a sum";
-  EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(8, 8, 1, {5, 3, 2, 1}))) << "a stride";
+  EXPECT_FALSE(Int8Convolution::MakeWinograd(s, 2)) << "too long a sum";
+  EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(663, 8, 1, {5, 5, 1, 1}), 2)) << "likewise";
+  EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(8, 8, 1, {5, 3, 2, 1}), 2)) << "a stride";
+}
+
+// 115 channels of the largest numbers are the most that 32 bits hold 64 times.
+TEST_P(Int8Convolutions, TilesOfFourAreForWeightsWhoseSumsFit) {
+  ConvolutionShape s = Square(115, 24, 1, {6, 3, 1, 0});
+  std::vector<int8_t> weights(s.weight_count(), 127);
+  EXPECT_TRUE(Int8Convolution::SumsFitWinograd(s, 4, weights.data()));
+  for (const int sign : {1, -1}) {
+    const int8_t weight = static_cast<int8_t>(127 * sign);
+    EXPECT_EQ(SumOfEqual<uint8_t>(s, 4, 255, weight), sign * 115 * 9 * 255.f * 127.f);
+    EXPECT_EQ(SumOfEqual<int8_t>(s, 4, -128, weight), sign * 115 * 9 * -128.f * 127.f);
+  }
+  // The last output has so many weights of the first number, then of the second.
+  const auto fits = [&](int channels, size_t count, int8_t first, int8_t second) {
+    s.channels = channels;
+    weights.assign(s.weight_count(), 0);
+    const auto begin = weights.end() - s.column_rows();
+    std::fill_n(begin, count, first);
+    std::fill_n(begin + count, count, second);
+    return Int8Convolution::SumsFitWinograd(s, 4, weights.data());
+  };
+  EXPECT_TRUE(fits(116, 522, 127, 0));
+  EXPECT_FALSE(fits(116, 522, 127, 127)) << "of unsigned bytes";
+  EXPECT_FALSE(fits(116, 522, -127, -127)) << "of unsigned bytes";
+  EXPECT_TRUE(fits(116, 522, -127, 127)) << "whose sums have two signs";
+  EXPECT_FALSE(fits(230, 1034, -127, 127)) << "of signed bytes";
+  EXPECT_TRUE(Int8Convolution::SumsFitWinograd(s, 2, weights.data()));
 }
 
 TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {

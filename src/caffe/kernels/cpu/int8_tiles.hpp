@@ -118,23 +118,28 @@ struct Int8Tiles {
   void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
                             float factor, const void* x, void* y);
 
-  // Winograd's algorithm for 2 x 2 outputs of 3 x 3 kernels (int8_winograd.cpp). Values of a tile's
-  // 16 points lie `stride` elements apart.
-  /// v = B^T x B of `tiles` tiles in a row, `block` channels of each one after another; x: 4 x 4
-  /// pixels of `block` channels, rows `pitch` elements apart, a tile 2 pixels from the one before.
-  void (*winograd_input[2])(int tiles, const void* x, size_t pitch, int16_t* v, size_t stride);
-  /// u = 4 G w G^T, which are whole numbers, of n weights at each of 9 positions `positions`
-  /// elements apart; n is a multiple of 16.
-  void (*winograd_weights)(size_t n, const int8_t* w, size_t positions, int16_t* u, size_t stride);
   /// Where the outputs of a tile go: elements in y and the residual, and how many there are.
   struct WinogradTarget {
     size_t y, residual;
-    int rows, columns;  ///< 1 or 2
+    int rows, columns;  ///< at most the tile's side
   };
-  /// y = what is written of A^T m A / 4 for one block of outputs; tiles are `step` elements apart
-  /// in m, rows of y and of the residual `pitch`.
-  void (*winograd_output)(const Writing&, const WinogradTarget* targets, int tiles,
-                          const int32_t* m, size_t step, size_t stride, size_t pitch);
+  /// Winograd's algorithm for tiles of 3 x 3 kernels (int8_winograd.cpp). Values of a tile's points
+  /// lie `stride` elements apart.
+  struct Winograd {
+    int side;  ///< of the outputs of a tile; its inputs are side + 2 a side, as its points are
+    /// v = B^T x B of `tiles` tiles in a row, `block` channels of each one after another; x: pixels
+    /// of `block` signed bytes, at [0], or unsigned ones, at [1], rows `pitch` elements apart, a
+    /// tile `side` pixels from the one before.
+    void (*input[2])(int tiles, const void* x, size_t pitch, int16_t* v, size_t stride);
+    /// u = G w G^T in whole numbers, of n weights at each of 9 positions `positions` elements
+    /// apart; n is a multiple of 16.
+    void (*weights)(size_t n, const int8_t* w, size_t positions, int16_t* u, size_t stride);
+    /// y = what is written of A^T m A for one block of outputs; tiles are `step` elements apart in
+    /// m, rows of y and of the residual `pitch`.
+    void (*output)(const Writing&, const WinogradTarget* targets, int tiles, const int32_t* m,
+                   size_t step, size_t stride, size_t pitch);
+  };
+  Winograd winograd[2];  ///< of tiles of 2 x 2 outputs, of 4 x 4
 };
 
 extern const Int8Tiles kGenericInt8Tiles;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "caffe/kernels/winograd.hpp"
@@ -16,26 +17,38 @@ namespace {
 constexpr size_t kMostTiles = 64;
 constexpr size_t kStripBytes = size_t(1) << 20;
 constexpr size_t kSlice = 128;  // channels
-constexpr size_t kPoints = 16;
-// A sum of products is below this many times 1020 times 1143, which 32 bits hold; four times the
-// result, which has 9 times as many terms below 255 times 127, is smaller.
-constexpr int kMostChannels = 1840;
+// Four times a sum of so many products of bytes fits 32 bits.
+constexpr size_t kMostProducts = 16560;
 
-/// Winograd's algorithm F(2 x 2, 3 x 3) in whole numbers: with the weights' transform times 4 no
-/// number has digits behind the point, transformed inputs are below 1020 and weights below 1143,
-/// and 4 divides the sums. The result is that of the definition, to the bit, for 4 products in
-/// place of 9.
+/// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in whole numbers, with transformed
+/// weights that are multiples of what they are elsewhere. The result is that of the definition, to
+/// the bit, for 4 or 2.25 products an output in place of 9.
 ///
-/// Weights are packed as (group, blocks of outputs that are summed together, block of channels,
-/// position of the kernel, pair of channels, output, 2), and transformed while they are used.
+/// 2 x 2: transformed inputs are at most 1020 and weights 1143. 4 x 4: they are at most 12800 and
+/// 6223, so that 16 bits hold them as well. Sums of their products need not fit 32 bits: all that
+/// is done to them is adding and multiplying, modulo 2^32, and what comes out is right if it fits,
+/// which is 4 or 64 times the result (SumsFitWinograd).
+///
+/// A 5 x 5 kernel is four of 3 x 3, filled up with zeros, on images 0 or 3 rows and columns further
+/// on: four times as many channels, whose sums are one.
+///
+/// Weights are packed as (group, blocks of outputs that are summed together, 3 x 3 part of the
+/// kernel, block of channels, position of the part, pair of channels, output, 2), and transformed
+/// while they are used.
 class WinogradInt8 : public PackedInt8 {
  public:
-  explicit WinogradInt8(const ConvolutionShape& shape)
+  WinogradInt8(const ConvolutionShape& shape, size_t side)
       : PackedInt8(shape, /*plain_input=*/false),
-        blocks_(Blocks(shape.channels / shape.group)),
+        way_(tiles_.winograd[side == 2 ? 0 : 1]),
+        side_(side),
+        extent_(side + 2),
+        points_(extent_ * extent_),
+        cuts_(Divide(shape.kernel[0], 3)),
+        channel_blocks_(Blocks(shape.channels / shape.group)),
+        blocks_(cuts_ * cuts_ * channel_blocks_),
         output_blocks_(Blocks(shape.outputs / shape.group)),
-        tile_rows_(Divide(shape.output[0], 2)),
-        tile_columns_(Divide(shape.output[1], 2)),
+        tile_rows_(Divide(shape.output[0], side)),
+        tile_columns_(Divide(shape.output[1], side)),
         parts_(output_blocks_, tiles_.vectors) {}
 
   size_t packed_size() const override {
@@ -65,10 +78,10 @@ class WinogradInt8 : public PackedInt8 {
   };
   struct Buffers {
     Buffers(const WinogradInt8& self, const Plan& plan, Pieces* pieces)
-        : input(pieces->Take<int16_t>(self.blocks_ * kPoints * plan.input_stride)),
-          weights(pieces->Take<int16_t>(kPoints * self.WeightsStride(plan))),
-          sums(pieces->Take<int32_t>(kPoints * self.SumsStride(plan))),
-          border(pieces->Take<int8_t>(16 * self.tiles_.block)),
+        : input(pieces->Take<int16_t>(self.blocks_ * self.points_ * plan.input_stride)),
+          weights(pieces->Take<int16_t>(self.points_ * self.WeightsStride(plan))),
+          sums(pieces->Take<int32_t>(self.points_ * self.SumsStride(plan))),
+          border(pieces->Take<int8_t>(self.points_ * self.tiles_.block)),
           steps(pieces->Take<int32_t>(self.blocks_)),
           windows(pieces->Take<int32_t>(plan.strip_tiles)),
           targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)) {}
@@ -107,6 +120,10 @@ class WinogradInt8 : public PackedInt8 {
   /// Packed weights of a block of channels at one position, for `v` blocks of outputs.
   size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
 
+  /// Where in the kernel the part begins that the block belongs to.
+  size_t FirstRow(size_t block) const { return block / channel_blocks_ / cuts_ * 3; }
+  size_t FirstColumn(size_t block) const { return block / channel_blocks_ % cuts_ * 3; }
+
   Tile At(size_t tile) const {
     const size_t row = tile / tile_columns_;
     return {row / tile_rows_, row % tile_rows_, tile % tile_columns_};
@@ -114,8 +131,8 @@ class WinogradInt8 : public PackedInt8 {
   void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
   void TransformInput(const Call& call, const Plan& plan, size_t group, size_t first, size_t count,
                       const Buffers& own) const;
-  void TransformBorder(const Call& call, const int8_t* plane, const Tile& tile, int16_t* v,
-                       size_t stride, int8_t* border) const;
+  void TransformBorder(const Call& call, const int8_t* plane, size_t first_y, size_t first_x,
+                       int16_t* v, size_t stride, int8_t* border) const;
   void FindTargets(const Call& call, size_t first, size_t count,
                    Int8Tiles::WinogradTarget* targets) const;
   void Multiply(const Call& call, const Plan& plan, size_t group, size_t part, size_t count,
@@ -123,7 +140,11 @@ class WinogradInt8 : public PackedInt8 {
   void Write(const Call& call, const Plan& plan, size_t group, size_t part, size_t count,
              const Buffers& own) const;
 
-  const size_t blocks_, output_blocks_;  // of a group
+  const Int8Tiles::Winograd& way_;
+  const size_t side_, extent_, points_;  // of a tile's outputs, of its inputs; inputs of a tile
+  const size_t cuts_;                    // parts of the kernel along a side
+  const size_t channel_blocks_;          // of a group
+  const size_t blocks_, output_blocks_;  // those of all parts of the kernel, and of outputs
   const size_t tile_rows_, tile_columns_;
   const OutputParts parts_;
 };
@@ -131,7 +152,7 @@ class WinogradInt8 : public PackedInt8 {
 WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
   Plan plan;
   plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
-  const size_t tile_bytes = kPoints * blocks_ * tiles_.block * sizeof(int16_t);
+  const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
   const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMostTiles);
   plan.strips = Divide(plan.tiles, most);
   plan.strip_tiles = Divide(plan.tiles, plan.strips);
@@ -148,18 +169,21 @@ WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
 
 void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
   const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
-  const size_t block = tiles_.block;
-  for (size_t group = 0; group < size_t(shape_.group); ++group, weights += outputs * channels * 9) {
-    const auto weight = [&](size_t o, size_t c, size_t tap) -> int8_t {
-      return o < outputs && c < channels ? weights[(o * channels + c) * 9 + tap] : int8_t(0);
+  const size_t block = tiles_.block, kernel = shape_.kernel[0], taps = kernel * kernel;
+  for (size_t group = 0; group < size_t(shape_.group); ++group) {
+    const auto weight = [&](size_t o, size_t c, size_t row, size_t column) -> int8_t {
+      if (o >= outputs || c >= channels || row >= kernel || column >= kernel) return 0;
+      return weights[((group * outputs + o) * channels + c) * taps + row * kernel + column];
     };
     for (size_t part = 0; part < parts_.count(); ++part) {
       for (size_t b = 0; b < blocks_; ++b) {
+        const size_t first = b % channel_blocks_ * block;
         for (size_t tap = 0; tap < 9; ++tap) {
+          const size_t row = FirstRow(b) + tap / 3, column = FirstColumn(b) + tap % 3;
           for (size_t pair = 0; pair < block / 2; ++pair) {
             for (size_t o = parts_.begin(part) * block; o < parts_.begin(part + 1) * block; ++o) {
               for (size_t half = 0; half < 2; ++half) {
-                *packed++ = weight(o, b * block + 2 * pair + half, tap);
+                *packed++ = weight(o, first + 2 * pair + half, row, column);
               }
             }
           }
@@ -177,7 +201,7 @@ void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void
   Pieces pieces(scratch);
   const Buffers own(*this, plan, &pieces);
   for (size_t b = 0; b < blocks_; ++b) {
-    own.steps[b] = static_cast<int32_t>(b * kPoints * plan.input_stride);
+    own.steps[b] = static_cast<int32_t>(b * points_ * plan.input_stride);
   }
   for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
   TransformInput(call, plan, group, first, count, own);
@@ -193,45 +217,46 @@ void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void
 void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t group, size_t first,
                                   size_t count, const Buffers& own) const {
   const size_t block = tiles_.block, width = shape_.input[1], height = shape_.input[0];
-  const size_t pad_h = shape_.pad[0], pad_w = shape_.pad[1];
-  const auto inside = [&](const Tile& tile) {
-    return 2 * tile.row >= pad_h && 2 * tile.row + 4 <= height + pad_h &&
-           2 * tile.column >= pad_w && 2 * tile.column + 4 <= width + pad_w;
-  };
-  const auto transform = tiles_.winograd_input[call.x.is_signed ? 0 : 1];
+  const auto transform = way_.input[call.x.is_signed ? 0 : 1];
   for (size_t b = 0; b < blocks_; ++b) {
-    int16_t* v = own.input + b * kPoints * plan.input_stride;
+    int16_t* v = own.input + b * points_ * plan.input_stride;
+    const size_t channels = (group * channel_blocks_ + b % channel_blocks_) * bands_.input_plane();
     for (size_t t = 0; t < count;) {
       const Tile tile = At(first + t);
-      const int8_t* plane = static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x +
-                            (group * blocks_ + b) * bands_.input_plane() * block;
-      if (!inside(tile)) {
-        TransformBorder(call, plane, tile, v + t * block, plan.input_stride, own.border);
+      const int8_t* plane =
+          static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x + channels * block;
+      // Where the tile begins in the image; negative positions are large ones.
+      const size_t y = side_ * tile.row + FirstRow(b) - shape_.pad[0];
+      const size_t x = side_ * tile.column + FirstColumn(b) - shape_.pad[1];
+      if (y >= height || height - y < extent_ || x >= width || width - x < extent_) {
+        TransformBorder(call, plane, y, x, v + t * block, plan.input_stride, own.border);
         ++t;
         continue;
       }
-      const size_t last_column = (width + pad_w - 4) / 2;
-      const size_t run = std::min(count - t, last_column - tile.column + 1);
-      const size_t at = ((2 * tile.row - pad_h) * width + 2 * tile.column - pad_w) * block;
-      transform(static_cast<int>(run), plane + at, width * block, v + t * block, plan.input_stride);
+      const size_t run =
+          std::min({count - t, (width - x - extent_) / side_ + 1, tile_columns_ - tile.column});
+      transform(static_cast<int>(run), plane + (y * width + x) * block, width * block,
+                v + t * block, plan.input_stride);
       t += run;
     }
   }
 }
 
-void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, const Tile& tile,
-                                   int16_t* v, size_t stride, int8_t* border) const {
-  const size_t block = tiles_.block;
-  std::memset(border, 0, 16 * block);
-  for (size_t i = 0; i < 4; ++i) {
-    for (size_t j = 0; j < 4; ++j) {
-      // Negative positions are large ones.
-      const size_t y = 2 * tile.row + i - shape_.pad[0], x = 2 * tile.column + j - shape_.pad[1];
-      if (y >= size_t(shape_.input[0]) || x >= size_t(shape_.input[1])) continue;
-      std::memcpy(border + (4 * i + j) * block, plane + (y * shape_.input[1] + x) * block, block);
+void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, size_t first_y,
+                                   size_t first_x, int16_t* v, size_t stride,
+                                   int8_t* border) const {
+  const size_t block = tiles_.block, height = shape_.input[0], width = shape_.input[1];
+  std::memset(border, 0, points_ * block);
+  for (size_t i = 0; i < extent_; ++i) {
+    const size_t y = first_y + i;
+    if (y >= height) continue;
+    for (size_t j = 0; j < extent_; ++j) {
+      const size_t x = first_x + j;
+      if (x >= width) continue;
+      std::memcpy(border + (extent_ * i + j) * block, plane + (y * width + x) * block, block);
     }
   }
-  tiles_.winograd_input[call.x.is_signed ? 0 : 1](1, border, 4 * block, v, stride);
+  way_.input[call.x.is_signed ? 0 : 1](1, border, extent_ * block, v, stride);
 }
 
 void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
@@ -239,10 +264,11 @@ void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
   const size_t height = shape_.output[0], width = shape_.output[1];
   for (size_t t = 0; t < count; ++t) {
     const Tile tile = At(first + t);
-    const size_t at = (2 * tile.row * width + 2 * tile.column) * tiles_.block;
+    const size_t row = side_ * tile.row, column = side_ * tile.column;
+    const size_t at = (row * width + column) * tiles_.block;
     targets[t] = {tile.image * call.strides.y + at, tile.image * call.strides.residual + at,
-                  static_cast<int>(std::min<size_t>(2, height - 2 * tile.row)),
-                  static_cast<int>(std::min<size_t>(2, width - 2 * tile.column))};
+                  static_cast<int>(std::min(side_, height - row)),
+                  static_cast<int>(std::min(side_, width - column))};
   }
 }
 
@@ -255,12 +281,11 @@ void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, si
   for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
     const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
     for (size_t b = begin; b < end; ++b) {
-      tiles_.winograd_weights(run, packed + b * 9 * run, run, own.weights + (b - begin) * run,
-                              weights_stride);
+      way_.weights(run, packed + b * 9 * run, run, own.weights + (b - begin) * run, weights_stride);
     }
-    for (size_t point = 0; point < kPoints; ++point) {
+    for (size_t point = 0; point < points_; ++point) {
       Int8Tiles::Work work = {};
-      work.x = own.input + begin * kPoints * plan.input_stride + point * plan.input_stride;
+      work.x = own.input + begin * points_ * plan.input_stride + point * plan.input_stride;
       work.steps = own.steps;
       work.steps_count = static_cast<int>(end - begin);
       work.windows = own.windows;
@@ -279,21 +304,37 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_
   const Band origin;
   for (size_t vector = 0; vector < v; ++vector) {
     const size_t block_of_outputs = group * output_blocks_ + parts_.begin(part) + vector;
-    tiles_.winograd_output(From(call, block_of_outputs, origin), own.targets,
-                           static_cast<int>(count), own.sums + vector * block, v * block,
-                           SumsStride(plan), shape_.output[1] * block);
+    way_.output(From(call, block_of_outputs, origin), own.targets, static_cast<int>(count),
+                own.sums + vector * block, v * block, SumsStride(plan), shape_.output[1] * block);
   }
 }
 
 }  // namespace
 
-std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(
-    const ConvolutionShape& shape) {
-  if (!HasWinograd(shape) || shape.kernel[0] != 3 || shape.channels / shape.group > kMostChannels ||
-      shape.weight_count() == 0 || shape.output_spatial() == 0) {
+std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(const ConvolutionShape& shape,
+                                                                     int side) {
+  if (!HasWinograd(shape) || shape.column_rows() > kMostProducts || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0) {
     return nullptr;
   }
-  return std::make_shared<WinogradInt8>(shape);
+  return std::make_shared<WinogradInt8>(shape, side);
+}
+
+bool Int8Convolution::SumsFitWinograd(const ConvolutionShape& shape, int side,
+                                      const int8_t* weights) {
+  if (side == 2) return true;
+  const int64_t most = std::numeric_limits<int32_t>::max() / 64;
+  const size_t column = shape.column_rows();
+  if (static_cast<int64_t>(column) * 255 * 127 <= most) return true;
+  for (int o = 0; o < shape.outputs; ++o, weights += column) {
+    int64_t positive = 0, negative = 0;
+    for (size_t i = 0; i < column; ++i) (weights[i] > 0 ? positive : negative) += weights[i];
+    // Of unsigned bytes one sum has a part, of signed ones both.
+    if (255 * std::max(positive, -negative) > most || 128 * (positive - negative) > most) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace kernels

@@ -1,6 +1,8 @@
 // Convolutions of 8-bit integers by kernels/int8_convolution.hpp: exact sums, the rest in float.
 #include "caffe/kernels/int8_convolution.hpp"
 
+#include <algorithm>
+
 #include "../element_types.hpp"
 #include "caffe/inference/weight_quantization.hpp"
 #include "convolution_step.hpp"
@@ -12,18 +14,22 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-/// By the definition, or by Winograd's algorithm: the same bits.
-enum class Algorithm { DIRECT, WINOGRAD };
+// By the definition, "", or by Winograd's algorithm with tiles of so many outputs: the same bits.
+using Variants = std::vector<std::string>;
+const Variants kDirect = {""}, kWinograd = {"4x4", "2x2"};
 
-/// Null where the algorithm has no kernel for the shape and the input's layout.
-Kernel MakeKernel(Algorithm algorithm, const kernels::ConvolutionShape& shape, bool plain_input) {
-  if (algorithm == Algorithm::DIRECT) return kernels::Int8Convolution::Make(shape, plain_input);
-  return plain_input ? nullptr : kernels::Int8Convolution::MakeWinograd(shape);
+int SideOf(const std::string& variant) { return variant == "4x4" ? 4 : 2; }
+
+/// Null where the variant has no kernel for the shape and the input's layout.
+Kernel MakeKernel(const std::string& variant, const kernels::ConvolutionShape& shape,
+                  bool plain_input) {
+  if (variant.empty()) return kernels::Int8Convolution::Make(shape, plain_input);
+  return plain_input ? nullptr : kernels::Int8Convolution::MakeWinograd(shape, SideOf(variant));
 }
 
 class Int8Step : public ConvolutionStep {
  public:
-  Int8Step(const Node& node, Algorithm algorithm) : ConvolutionStep(node), algorithm_(algorithm) {}
+  using ConvolutionStep::ConvolutionStep;
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
 
   void Run(void* scratch) override {
@@ -38,7 +44,7 @@ class Int8Step : public ConvolutionStep {
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
-    kernel_ = MakeKernel(algorithm_, shape, !x_.blocked());
+    kernel_ = MakeKernel(VariantOf(node_), shape, !x_.blocked());
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -62,15 +68,15 @@ class Int8Step : public ConvolutionStep {
                      y_.as<Y>(), StridesOf(x_, y_, residual_));
   }
 
-  const Algorithm algorithm_;
   Kernel kernel_;
   std::vector<float> scales_;
 };
 
 class Family : public Implementation {
  public:
-  Family(const char* name, Algorithm algorithm) : name_(name), algorithm_(algorithm) {}
+  Family(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
   const char* name() const override { return name_; }
+  bool has_variants() const override { return variants_ != kDirect; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -80,28 +86,18 @@ class Family : public Implementation {
       return {};
     }
     const auto shape = ConvolutionShapeOf(graph, node);
-    const auto epilogue = FusedEpilogueOf(node);
-    if (!shape || !epilogue) return {};
+    if (!shape || !FusedEpilogueOf(node)) return {};
     std::vector<Candidate> candidates;
-    for (const bool plain : {true, false}) {
-      if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-      if (!MakeKernel(algorithm_, *shape, plain)) continue;
-      // Blocks of so few channels are mostly zeros, which a disturbed measurement may hide.
-      if (!plain && !candidates.empty()) continue;
-      for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
-        if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
-        Candidate candidate =
-            Formats(*this, node, ElementType::INT8, {ElementType::INT8, plain ? kPlain : kBlocked},
-                    {type, kBlocked});
-        if (epilogue->residual >= 0) {
-          // The residual comes as it is there: in 8 bits, or as floats.
-          const int operand = node.epilogue[epilogue->residual].operand;
-          candidate.operands[epilogue->residual] = {ElementType::FLOAT, kBlocked};
-          candidates.push_back(candidate);
-          if (!context.ranges[operand].known()) continue;
-          candidate.operands[epilogue->residual] = {ElementType::INT8, kBlocked};
+    for (const std::string& variant : variants_) {
+      for (const bool plain : {true, false}) {
+        if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
+        if (!MakeKernel(variant, *shape, plain) || !HoldsSums(variant, *shape, node)) continue;
+        for (Candidate& candidate : InFormats(context, node, plain ? kPlain : kBlocked)) {
+          candidate.variant = variant;
+          candidates.push_back(std::move(candidate));
         }
-        candidates.push_back(candidate);
+        // Blocks of so few channels are mostly zeros, which a disturbed measurement may hide.
+        if (plain) break;
       }
     }
     return candidates;
@@ -110,9 +106,8 @@ class Family : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
-    const Kernel kernel = MakeKernel(algorithm_, *shape, input.layout == Layout::PLAIN);
-    const QuantizedWeights quantized =
-        QuantizeWeights(node.layer, node.parameters[0].shape, node.parameters[0].floats());
+    const Kernel kernel = MakeKernel(VariantOf(node), *shape, input.layout == Layout::PLAIN);
+    const QuantizedWeights quantized = Quantized(node);
     const Constant packed = NewConstant(ElementType::INT8, kernel->packed_size());
     kernel->PackWeights(quantized.values.data(), Elements<int8_t>(packed));
     return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs)),
@@ -120,23 +115,56 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    return std::make_unique<Int8Step>(node, algorithm_);
+    const std::string variant = VariantOf(node);
+    Require(std::find(variants_.begin(), variants_.end(), variant) != variants_.end(), "layer '",
+            node.name(), "': ", name_, " has no variant '", variant, "'");
+    return std::make_unique<Int8Step>(node);
   }
 
  private:
+  static QuantizedWeights Quantized(const Node& node) {
+    return QuantizeWeights(node.layer, node.parameters[0].shape, node.parameters[0].floats());
+  }
+
+  static bool HoldsSums(const std::string& variant, const kernels::ConvolutionShape& shape,
+                        const Node& node) {
+    return variant.empty() || kernels::Int8Convolution::SumsFitWinograd(
+                                  shape, SideOf(variant), Quantized(node).values.data());
+  }
+
+  /// From bytes to bytes and to floats; a residual comes as it is there, in bytes or as floats.
+  std::vector<Candidate> InFormats(const LoweringContext& context, const Node& node,
+                                   Layout::Kind input) const {
+    const int residual = FusedEpilogueOf(node)->residual;
+    std::vector<Candidate> candidates;
+    for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
+      if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
+      Candidate candidate =
+          Formats(*this, node, ElementType::INT8, {ElementType::INT8, input}, {type, kBlocked});
+      if (residual >= 0) {
+        candidate.operands[residual] = {ElementType::FLOAT, kBlocked};
+        candidates.push_back(candidate);
+        if (!context.ranges[node.epilogue[residual].operand].known()) continue;
+        candidate.operands[residual] = {ElementType::INT8, kBlocked};
+      }
+      candidates.push_back(candidate);
+    }
+    return candidates;
+  }
+
   const char* const name_;
-  const Algorithm algorithm_;
+  const Variants variants_;
 };
 
 }  // namespace
 
 const Implementation& Int8Convolution() {
-  static const Family family("int8", Algorithm::DIRECT);
+  static const Family family("int8", kDirect);
   return family;
 }
 
 const Implementation& Int8Winograd() {
-  static const Family family("int8_winograd", Algorithm::WINOGRAD);
+  static const Family family("int8_winograd", kWinograd);
   return family;
 }
 
