@@ -14,7 +14,7 @@ namespace caffe {
 namespace kernels {
 
 constexpr int kMostVectors = 4;
-constexpr int kMostPixels = 6;
+constexpr int kMostPixels = 12;
 constexpr int kMostStreamed = 3;
 
 /// What is compiled once per instruction set (packed_tiles.inc).

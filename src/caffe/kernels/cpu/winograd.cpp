@@ -10,6 +10,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "image_sizes.hpp"
+#include "tile_runs.hpp"
 #include "winograd_loops.hpp"
 
 namespace caffe {
@@ -136,7 +137,12 @@ struct Plan {
   size_t strip_tiles;  // of the largest strip
   size_t input, weights, sums;  // floats of scratch: transformed input, and of each thread
 
-  size_t floats() const { return (shared ? input : threads * input) + threads * (weights + sums); }
+  size_t shared_floats() const { return shared ? input : 0; }
+  /// Of one thread.
+  size_t own_floats() const { return (shared ? 0 : input) + weights + sums; }
+  /// From one thread's to the next one's.
+  size_t own_stride() const { return own_floats() + kBetweenThreads / sizeof(float); }
+  size_t floats() const { return shared_floats() + (threads - 1) * own_stride() + own_floats(); }
 };
 
 // Tiles of a strip. Weights are transformed for each strip anew, which takes as long as the
@@ -173,18 +179,16 @@ Plan MakePlan(const Setting& s, size_t max_scratch) {
 /// The scratch memory of a plan, in parts.
 class Scratch {
  public:
-  Scratch(const Plan& plan, void* memory)
-      : plan_(plan),
-        inputs_(static_cast<float*>(memory)),
-        own_(inputs_ + (plan.shared ? 1 : plan.threads) * plan.input) {}
-  float* input(size_t thread) const { return inputs_ + (plan_.shared ? 0 : thread) * plan_.input; }
-  float* weights(size_t thread) const { return own_ + thread * (plan_.weights + plan_.sums); }
+  Scratch(const Plan& plan, void* memory) : plan_(plan), memory_(static_cast<float*>(memory)) {}
+  float* weights(size_t thread) const {
+    return memory_ + plan_.shared_floats() + thread * plan_.own_stride();
+  }
   float* sums(size_t thread) const { return weights(thread) + plan_.weights; }
+  float* input(size_t thread) const { return plan_.shared ? memory_ : sums(thread) + plan_.sums; }
 
  private:
   const Plan& plan_;
-  float* inputs_;
-  float* own_;
+  float* memory_;
 };
 
 /// One call of a forward function.

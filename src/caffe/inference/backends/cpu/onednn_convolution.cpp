@@ -1,8 +1,10 @@
-// Convolutions in FLOAT by oneDNN.
+// Convolutions in FLOAT by oneDNN, and of floats with a few weights of 16 bits.
 #include "../../../onednn/onednn.hpp"
 
+#include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/convert.hpp"
 #include "convolution_step.hpp"
 
 namespace caffe {
@@ -11,6 +13,9 @@ namespace cpu {
 namespace {
 
 using Options = onednn::FusedConvolution::Options;
+
+// Weights of 16 bits that every context may keep a copy of as floats.
+constexpr size_t kMostCopied = 1 << 16;
 
 Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   const FusedEpilogue epilogue = *FusedEpilogueOf(node);
@@ -30,13 +35,23 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
 class OneDnnStep : public ConvolutionStep {
  public:
   OneDnnStep(const Graph& graph, const Node& node)
-      : ConvolutionStep(node), built_(graph.values[node.inputs[0]].shape) {}
+      : ConvolutionStep(node), built_(graph.values[node.inputs[0]].shape) {
+    if (node.math == ElementType::FLOAT) return;
+    const size_t count = node.parameters.empty() ? 0 : node.parameters[0].count();
+    Require(count <= kMostCopied, "layer '", node.name(), "' has too many weights in ",
+            Name(node.math), " for oneDNN");
+    RequireParameter(node_, 0, node_.math, count);
+    copy_ = NewConstant(ElementType::FLOAT, count);
+    DispatchFloat(node.math, [&](auto w) {
+      kernels::Convert(count, Elements<decltype(w)>(node.parameters[0]), Elements<float>(copy_));
+    });
+  }
 
   void Run(void*) override {
     for (int n = 0; n < passes_; ++n) {
       const float* residual =
           residual_.data ? residual_.as<const float>() + n * residual_.stride : nullptr;
-      convolution_->Forward(x_.as<const float>() + n * x_.stride, node_.parameters[0].floats(),
+      convolution_->Forward(x_.as<const float>() + n * x_.stride, weights(),
                             node_.parameters[1].floats(), residual,
                             epilogue_.slopes.empty() ? nullptr : epilogue_.slopes.data(),
                             y_.as<float>() + n * y_.stride);
@@ -49,7 +64,7 @@ class OneDnnStep : public ConvolutionStep {
       Require(operand->type == ElementType::FLOAT, "a blob is ", Name(operand->type),
               ", not FLOAT");
     }
-    RequireParameter(node_, 0, ElementType::FLOAT, node_.parameters[0].count());
+    RequireParameter(node_, 0, node_.math, node_.parameters[0].count());
     Options options = OptionsFor(node_, !x_.blocked(), built_[0]);
     options.source_stride = x_.stride;
     options.target_stride = y_.stride;
@@ -67,7 +82,10 @@ class OneDnnStep : public ConvolutionStep {
             ShapeString(x_.shape));
   }
 
+  const float* weights() const { return (copy_.data ? copy_ : node_.parameters[0]).floats(); }
+
   const Shape built_;  // of the bottom, for which the weights are packed
+  Constant copy_;      // of weights of 16 bits
   std::unique_ptr<onednn::FusedConvolution> convolution_;
   int passes_ = 1;  // over which the images are spread
 };
@@ -87,9 +105,13 @@ class Family : public Implementation {
       if (!onednn::FusedConvolution::Make(*shape, input[0], OptionsFor(node, plain, input[0]))) {
         continue;
       }
-      candidates.push_back(Formats(*this, node, ElementType::FLOAT,
-                                   {ElementType::FLOAT, plain ? kPlain : kBlocked},
-                                   {ElementType::FLOAT, kBlocked}));
+      for (const ElementType type : kFloatTypes) {
+        if (!context.Stores(type)) continue;
+        if (type != ElementType::FLOAT && shape->weight_count() > kMostCopied / 2) continue;
+        candidates.push_back(Formats(*this, node, type,
+                                     {ElementType::FLOAT, plain ? kPlain : kBlocked},
+                                     {ElementType::FLOAT, kBlocked}));
+      }
     }
     return candidates;
   }
@@ -99,8 +121,12 @@ class Family : public Implementation {
     const auto shape = ConvolutionShapeOf(graph, node);
     const auto convolution = onednn::FusedConvolution::Make(
         *shape, input.shape[0], OptionsFor(node, input.layout == Layout::PLAIN, input.shape[0]));
-    const Constant packed = NewConstant(ElementType::FLOAT, convolution->packed_size());
-    convolution->PackWeights(node.parameters[0].floats(), Elements<float>(packed));
+    std::vector<float> weights(convolution->packed_size());
+    convolution->PackWeights(node.parameters[0].floats(), weights.data());
+    const Constant packed = NewConstant(node.math, weights.size());
+    DispatchFloat(node.math, [&](auto w) {
+      kernels::Convert(weights.size(), weights.data(), Elements<decltype(w)>(packed));
+    });
     return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs))};
   }
 

@@ -60,9 +60,14 @@ class Family : public Implementation {
       for (const ElementType type : kFloatTypes) {
         if (!context.Stores(type)) continue;
         // A picture comes as floats, and is read as it is.
-        const ElementType source = plain ? ElementType::FLOAT : type;
-        candidates.push_back(
-            Formats(*this, node, type, {source, plain ? kPlain : kBlocked}, {type, kBlocked}));
+        const std::vector<ElementType> sources =
+            plain ? std::vector<ElementType>{ElementType::FLOAT} : BlobTypes(type);
+        for (const ElementType source : sources) {
+          for (const ElementType target : BlobTypes(type)) {
+            candidates.push_back(Formats(*this, node, type, {source, plain ? kPlain : kBlocked},
+                                         {target, kBlocked}));
+          }
+        }
       }
     }
     return candidates;

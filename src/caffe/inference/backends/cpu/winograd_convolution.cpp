@@ -16,49 +16,50 @@ class WinogradStep : public ConvolutionStep {
   size_t scratch_bytes() const override { return kernels::WinogradScratchSize(shape_); }
 
   void Run(void* scratch) override {
-    DispatchFloat(node_.math, [&](auto w) { RunIn<decltype(w)>(scratch); });
+    DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
+      DispatchFloat(node_.math,
+                    [&](auto w) { RunIn<decltype(x), decltype(w), decltype(y)>(scratch); });
+    });
   }
 
  private:
   void Prepare(const kernels::ConvolutionShape& shape) override {
     Require(kernels::HasWinograd(shape) && x_.blocked(),
             "Winograd's algorithm is not for its shape");
-    for (const Operand* operand : {&x_, &y_, &residual_}) {
-      Require(operand->type == node_.math || operand->data == nullptr, "a blob is ",
-              Name(operand->type), ", not ", Name(node_.math));
-    }
+    Require(!residual_.data || residual_.type == y_.type, "its residual is ", Name(residual_.type),
+            ", not ", Name(y_.type));
     convolution_ = shape;
     shape_ = kernels::WinogradShapeOf(shape, x_.shape[0], ChannelBlock());
     RequireParameter(node_, 0, node_.math, kernels::WinogradPackedSize(shape_));
   }
 
-  template <typename T>
+  template <typename X, typename W, typename Y>
   void RunIn(void* scratch) {
-    kernels::WinogradEpilogue<T> epilogue;
+    kernels::WinogradEpilogue<Y> epilogue;
     epilogue.bias = node_.parameters[1].floats();
-    epilogue.residual = residual_.as<const T>();
+    epilogue.residual = residual_.as<const Y>();
     epilogue.activation = epilogue_.activation;
     epilogue.function = epilogue_.function();
-    const T* weights = static_cast<const T*>(node_.parameters[0].data.get());
-    if (!kernels::WinogradForward(shape_, x_.as<const T>(), weights, epilogue, y_.as<T>(), scratch,
+    const W* weights = static_cast<const W*>(node_.parameters[0].data.get());
+    if (!kernels::WinogradForward(shape_, x_.as<const X>(), weights, epilogue, y_.as<Y>(), scratch,
                                   kernels::kWinogradScratch, StridesOf(x_, y_, residual_))) {
-      RunDirect(weights);
+      RunDirect<X, W, Y>(weights);
     }
   }
 
-  template <typename T>
-  void RunDirect(const T* weights) {
+  template <typename X, typename W, typename Y>
+  void RunDirect(const W* weights) {
     const auto direct = kernels::PackedConvolution::Make(convolution_, false);
-    std::vector<T> plain(convolution_.weight_count()), packed(direct->packed_size());
+    std::vector<W> plain(convolution_.weight_count()), packed(direct->packed_size());
     kernels::WinogradUnpackWeights(shape_, weights, plain.data());
     direct->PackWeights(plain.data(), nullptr, packed.data());
     std::vector<float> scratch(direct->scratch_size(shape_.num) + 16);
     const size_t past = reinterpret_cast<size_t>(scratch.data()) % 64 / sizeof(float);
-    const kernels::PackedConvolution::Epilogue<T> epilogue = {
-        node_.parameters[1].floats(), residual_.as<const T>(), epilogue_.activation,
+    const kernels::PackedConvolution::Epilogue<Y> epilogue = {
+        node_.parameters[1].floats(), residual_.as<const Y>(), epilogue_.activation,
         epilogue_.function()};
-    direct->Forward(shape_.num, x_.as<const T>(), packed.data(), epilogue,
-                    scratch.data() + (past ? 16 - past : 0), y_.as<T>(),
+    direct->Forward(shape_.num, x_.as<const X>(), packed.data(), epilogue,
+                    scratch.data() + (past ? 16 - past : 0), y_.as<Y>(),
                     StridesOf(x_, y_, residual_));
   }
 
@@ -80,7 +81,11 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const ElementType type : kFloatTypes) {
       if (!context.Stores(type)) continue;
-      candidates.push_back(Formats(*this, node, type, {type, kBlocked}, {type, kBlocked}));
+      for (const ElementType source : BlobTypes(type)) {
+        for (const ElementType target : BlobTypes(type)) {
+          candidates.push_back(Formats(*this, node, type, {source, kBlocked}, {target, kBlocked}));
+        }
+      }
     }
     return candidates;
   }
