@@ -38,13 +38,15 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   return key;
 }
 
-std::optional<double> Timing::Of(const LoweringContext& context, const Node& node,
-                                 const Candidate& candidate) {
-  Node lowered = node;
+std::optional<Timing::Alone> Timing::AloneOf(const LoweringContext& context, const Node& node,
+                                             const Candidate& candidate) const {
+  Alone alone;
+  Graph& graph = alone.graph;
+  Node& lowered = alone.node;
+  lowered = node;
   lowered.math = candidate.math;
   lowered.implementation = candidate.FullName();
   // The node's values alone, as the candidate has them.
-  Graph graph;
   std::map<int, std::pair<int, Format>> places;
   bool contradicts = false;
   const auto take = [&](int* value, const Format& format) {
@@ -64,21 +66,44 @@ std::optional<double> Timing::Of(const LoweringContext& context, const Node& nod
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) take(&lowered.outputs[i], candidate.outputs[i]);
   if (contradicts) return std::nullopt;
-  const std::string key = KeyOf(graph, lowered);
+  alone.key = KeyOf(graph, lowered);
+  return alone;
+}
+
+std::optional<double> Timing::Measured(const Candidate& candidate, Alone* alone) const {
+  try {
+    alone->node.parameters = candidate.implementation->Pack(alone->graph, alone->node);
+    return target_.Measure(alone->graph, alone->node, iterations_, max_workspace_);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<double> Timing::Of(const LoweringContext& context, const Node& node,
+                                 const Candidate& candidate) {
+  std::optional<Alone> alone = AloneOf(context, node, candidate);
+  if (!alone) return std::nullopt;
   if (cache_) {
-    const std::optional<double> known = cache_->Find(key);
+    const std::optional<double> known = cache_->Find(alone->key);
     if (known) return *known == kNever ? std::nullopt : known;
   }
-  std::optional<double> time;
-  try {
-    lowered.parameters = candidate.implementation->Pack(graph, lowered);
-    time = target_.Measure(graph, lowered, iterations_, max_workspace_);
-  } catch (const Error&) {
-    time.reset();
+  std::optional<double> time = Measured(candidate, &*alone);
+  if (time && iterations_ == 0) {
+    time = Guess(context, node, candidate);
+  } else if (time) {
+    measured_.insert(alone->key);
   }
-  if (time && iterations_ == 0) time = Guess(context, node, candidate);
-  if (cache_) cache_->Set(key, time.value_or(kNever));
+  if (cache_) cache_->Set(alone->key, time.value_or(kNever));
   return time;
+}
+
+double Timing::Again(const LoweringContext& context, const Node& node, const Candidate& candidate) {
+  std::optional<Alone> alone = AloneOf(context, node, candidate);
+  if (!alone || measured_.count(alone->key) == 0) return candidate.microseconds;
+  const double time = Measured(candidate, &*alone).value_or(candidate.microseconds);
+  const double least = std::min(candidate.microseconds, time);
+  if (cache_) cache_->Set(alone->key, least);
+  return least;
 }
 
 // By products.

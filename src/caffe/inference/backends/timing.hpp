@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,10 +30,23 @@ class Timing {
   /// Microseconds. Nothing where the candidate turns out not to be one.
   virtual std::optional<double> Of(const LoweringContext& context, const Node& node,
                                    const Candidate& candidate);
+  /// The least of the candidate's time and of what it takes now, where this object has measured it
+  /// (times out of a cache stand): the machine may have been slower just then than for others.
+  double Again(const LoweringContext& context, const Node& node, const Candidate& candidate);
   /// Of changing a value's format.
   double OfReorder(const LoweringContext& context, int value, const Format& from, const Format& to);
 
  private:
+  /// A node as a candidate computes it, with its values and no others.
+  struct Alone {
+    Graph graph;
+    Node node;
+    std::string key;  ///< in a cache
+  };
+  /// Nothing where the candidate wants one value in two formats.
+  std::optional<Alone> AloneOf(const LoweringContext& context, const Node& node,
+                               const Candidate& candidate) const;
+  std::optional<double> Measured(const Candidate& candidate, Alone* alone) const;
   double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
   std::string KeyOf(const Graph& graph, const Node& node) const;
 
@@ -40,6 +54,7 @@ class Timing {
   const int iterations_;
   TimingCache* const cache_;
   const size_t max_workspace_;
+  std::set<std::string> measured_;  // keys
   std::map<std::pair<size_t, std::pair<Format, Format>>, double> reorders_;
 };
 
