@@ -280,21 +280,29 @@ TEST_P(Int8Convolutions, AreExactByWinogradsAlgorithm) {
   }
 }
 
-/// The sum of an output without padding, all inputs and all weights being the same.
+/// Outputs without scale and bias, by tiles of this side.
 template <typename X>
-float SumOfEqual(const ConvolutionShape& s, int side, X input, int8_t weight) {
+std::vector<float> WinogradSums(const ConvolutionShape& s, int side, const std::vector<X>& x,
+                                const std::vector<int8_t>& weights) {
   const auto convolution = Int8Convolution::MakeWinograd(s, side);
-  const std::vector<X> x((s.channels + 15) / 16 * 16 * s.input_spatial(), input);
-  const std::vector<int8_t> weights(s.weight_count(), weight);
+  const size_t block = convolution->block();
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
   const std::vector<float> scale(s.outputs, 1.f);
   Int8Convolution::Epilogue<float> epilogue;
   epilogue.scale = scale.data();
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
-  std::vector<float> y((s.outputs + 15) / 16 * 16 * s.output_spatial());
-  convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
-  return y[0];
+  const std::vector<X> blocked = ToBlocks(x, 1, s.channels, s.input_spatial(), block);
+  std::vector<float> y((s.outputs + block - 1) / block * block * s.output_spatial());
+  convolution->Forward(1, blocked.data(), packed.data(), epilogue, scratch.data(), y.data());
+  return y;
+}
+
+/// The first output where all inputs and all weights are the same.
+template <typename X>
+float SumOfEqual(const ConvolutionShape& s, int side, X input, int8_t weight) {
+  return WinogradSums(s, side, std::vector<X>(s.input_size(), input),
+                      std::vector<int8_t>(s.weight_count(), weight))[0];
 }
 
 TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
@@ -306,6 +314,46 @@ TEST_P(Int8Convolutions, TheLargestNumbersKeepToTheBitByWinogradsAlgorithm) {
   EXPECT_FALSE(Int8Convolution::MakeWinograd(s, 2)) << "too long a sum";
   EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(663, 8, 1, {5, 5, 1, 1}), 2)) << "likewise";
   EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(8, 8, 1, {5, 3, 2, 1}), 2)) << "a stride";
+  EXPECT_FALSE(Int8Convolution::MakeWinograd(Square(8, 8, 1, {5, 3, 1, 1}), 3)) << "no such tile";
+}
+
+/// Inputs and weights that make one point of the transformed tile as large as it can be, and as
+/// small, and all others large, too.
+template <typename X>
+void ExpectExactAtExtremes(int kernel, int least, int most) {
+  // Lavin and Gray's B^T and, without denominators, G.
+  const int b[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
+                       {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+  const int g[6][3] = {{1, 0, 0}, {1, 1, 1}, {1, -1, 1}, {1, 2, 4}, {1, -2, 4}, {0, 0, 1}};
+  const ConvolutionShape s = Square(19, 8, 1, {kernel + 3, kernel, 1, 0});
+  const int extent = kernel + 3;
+  for (int point = 0; point < 72; ++point) {
+    const int i = point / 6 % 6, j = point % 6, sign = point < 36 ? 1 : -1;
+    std::vector<X> x;
+    for (int k = 0; k < s.channels * extent * extent; ++k) {
+      const int row = k / extent % extent % 6, column = k % extent % 6;
+      x.push_back(static_cast<X>(sign * b[i][row] * b[j][column] > 0 ? most : least));
+    }
+    std::vector<int8_t> weights;
+    for (size_t k = 0; k < s.weight_count(); ++k) {
+      const int row = k / kernel % kernel % 3, column = k % kernel % 3;
+      weights.push_back(g[i][row] * g[j][column] < 0 ? -127 : 127);
+    }
+    const std::vector<int64_t> sums = Sums(s, 1, x, weights);
+    const std::vector<float> y = WinogradSums(s, 4, x, weights);
+    const size_t block = Int8Convolution::MakeWinograd(s, 4)->block();
+    for (size_t p = 0; p < s.output_spatial(); ++p) {
+      EXPECT_EQ(y[p * block], static_cast<float>(sums[p])) << "point " << i << ", " << j;
+    }
+  }
+}
+
+TEST_P(Int8Convolutions, TilesOfFourHoldTheirLargestPoints) {
+  for (const int kernel : {3, 5}) {
+    SCOPED_TRACE(kernel);
+    ExpectExactAtExtremes<uint8_t>(kernel, 0, 255);
+    ExpectExactAtExtremes<int8_t>(kernel, -128, 127);
+  }
 }
 
 // 115 channels of the largest numbers are the most that 32 bits hold 64 times.
@@ -327,6 +375,7 @@ TEST_P(Int8Convolutions, TilesOfFourAreForWeightsWhoseSumsFit) {
     std::fill_n(begin + count, count, second);
     return Int8Convolution::SumsFitWinograd(s, 4, weights.data());
   };
+  EXPECT_FALSE(fits(115, 517, -128, -128)) << "a larger number";
   EXPECT_TRUE(fits(116, 522, 127, 0));
   EXPECT_FALSE(fits(116, 522, 127, 127)) << "of unsigned bytes";
   EXPECT_FALSE(fits(116, 522, -127, -127)) << "of unsigned bytes";

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/kernels/instruction_set.hpp"
@@ -156,6 +157,81 @@ TEST(Lowering, WhatIsNearTheFastestIsTimedAgain) {
     return lowered;
   });
   EXPECT_EQ(used, std::set<std::string>{"onednn"});
+}
+
+// A way that is the only one is not timed: it must not count as taking no time where it is one of
+// several.
+TEST(Lowering, WhatIsNotTimedIsNotKeptAsATime) {
+  Net<float> net(ParseNet(R"(
+      name: 'maxima' state { phase: TEST }
+      layer { name: 'data' type: 'Input' top: 'data'
+        input_param { shape { dim: 64 dim: 512 } } }
+      layer { name: 'first' type: 'Eltwise' bottom: 'data' bottom: 'data' top: 'first'
+        eltwise_param { operation: MAX } }
+      layer { name: 'second' type: 'Eltwise' bottom: 'first' bottom: 'first' top: 'second'
+        eltwise_param { operation: MAX } })"));
+  Graph graph = GraphOf(net);
+  LoweringOptions options;
+  options.maths.assign(graph.nodes.size(), {ElementType::INT8, ElementType::FLOAT});
+  options.ranges.resize(graph.values.size());
+  for (const char* name : {"data", "first"}) options.ranges[graph.FindValue(name)].scale = 0.1f;
+  TimingCache cache;
+  Timing timing(cpu::CpuTarget(), 1, &cache, 0);
+  Lower(std::move(graph), options, &timing);
+  const std::string file = NewFileName();
+  cache.Write(file);
+  std::ifstream lines(file);
+  std::string line;
+  std::getline(lines, line);
+  int times = 0;
+  for (double time; lines >> time && std::getline(lines, line); ++times) EXPECT_GT(time, 0) << line;
+  EXPECT_GT(times, 1);
+}
+
+TEST(Lowering, ConvolutionsThatOnlyOneDnnComputesStayFloatWhereTheirWeightsAreMany) {
+  Net<float> net(ParseNet(R"(
+      name: 'volume' state { phase: TEST }
+      layer { name: 'data' type: 'Input' top: 'data'
+        input_param { shape { dim: 1 dim: 512 dim: 4 dim: 4 dim: 4 } } }
+      layer { name: 'volume' type: 'Convolution' bottom: 'data' top: 'volume'
+        convolution_param { num_output: 1 kernel_size: 3 weight_filler { type: 'xavier' } } })"));
+  Blob<float>& data = *net.input_blobs()[0];
+  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
+  net.Forward();
+  const Graph graph = Lowered(cpu::CpuTarget(), GraphOf(net), {ElementType::FLOAT16}, 0);
+  ExpectSame(OutputsOf(net), RunGraph(graph, InputsOf(net)), 1e-2);
+}
+
+// Winograd's algorithm would spoil whole tiles, with blobs and weights of whatever types.
+TEST(LoweredNets, AnInfinitySpoilsTheOutputsThatItBelongsTo) {
+  Net<float> net(ParseNet(R"(
+      name: 'one' state { phase: TEST }
+      layer { name: 'data' type: 'Input' top: 'data'
+        input_param { shape { dim: 1 dim: 16 dim: 9 dim: 9 } } }
+      layer { name: 'one' type: 'Convolution' bottom: 'data' top: 'one'
+        convolution_param { num_output: 16 kernel_size: 3 pad: 1
+          weight_filler { type: 'xavier' } } }
+      layer { name: 'sum' type: 'Eltwise' bottom: 'data' bottom: 'one' top: 'sum' })"));
+  Blob<float>& data = *net.input_blobs()[0];
+  for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
+  data.mutable_cpu_data()[3 * 81 + 40] = INFINITY;
+  net.Forward();
+  const Floats expected = OutputsOf(net).at("sum");
+  std::set<std::string> used;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph =
+        Lowered(cpu::CpuTarget(), GraphOf(net),
+                {ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16}, seed);
+    for (const Node& node : graph.nodes) used.insert(node.implementation);
+    const Floats sums = RunGraph(graph, InputsOf(net)).at("sum");
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(std::isfinite(sums[i]), std::isfinite(expected[i])) << i;
+      if (!std::isfinite(sums[i])) continue;
+      ASSERT_NEAR(sums[i], expected[i], 0.05) << i;
+    }
+  }
+  EXPECT_TRUE(used.count("winograd"));
 }
 
 TEST(Lowering, VariantsThatAnImplementationDoesNotHaveAreRefused) {

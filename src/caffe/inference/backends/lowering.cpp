@@ -154,7 +154,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
     least = std::min(least, *time);
     timed.push_back(std::move(candidate));
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kRounds && timed.size() > 1; ++round) {
     for (Candidate& candidate : timed) {
       if (candidate.microseconds > kNear * least) continue;
       candidate.microseconds = timing_->Again(context_, node, candidate);

@@ -85,7 +85,10 @@ std::optional<double> Timing::Of(const LoweringContext& context, const Node& nod
   if (!alone) return std::nullopt;
   if (cache_) {
     const std::optional<double> known = cache_->Find(alone->key);
-    if (known) return *known == kNever ? std::nullopt : known;
+    if (known) {
+      measured_.erase(alone->key);  // for another node, and to its end
+      return *known == kNever ? std::nullopt : known;
+    }
   }
   std::optional<double> time = Measured(candidate, &*alone);
   if (time && iterations_ == 0) {

@@ -30,8 +30,8 @@ class Timing {
   /// Microseconds. Nothing where the candidate turns out not to be one.
   virtual std::optional<double> Of(const LoweringContext& context, const Node& node,
                                    const Candidate& candidate);
-  /// The least of the candidate's time and of what it takes now, where this object has measured it
-  /// (times out of a cache stand): the machine may have been slower just then than for others.
+  /// The least of the candidate's time and of what it takes now, if `Of` has just measured it
+  /// (times out of the cache stand): the machine may have been slower then than for others.
   double Again(const LoweringContext& context, const Node& node, const Candidate& candidate);
   /// Of changing a value's format.
   double OfReorder(const LoweringContext& context, int value, const Format& from, const Format& to);
@@ -54,7 +54,7 @@ class Timing {
   const int iterations_;
   TimingCache* const cache_;
   const size_t max_workspace_;
-  std::set<std::string> measured_;  // keys
+  std::set<std::string> measured_;  // keys of what was not in the cache
   std::map<std::pair<size_t, std::pair<Format, Format>>, double> reorders_;
 };
 

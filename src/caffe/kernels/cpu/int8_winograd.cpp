@@ -24,7 +24,7 @@ constexpr size_t kMostProducts = 16560;
 /// weights that are multiples of what they are elsewhere. The result is that of the definition, to
 /// the bit, for 4 or 2.25 products an output in place of 9.
 ///
-/// 2 x 2: transformed inputs are at most 1020 and weights 1143. 4 x 4: they are at most 12800 and
+/// 2 x 2: transformed inputs are at most 1020 and weights 1143. 4 x 4: they are at most 17340 and
 /// 6223, so that 16 bits hold them as well. Sums of their products need not fit 32 bits: all that
 /// is done to them is adding and multiplying, modulo 2^32, and what comes out is right if it fits,
 /// which is 4 or 64 times the result (SumsFitWinograd).
@@ -313,8 +313,8 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(const ConvolutionShape& shape,
                                                                      int side) {
-  if (!HasWinograd(shape) || shape.column_rows() > kMostProducts || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0) {
+  if ((side != 2 && side != 4) || !HasWinograd(shape) || shape.column_rows() > kMostProducts ||
+      shape.weight_count() == 0 || shape.output_spatial() == 0) {
     return nullptr;
   }
   return std::make_shared<WinogradInt8>(shape, side);
@@ -325,7 +325,7 @@ bool Int8Convolution::SumsFitWinograd(const ConvolutionShape& shape, int side,
   if (side == 2) return true;
   const int64_t most = std::numeric_limits<int32_t>::max() / 64;
   const size_t column = shape.column_rows();
-  if (static_cast<int64_t>(column) * 255 * 127 <= most) return true;
+  if (static_cast<int64_t>(column) * 255 * 128 <= most) return true;
   for (int o = 0; o < shape.outputs; ++o, weights += column) {
     int64_t positive = 0, negative = 0;
     for (size_t i = 0; i < column; ++i) (weights[i] > 0 ? positive : negative) += weights[i];

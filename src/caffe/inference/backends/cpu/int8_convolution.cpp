@@ -91,7 +91,7 @@ class Family : public Implementation {
     for (const std::string& variant : variants_) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-        if (!MakeKernel(variant, *shape, plain) || !HoldsSums(variant, *shape, node)) continue;
+        if (!MakeKernel(variant, *shape, plain) || !SumsFit(variant, *shape, node)) continue;
         for (Candidate& candidate : InFormats(context, node, plain ? kPlain : kBlocked)) {
           candidate.variant = variant;
           candidates.push_back(std::move(candidate));
@@ -126,10 +126,10 @@ class Family : public Implementation {
     return QuantizeWeights(node.layer, node.parameters[0].shape, node.parameters[0].floats());
   }
 
-  static bool HoldsSums(const std::string& variant, const kernels::ConvolutionShape& shape,
-                        const Node& node) {
-    return variant.empty() || kernels::Int8Convolution::SumsFitWinograd(
-                                  shape, SideOf(variant), Quantized(node).values.data());
+  static bool SumsFit(const std::string& variant, const kernels::ConvolutionShape& shape,
+                      const Node& node) {
+    return variant != "4x4" ||
+           kernels::Int8Convolution::SumsFitWinograd(shape, 4, Quantized(node).values.data());
   }
 
   /// From bytes to bytes and to floats; a residual comes as it is there, in bytes or as floats.

@@ -1,4 +1,4 @@
-// Convolutions in FLOAT by oneDNN, and of floats with a few weights of 16 bits.
+// Convolutions in FLOAT by oneDNN, and of few weights rounded to 16 bits, between floats.
 #include "../../../onednn/onednn.hpp"
 
 #include "../element_types.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 using Options = onednn::FusedConvolution::Options;
 
-// Weights of 16 bits that every context may keep a copy of as floats.
-constexpr size_t kMostCopied = 1 << 16;
+// Weights that may lie there as floats where they were to be halves.
+constexpr size_t kMostWide = 1 << 15;
 
 Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   const FusedEpilogue epilogue = *FusedEpilogueOf(node);
@@ -32,26 +32,26 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   return options;
 }
 
+std::vector<float> RoundedTo(ElementType type, const Constant& weights) {
+  std::vector<float> values = weights.ToVector();
+  DispatchFloat(type, [&](auto narrow) {
+    std::vector<decltype(narrow)> rounded(values.size());
+    kernels::Convert(values.size(), values.data(), rounded.data());
+    kernels::Convert(values.size(), rounded.data(), values.data());
+  });
+  return values;
+}
+
 class OneDnnStep : public ConvolutionStep {
  public:
   OneDnnStep(const Graph& graph, const Node& node)
-      : ConvolutionStep(node), built_(graph.values[node.inputs[0]].shape) {
-    if (node.math == ElementType::FLOAT) return;
-    const size_t count = node.parameters.empty() ? 0 : node.parameters[0].count();
-    Require(count <= kMostCopied, "layer '", node.name(), "' has too many weights in ",
-            Name(node.math), " for oneDNN");
-    RequireParameter(node_, 0, node_.math, count);
-    copy_ = NewConstant(ElementType::FLOAT, count);
-    DispatchFloat(node.math, [&](auto w) {
-      kernels::Convert(count, Elements<decltype(w)>(node.parameters[0]), Elements<float>(copy_));
-    });
-  }
+      : ConvolutionStep(node), built_(graph.values[node.inputs[0]].shape) {}
 
   void Run(void*) override {
     for (int n = 0; n < passes_; ++n) {
       const float* residual =
           residual_.data ? residual_.as<const float>() + n * residual_.stride : nullptr;
-      convolution_->Forward(x_.as<const float>() + n * x_.stride, weights(),
+      convolution_->Forward(x_.as<const float>() + n * x_.stride, node_.parameters[0].floats(),
                             node_.parameters[1].floats(), residual,
                             epilogue_.slopes.empty() ? nullptr : epilogue_.slopes.data(),
                             y_.as<float>() + n * y_.stride);
@@ -64,7 +64,7 @@ class OneDnnStep : public ConvolutionStep {
       Require(operand->type == ElementType::FLOAT, "a blob is ", Name(operand->type),
               ", not FLOAT");
     }
-    RequireParameter(node_, 0, node_.math, node_.parameters[0].count());
+    RequireParameter(node_, 0, ElementType::FLOAT, node_.parameters[0].count());
     Options options = OptionsFor(node_, !x_.blocked(), built_[0]);
     options.source_stride = x_.stride;
     options.target_stride = y_.stride;
@@ -82,10 +82,7 @@ class OneDnnStep : public ConvolutionStep {
             ShapeString(x_.shape));
   }
 
-  const float* weights() const { return (copy_.data ? copy_ : node_.parameters[0]).floats(); }
-
   const Shape built_;  // of the bottom, for which the weights are packed
-  Constant copy_;      // of weights of 16 bits
   std::unique_ptr<onednn::FusedConvolution> convolution_;
   int passes_ = 1;  // over which the images are spread
 };
@@ -102,12 +99,12 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-      if (!onednn::FusedConvolution::Make(*shape, input[0], OptionsFor(node, plain, input[0]))) {
-        continue;
-      }
+      const auto convolution =
+          onednn::FusedConvolution::Make(*shape, input[0], OptionsFor(node, plain, input[0]));
+      if (!convolution) continue;
       for (const ElementType type : kFloatTypes) {
         if (!context.Stores(type)) continue;
-        if (type != ElementType::FLOAT && shape->weight_count() > kMostCopied / 2) continue;
+        if (type != ElementType::FLOAT && convolution->packed_size() > kMostWide) continue;
         candidates.push_back(Formats(*this, node, type,
                                      {ElementType::FLOAT, plain ? kPlain : kBlocked},
                                      {ElementType::FLOAT, kBlocked}));
@@ -121,12 +118,9 @@ class Family : public Implementation {
     const auto shape = ConvolutionShapeOf(graph, node);
     const auto convolution = onednn::FusedConvolution::Make(
         *shape, input.shape[0], OptionsFor(node, input.layout == Layout::PLAIN, input.shape[0]));
-    std::vector<float> weights(convolution->packed_size());
-    convolution->PackWeights(node.parameters[0].floats(), weights.data());
-    const Constant packed = NewConstant(node.math, weights.size());
-    DispatchFloat(node.math, [&](auto w) {
-      kernels::Convert(weights.size(), weights.data(), Elements<decltype(w)>(packed));
-    });
+    const Constant packed = NewConstant(ElementType::FLOAT, convolution->packed_size());
+    const std::vector<float> weights = RoundedTo(node.math, node.parameters[0]);
+    convolution->PackWeights(weights.data(), Elements<float>(packed));
     return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs))};
   }
 
