@@ -246,7 +246,9 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
     }
   }
   float bias[32] = {}, slopes[32] = {};
-  const size_t o = output_panel * s.pair, outputs = std::min(s.pair, s.g.outputs - o);
+  // A panel may lie behind the last output, in what fills up its block.
+  const size_t o = std::min(output_panel * s.pair, s.g.outputs);
+  const size_t outputs = std::min(s.pair, s.g.outputs - o);
   if (call.bias) std::copy_n(call.bias + o, outputs, bias);
   const bool has_slopes = call.function && call.function->kind == FusedFunction::PRELU;
   if (has_slopes) std::copy_n(call.function->slopes + o, outputs, slopes);
