@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that a build needs and that are not there (Debian, Ubuntu). Does nothing
-# when all are. With --tests also what tests are skipped without: pictures, drawings, plots and
-# notebooks in Python.
+# when all are. With --tests also what only tests need: old programs' OpenCV headers; pictures,
+# drawings, plots and notebooks in Python.
 set -euo pipefail
 
 case ${1-} in
@@ -19,6 +19,7 @@ packages=(
 )
 if [ "${1-}" = --tests ]; then
   packages+=(
+    libopencv-highgui-dev  # old programs include its header
     python3-pil python3-h5py python3-pydot graphviz python3-matplotlib python3-nbclient
     python3-ipykernel python3-sklearn python3-skimage
   )
