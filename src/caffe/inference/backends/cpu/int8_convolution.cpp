@@ -86,13 +86,15 @@ class Family : public Implementation {
       return {};
     }
     const auto shape = ConvolutionShapeOf(graph, node);
-    if (!shape || !FusedEpilogueOf(node)) return {};
+    const auto epilogue = FusedEpilogueOf(node);
+    if (!shape || !epilogue) return {};
     std::vector<Candidate> candidates;
     for (const std::string& variant : variants_) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
         if (!MakeKernel(variant, *shape, plain) || !SumsFit(variant, *shape, node)) continue;
-        for (Candidate& candidate : InFormats(context, node, plain ? kPlain : kBlocked)) {
+        for (Candidate& candidate :
+             InFormats(context, node, plain ? kPlain : kBlocked, epilogue->residual)) {
           candidate.variant = variant;
           candidates.push_back(std::move(candidate));
         }
@@ -132,10 +134,10 @@ class Family : public Implementation {
            kernels::Int8Convolution::SumsFitWinograd(shape, 4, Quantized(node).values.data());
   }
 
-  /// From bytes to bytes and to floats; a residual comes as it is there, in bytes or as floats.
+  /// From bytes to bytes and to floats; a residual, which is this step of the epilogue (-1: none),
+  /// comes as it is there, in bytes or as floats.
   std::vector<Candidate> InFormats(const LoweringContext& context, const Node& node,
-                                   Layout::Kind input) const {
-    const int residual = FusedEpilogueOf(node)->residual;
+                                   Layout::Kind input, int residual) const {
     std::vector<Candidate> candidates;
     for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
       if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
