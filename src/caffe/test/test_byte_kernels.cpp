@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "caffe/kernels/byte_deconvolution.hpp"
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "caffe/kernels/lrn.hpp"
 
@@ -161,88 +160,6 @@ TEST_F(ByteKernels, LrnOfBlocks) {
       CheckLrn<uint8_t, uint8_t>(s, block, 0.02f, positive, 60);
       CheckLrn<int8_t, int8_t>(s, block, 0.03f, signs, 70);
     }
-  }
-}
-
-/// By the definition: every pixel of x adds its taps.
-std::vector<double> Deconvolved(const kernels::ByteDeconvolutionShape& s, int block,
-                                const std::vector<float>& weights, const std::vector<float>& bias,
-                                const std::vector<double>& x) {
-  const size_t blocks = (s.channels + block - 1) / block;
-  std::vector<double> y(s.num * blocks * s.out_height * s.out_width * block);
-  for (int n = 0; n < s.num; ++n) {
-    for (int c = 0; c < s.channels; ++c) {
-      const size_t b = c / block, plane = n * blocks + b;
-      const auto out = [&](int i, int j) -> double& {
-        return y[((plane * s.out_height + i) * s.out_width + j) * block + c % block];
-      };
-      for (int i = 0; i < s.out_height; ++i) {
-        for (int j = 0; j < s.out_width; ++j) out(i, j) = bias[c];
-      }
-      for (int h = 0; h < s.height; ++h) {
-        for (int w = 0; w < s.width; ++w) {
-          for (int k = 0; k < s.kernel[0] * s.kernel[1]; ++k) {
-            const int i = h * s.stride[0] - s.pad[0] + k / s.kernel[1] * s.dilation[0];
-            const int j = w * s.stride[1] - s.pad[1] + k % s.kernel[1] * s.dilation[1];
-            if (i < 0 || j < 0 || i >= s.out_height || j >= s.out_width) continue;
-            out(i, j) += x[((plane * s.height + h) * s.width + w) * block + c % block] *
-                         weights[(b * s.kernel[0] * s.kernel[1] + k) * block + c % block];
-          }
-        }
-      }
-    }
-  }
-  return y;
-}
-
-TEST_F(ByteKernels, DeconvolvesEachChannel) {
-  SCOPED_TRACE(seed_);
-  for (int run = 0; run < 30; ++run) {
-    const int block = Number(0, 1) ? 8 : 16;
-    kernels::ByteDeconvolutionShape s;
-    s.num = Number(1, 2);
-    s.channels = Number(1, 20);
-    s.height = Number(1, 9);
-    s.width = Number(1, 9);
-    for (int i = 0; i < 2; ++i) {
-      s.kernel[i] = Number(1, 4);
-      s.stride[i] = Number(1, 3);
-      s.dilation[i] = Number(1, 2);
-      s.pad[i] = Number(0, s.kernel[i] - 1);
-    }
-    const auto extent = [&](int size, int i) {
-      return (size - 1) * s.stride[i] + s.dilation[i] * (s.kernel[i] - 1) + 1 - 2 * s.pad[i];
-    };
-    s.out_height = extent(s.height, 0);
-    s.out_width = extent(s.width, 1);
-    if (s.out_height < 1 || s.out_width < 1) continue;
-    const size_t blocks = (s.channels + block - 1) / block;
-    std::vector<float> weights(blocks * s.kernel[0] * s.kernel[1] * block);
-    std::vector<float> bias(blocks * block, 0.f);
-    for (float& w : weights) w = Real(-1, 1);
-    for (int c = 0; c < s.channels; ++c) bias[c] = Real(-1, 1);
-    auto x = Bytes<int8_t>(s.num * blocks * s.height * s.width * block);
-    ClearPadding(s.num, s.channels, size_t(s.height) * s.width, block, &x);
-    const float scale = Real(0.01f, 0.05f);
-    std::vector<double> numbers(x.begin(), x.end());
-    for (double& number : numbers) number *= scale;
-    const std::vector<double> expected = Deconvolved(s, block, weights, bias, numbers);
-
-    kernels::ByteDeconvolutionEnd end;
-    end.bias = bias.data();
-    std::vector<float> floats(expected.size(), 99.f);
-    kernels::ByteDeconvolution(s, block, scale, x.data(), weights.data(), end, floats.data());
-    end.factor = Real(5, 50);
-    end.activation.kind = PointwiseActivation::RELU;
-    std::vector<uint8_t> bytes(expected.size(), 99);
-    kernels::ByteDeconvolution(s, block, scale, x.data(), weights.data(), end, bytes.data());
-    const size_t plane = size_t(s.out_height) * s.out_width;
-    for (size_t i = 0; i < expected.size(); ++i) {
-      const bool padding = i / (plane * block) % blocks * block + i % block >= size_t(s.channels);
-      ASSERT_NEAR(floats[i], padding ? 0 : expected[i], 1e-4);
-      ExpectNearest(padding ? 0 : expected[i] * end.factor, bytes[i], 5e-3);
-    }
-    if (HasFailure()) return;
   }
 }
 

@@ -96,7 +96,7 @@ std::set<ElementType> TypesBetween(double integers, const std::set<ElementType>&
 TEST(Lowering, TakesTheNarrowTypeWhereTimesAreAlike) {
   const std::set<ElementType> maths = {ElementType::INT8, ElementType::FLOAT};
   EXPECT_EQ(TypesBetween(1, maths), std::set<ElementType>{ElementType::UINT8});
-  EXPECT_EQ(TypesBetween(1.02, maths), std::set<ElementType>{ElementType::UINT8});
+  EXPECT_EQ(TypesBetween(1.01, maths), std::set<ElementType>{ElementType::UINT8});
   EXPECT_EQ(TypesBetween(1.5, maths), std::set<ElementType>{ElementType::FLOAT});
 }
 
@@ -105,8 +105,8 @@ TEST(Lowering, BlobsBetweenInt8LayersLieInBytesWhateverIsMeasured) {
 }
 
 TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {
-  EXPECT_DOUBLE_EQ(WeightedTime(100, 8, 8), 105);
-  EXPECT_DOUBLE_EQ(WeightedTime(100, 2, 8), 101.25);
+  EXPECT_DOUBLE_EQ(WeightedTime(100, 8, 8), 102);
+  EXPECT_DOUBLE_EQ(WeightedTime(100, 2, 8), 100.5);
   EXPECT_DOUBLE_EQ(WeightedTime(100, 0, 0), 100);
 }
 

@@ -7,6 +7,7 @@
 #include "caffe/allocator.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "element_types.hpp"
 
 namespace caffe {
 namespace inference {
@@ -21,6 +22,16 @@ Constant NewConstant(ElementType type, size_t count) {
           std::shared_ptr<const void>(memory, [bytes, owner](const void* p) {
             FreeHost(const_cast<void*>(p), bytes, owner);
           })};
+}
+
+std::vector<float> RoundedTo(ElementType type, const Constant& constant) {
+  std::vector<float> values = constant.ToVector();
+  DispatchFloat(type, [&](auto narrow) {
+    std::vector<decltype(narrow)> rounded(values.size());
+    kernels::Convert(values.size(), values.data(), rounded.data());
+    kernels::Convert(values.size(), rounded.data(), values.data());
+  });
+  return values;
 }
 
 void RequireParameter(const Node& node, size_t index, ElementType type, size_t count) {

@@ -2,6 +2,7 @@
 #define CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
 
 #include <cstddef>
+#include <vector>
 
 #include "caffe/inference/graph.hpp"
 
@@ -15,6 +16,9 @@ template <typename T>
 T* Elements(const Constant& constant) {
   return static_cast<T*>(const_cast<void*>(constant.data.get()));
 }
+
+/// The constant's values, rounded to the numbers that FLOAT, FLOAT16 or BFLOAT16 has.
+std::vector<float> RoundedTo(ElementType type, const Constant& constant);
 
 /// Throws Error unless the node has a parameter of this number, type and count: of a plan that is
 /// damaged anything may be missing.

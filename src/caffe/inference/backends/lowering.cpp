@@ -142,7 +142,7 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
 // what else the machine did while one of them was timed.
 std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates) const {
   constexpr int kRounds = 2;
-  constexpr double kNear = 1.5;
+  constexpr double kNear = 2;
   const Node& node = graph_.nodes[index];
   std::vector<Candidate> timed;
   double least = std::numeric_limits<double>::infinity();
@@ -471,7 +471,7 @@ class Rewriting {
 }  // namespace
 
 double WeightedTime(double microseconds, double bytes, double float_bytes) {
-  constexpr double kWeight = 0.05;
+  constexpr double kWeight = 0.02;
   return float_bytes == 0 ? microseconds : microseconds * (1 + kWeight * bytes / float_bytes);
 }
 

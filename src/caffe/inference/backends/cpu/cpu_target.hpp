@@ -23,7 +23,7 @@ const Implementation& WinogradConvolution();
 const Implementation& PackedConvolution();
 const Implementation& Int8Convolution();
 const Implementation& Int8Winograd();
-const Implementation& Int8Deconvolution();
+const Implementation& Deconvolution();
 const Implementation& InnerProduct();
 const Implementation& Int8InnerProduct();
 const Implementation& BlasInnerProduct();

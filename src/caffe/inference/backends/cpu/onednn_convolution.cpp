@@ -1,10 +1,10 @@
 // Convolutions in FLOAT by oneDNN, and of few weights rounded to 16 bits, between floats.
 #include "../../../onednn/onednn.hpp"
 
+#include "../constants.hpp"
 #include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/kernels/convert.hpp"
 #include "convolution_step.hpp"
 
 namespace caffe {
@@ -30,16 +30,6 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   options.block = ChannelBlock();
   options.packed_num = packed_num;
   return options;
-}
-
-std::vector<float> RoundedTo(ElementType type, const Constant& weights) {
-  std::vector<float> values = weights.ToVector();
-  DispatchFloat(type, [&](auto narrow) {
-    std::vector<decltype(narrow)> rounded(values.size());
-    kernels::Convert(values.size(), values.data(), rounded.data());
-    kernels::Convert(values.size(), rounded.data(), values.data());
-  });
-  return values;
 }
 
 class OneDnnStep : public ConvolutionStep {

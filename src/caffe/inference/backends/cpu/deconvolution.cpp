@@ -1,10 +1,12 @@
-// Deconvolutions of each channel by itself (enlarged pictures), from 8-bit integers: weights stay
-// floats, of which there are few, and sums are floats.
+// Deconvolutions of each channel by itself (enlarged pictures), in every type: weights, of which
+// there are few, lie there as floats, rounded to 16 bits where they are to be halves; sums are
+// floats.
+#include "../constants.hpp"
 #include "../convolution_node.hpp"
 #include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
-#include "caffe/kernels/byte_deconvolution.hpp"
+#include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "cpu_target.hpp"
 
@@ -14,8 +16,8 @@ namespace cpu {
 namespace {
 
 /// Nothing where channels are summed up, or there are not two spatial axes.
-std::optional<kernels::ByteDeconvolutionShape> ShapeOf(const Node& node, const Shape& x,
-                                                       const Shape& y) {
+std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Node& node, const Shape& x,
+                                                            const Shape& y) {
   const ConvolutionParameter& param = node.layer.convolution_param();
   if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1 ||
       x.size() != 4 || y.size() != 4 || (param.axis() != 1 && param.axis() != -3) || x[1] != y[1] ||
@@ -23,7 +25,7 @@ std::optional<kernels::ByteDeconvolutionShape> ShapeOf(const Node& node, const S
     return {};
   }
   const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, 2);
-  kernels::ByteDeconvolutionShape shape = {x[0], x[1], x[2], x[3], y[2], y[3]};
+  kernels::DepthwiseDeconvolutionShape shape = {x[0], x[1], x[2], x[3], y[2], y[3]};
   for (int i = 0; i < 2; ++i) {
     shape.kernel[i] = geometry.kernel[i];
     shape.stride[i] = geometry.stride[i];
@@ -42,8 +44,7 @@ class DeconvolutionStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     const auto shape = ShapeOf(node_, x_.shape, y_.shape);
-    Require(shape && x_.blocked() && y_.blocked() && IsInteger(x_),
-            "its blobs do not lie as kernels take them");
+    Require(shape && x_.blocked() && y_.blocked(), "its blobs do not lie as kernels take them");
     shape_ = *shape;
     const size_t channels = (shape_.channels + x_.block - 1) / x_.block * x_.block;
     RequireParameter(node_, 0, ElementType::FLOAT, channels * shape_.kernel[0] * shape_.kernel[1]);
@@ -51,41 +52,54 @@ class DeconvolutionStep : public Step {
   }
 
   void Run(void*) override {
-    kernels::ByteDeconvolutionEnd end;
+    kernels::DepthwiseDeconvolutionEnd end;
     end.bias = node_.parameters[1].floats();
     end.activation = epilogue_.activation;
     end.function = epilogue_.function();
     end.factor = 1 / y_.scale;
-    DispatchInteger(x_.type, [&](auto from) {
-      DispatchWritten(y_.type, [&](auto to) {
-        kernels::ByteDeconvolution(shape_, x_.block, x_.scale, x_.as<const decltype(from)>(),
-                                   node_.parameters[0].floats(), end, y_.as<decltype(to)>());
-      });
-    });
+    const auto run = [&](auto from, auto to) {
+      kernels::DepthwiseDeconvolution(shape_, IsInteger(x_) ? x_.scale : 1.f,
+                                      x_.as<const decltype(from)>(), node_.parameters[0].floats(),
+                                      end, y_.as<decltype(to)>());
+    };
+    if (IsInteger(x_)) {
+      DispatchInteger(
+          x_.type, [&](auto from) { DispatchWritten(y_.type, [&](auto to) { run(from, to); }); });
+    } else {
+      DispatchFloats(x_.type, y_.type, run);
+    }
   }
 
  private:
   const Node& node_;
   const FusedEpilogue epilogue_;
-  kernels::ByteDeconvolutionShape shape_;
+  kernels::DepthwiseDeconvolutionShape shape_;
   Operand x_, y_;
 };
 
-std::optional<kernels::ByteDeconvolutionShape> ShapeOf(const Graph& graph, const Node& node) {
+std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Graph& graph, const Node& node) {
   if (node.inputs.empty() || node.outputs.empty() || !Activates(node)) return {};
   return ShapeOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
 }
 
 class Family : public Implementation {
  public:
-  const char* name() const override { return "int8_deconvolution"; }
+  const char* name() const override { return "deconvolution"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!ShapeOf(context.graph, node) || !context.ranges[node.inputs[0]].known() ||
-        !context.Stores(ElementType::INT8)) {
-      return {};
-    }
+    if (!ShapeOf(context.graph, node)) return {};
     std::vector<Candidate> candidates;
+    for (const ElementType math : kFloatTypes) {
+      if (!context.Stores(math)) continue;
+      for (const ElementType from : BlobTypes(math)) {
+        for (const ElementType to : BlobTypes(math)) {
+          candidates.push_back(Formats(*this, node, math, {from, kBlocked}, {to, kBlocked}));
+        }
+      }
+    }
+    if (!context.ranges[node.inputs[0]].known() || !context.Stores(ElementType::INT8)) {
+      return candidates;
+    }
     for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
       if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
       candidates.push_back(
@@ -99,7 +113,9 @@ class Family : public Implementation {
     const auto shape = ShapeOf(graph, node);
     const size_t block = ChannelBlock(), taps = size_t(shape->kernel[0]) * shape->kernel[1];
     const size_t channels = (shape->channels + block - 1) / block * block;
-    const std::vector<float> weights = node.parameters[0].ToVector();
+    const bool in_bytes = node.math == ElementType::INT8;
+    const std::vector<float> weights =
+        RoundedTo(in_bytes ? ElementType::FLOAT : node.math, node.parameters[0]);
     std::vector<float> bias = BiasOf(node, shape->channels);
     std::vector<float> packed(channels * taps, 0.f);
     for (size_t c = 0; c < size_t(shape->channels); ++c) {
@@ -122,7 +138,7 @@ class Family : public Implementation {
 
 }  // namespace
 
-const Implementation& Int8Deconvolution() {
+const Implementation& Deconvolution() {
   static const Family family;
   return family;
 }

@@ -1,0 +1,41 @@
+#ifndef CAFFE_KERNELS_DEPTHWISE_DECONVOLUTION_HPP_
+#define CAFFE_KERNELS_DEPTHWISE_DECONVOLUTION_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "caffe/kernels/fused_function.hpp"
+#include "caffe/pointwise.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// A Deconvolution of each channel by itself, as nets enlarge pictures with: x (num, channels,
+/// height, width) becomes (num, channels, out_height, out_width).
+struct DepthwiseDeconvolutionShape {
+  int num = 0, channels = 0, height = 0, width = 0, out_height = 0, out_width = 0;
+  int kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {0, 0}, dilation[2] = {1, 1};
+};
+
+/// What follows the sums.
+struct DepthwiseDeconvolutionEnd {
+  const float* bias = nullptr;  ///< one a channel, filled up to whole blocks
+  PointwiseActivation activation;
+  FusedFunction function;
+  float factor = 1;  ///< 1 / scale, where Y is an integer
+};
+
+/// y = function(activation(x_scale sum + bias)), computed in float and rounded once: to the nearest
+/// number of Y, or as by Quantize for Y = int8_t or uint8_t. X and Y are float, float16 or
+/// bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of these
+/// or float. Channels lie in blocks, as many in one as the instruction set's vectors hold (16 with
+/// AVX-512, else 8), the last one filled up with zeros. `weights`: (channels / block, kernel[0],
+/// kernel[1], block).
+template <typename X, typename Y>
+void DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, float x_scale, const X* x,
+                            const float* weights, const DepthwiseDeconvolutionEnd& end, Y* y);
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_DEPTHWISE_DECONVOLUTION_HPP_

@@ -1,0 +1,186 @@
+// Deconvolutions of each channel by itself, on every instruction set and in every type, against the
+// definition in double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "blocked_convolutions.hpp"
+#include "caffe/element_type.hpp"
+#include "caffe/kernels/depthwise_deconvolution.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+using DeconvolutionShape = DepthwiseDeconvolutionShape;
+
+/// How far a number of type T may be from what it stands for, as a share of it, and at least.
+template <typename T>
+constexpr double kStep = 1e-5;
+template <>
+constexpr double kStep<float16> = 1. / 2048;
+template <>
+constexpr double kStep<bfloat16> = 1. / 256;
+template <typename T>
+constexpr bool kIsByte = sizeof(T) == 1;
+
+class DepthwiseDeconvolutions : public OnInstructionSet {
+ protected:
+  int Number(int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random_);
+  }
+  float Real(float least, float most) {
+    return std::uniform_real_distribution<float>(least, most)(random_);
+  }
+
+  /// One that has outputs.
+  DeconvolutionShape RandomShape() {
+    DeconvolutionShape s;
+    s.num = Number(1, 2);
+    s.channels = Number(1, 20);
+    for (int i = 0; i < 2; ++i) {
+      int input = 0, output = 0;
+      while (output < 1) {
+        input = Number(1, Number(0, 3) ? 9 : 60);
+        s.kernel[i] = Number(1, 5);
+        s.stride[i] = Number(1, 4);
+        s.dilation[i] = Number(1, 2);
+        s.pad[i] = Number(0, s.kernel[i] + 1);
+        output = (input - 1) * s.stride[i] + s.dilation[i] * (s.kernel[i] - 1) + 1 - 2 * s.pad[i];
+      }
+      (i == 0 ? s.height : s.width) = input;
+      (i == 0 ? s.out_height : s.out_width) = output;
+    }
+    return s;
+  }
+
+  template <typename X>
+  std::vector<X> RandomInput(size_t n) {
+    std::vector<X> x(n);
+    for (X& value : x) {
+      value = kIsByte<X> ? X(Number(X(-1) < X(0) ? -127 : 0, X(-1) < X(0) ? 127 : 255))
+                         : static_cast<X>(Real(-1, 1));
+    }
+    return x;
+  }
+
+  /// By the definition: every pixel of x adds its taps. All in Caffe's order; weights (channels,
+  /// kernel[0], kernel[1]).
+  template <typename X>
+  static std::vector<double> Defined(const DeconvolutionShape& s, double scale,
+                                     const std::vector<X>& x, const std::vector<float>& weights,
+                                     const std::vector<float>& bias) {
+    std::vector<double> y(size_t(s.num) * s.channels * s.out_height * s.out_width);
+    for (int plane = 0; plane < s.num * s.channels; ++plane) {
+      double* const out = y.data() + size_t(plane) * s.out_height * s.out_width;
+      const int c = plane % s.channels;
+      std::fill_n(out, size_t(s.out_height) * s.out_width, bias[c]);
+      for (int h = 0; h < s.height; ++h) {
+        for (int w = 0; w < s.width; ++w) {
+          const double value =
+              scale * static_cast<float>(x[(size_t(plane) * s.height + h) * s.width + w]);
+          for (int k = 0; k < s.kernel[0] * s.kernel[1]; ++k) {
+            const int i = h * s.stride[0] - s.pad[0] + k / s.kernel[1] * s.dilation[0];
+            const int j = w * s.stride[1] - s.pad[1] + k % s.kernel[1] * s.dilation[1];
+            if (i < 0 || j < 0 || i >= s.out_height || j >= s.out_width) continue;
+            out[i * s.out_width + j] += value * weights[c * s.kernel[0] * s.kernel[1] + k];
+          }
+        }
+      }
+    }
+    return y;
+  }
+
+  template <typename X, typename Y>
+  void Check(const DeconvolutionShape& s) {
+    const int block = VectorInstructionSet() == InstructionSet::AVX512 ? 16 : 8;
+    const size_t taps = size_t(s.kernel[0]) * s.kernel[1];
+    const size_t in = size_t(s.height) * s.width, out = size_t(s.out_height) * s.out_width;
+    std::vector<float> weights(s.channels * taps), bias(s.channels);
+    for (float& w : weights) w = Real(-1, 1);
+    for (float& b : bias) b = Real(-1, 1);
+    const std::vector<X> x = RandomInput<X>(s.num * s.channels * in);
+    const float scale = kIsByte<X> ? Real(0.01f, 0.05f) : 1;
+
+    DepthwiseDeconvolutionEnd end;
+    const std::vector<float> blocked_bias = ToBlocks(bias, 1, s.channels, 1, block);
+    end.bias = blocked_bias.data();
+    const float factor = Real(5, 50);
+    if (kIsByte<Y>) end.factor = factor;
+    const bool relu = Number(0, 1), sigmoid = !relu && Number(0, 1);
+    if (relu) end.activation.kind = PointwiseActivation::RELU;
+    if (sigmoid) end.function.kind = FusedFunction::SIGMOID;
+    const auto blocked_x = ToBlocks(x, s.num, s.channels, in, block);
+    const auto blocked_weights = ToBlocks(weights, 1, s.channels, taps, block);
+    const size_t blocks = (s.channels + block - 1) / block;
+    std::vector<Y> y(s.num * blocks * out * block, static_cast<Y>(99.f));
+    DepthwiseDeconvolution(s, scale, blocked_x.data(), blocked_weights.data(), end, y.data());
+
+    std::vector<double> expected = Defined(s, scale, x, weights, bias);
+    const double least = std::is_same<Y, uint8_t>::value ? 0 : -127;
+    const double most = std::is_same<Y, uint8_t>::value ? 255 : 127;
+    for (double& value : expected) {
+      if (relu) value = std::max(0., value);
+      if (sigmoid) value = 1 / (1 + std::exp(-value));
+      if (kIsByte<Y>) value = std::clamp(value * factor, least, most);
+    }
+    const auto exact = ToBlocks(expected, s.num, s.channels, out, block);
+    for (size_t i = 0; i < exact.size(); ++i) {
+      const bool padding =
+          int(i / (out * block) % blocks * block + i % block) >= s.channels;  // zeros
+      const double bound = padding      ? 0
+                           : kIsByte<Y> ? 0.505
+                                        : kStep<Y> * (0.1 + std::abs(exact[i])) + 1e-4;
+      ASSERT_NEAR(static_cast<float>(y[i]), exact[i], bound)
+          << "element " << i << " of " << s.num << "x" << s.channels << "x" << s.height << "x"
+          << s.width << ", kernel " << s.kernel[0] << "x" << s.kernel[1] << ", stride "
+          << s.stride[0] << "x" << s.stride[1] << ", pad " << s.pad[0] << "x" << s.pad[1];
+    }
+  }
+
+  const unsigned seed_ = std::random_device()();
+  std::mt19937 random_{seed_};
+};
+
+TEST_P(DepthwiseDeconvolutions, AreTheDefinition) {
+  SCOPED_TRACE(seed_);
+  for (int run = 0; run < 40 && !HasFailure(); ++run) {
+    const DeconvolutionShape s = RandomShape();
+    Check<float, float>(s);
+    Check<float, float16>(s);
+    Check<float16, float>(s);
+    Check<float16, float16>(s);
+    Check<bfloat16, bfloat16>(s);
+    Check<bfloat16, float>(s);
+    Check<float, bfloat16>(s);
+    Check<int8_t, float>(s);
+    Check<int8_t, uint8_t>(s);
+    Check<uint8_t, int8_t>(s);
+    Check<uint8_t, uint8_t>(s);
+  }
+}
+
+TEST_P(DepthwiseDeconvolutions, OfLargePlanesComeInBands) {
+  SCOPED_TRACE(seed_);
+  DeconvolutionShape s;
+  s.num = 1;
+  s.channels = 17;
+  s.height = 70;
+  s.width = 90;
+  s.kernel[0] = s.kernel[1] = 4;
+  s.stride[0] = s.stride[1] = 2;
+  s.pad[0] = s.pad[1] = 1;
+  s.out_height = 140;
+  s.out_width = 180;
+  Check<float, float>(s);
+  Check<float16, float16>(s);
+  Check<uint8_t, uint8_t>(s);
+}
+
+INSTANTIATE_ON_EVERY_SET(DepthwiseDeconvolutions);
+
+}  // namespace
+}  // namespace kernels
+}  // namespace caffe
