@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
@@ -25,15 +26,28 @@ struct DepthwiseDeconvolutionEnd {
   float factor = 1;  ///< 1 / scale, where Y is an integer
 };
 
-/// y = function(activation(x_scale sum + bias)), computed in float and rounded once: to the nearest
-/// number of Y, or as by Quantize for Y = int8_t or uint8_t. X and Y are float, float16 or
-/// bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of these
-/// or float. Channels lie in blocks, as many in one as the instruction set's vectors hold (16 with
-/// AVX-512, else 8), the last one filled up with zeros. `weights`: (channels / block, kernel[0],
-/// kernel[1], block).
-template <typename X, typename Y>
-void DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, float x_scale, const X* x,
-                            const float* weights, const DepthwiseDeconvolutionEnd& end, Y* y);
+/// Such a Deconvolution of one shape, for any weights. Channels lie in blocks, as many in one as
+/// the instruction set's vectors hold (16 with AVX-512, else 8), the last one filled up with zeros.
+class DepthwiseDeconvolution {
+ public:
+  /// `to_halves`: Y is float16 or bfloat16.
+  DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, bool to_halves);
+  ~DepthwiseDeconvolution();
+
+  /// Of the memory that Run needs for itself.
+  size_t scratch_bytes() const;
+  /// y = function(activation(x_scale sum + bias)), computed in float and rounded once: to the
+  /// nearest number of Y, or as by Quantize for Y = int8_t or uint8_t. X and Y are float, float16
+  /// or bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of
+  /// these or float. `weights`: (channels / block, kernel[0], kernel[1], block).
+  template <typename X, typename Y>
+  void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
+           Y* y, void* scratch) const;
+
+ private:
+  class Plan;
+  const std::unique_ptr<const Plan> plan_;
+};
 
 }  // namespace kernels
 }  // namespace caffe

@@ -18,7 +18,8 @@ Constant Ones(const Shape& shape) {
   return Constant::Of(shape, std::vector<float>(CountOf(shape), 1.f));
 }
 
-/// Convolutions with a residual, pooling, a Concat, an inner product: every way to lie in memory.
+/// Convolutions with a residual, pooling, a Concat, a Deconvolution, an inner product: every way to
+/// lie in memory.
 NetworkDefinition Net() {
   NetworkDefinition net("net");
   net.AddInput("x", {2, 16, 6, 6});
@@ -34,16 +35,20 @@ NetworkDefinition Net() {
   net.AddLayer(ParseLayer("name: 'c' type: 'Convolution' bottom: 'pool' top: 'c'" + three),
                weights);
   net.AddLayer(ParseLayer("name: 'cat' type: 'Concat' bottom: 'pool' bottom: 'c' top: 'cat'"));
-  net.AddLayer(ParseLayer("name: 'fc' type: 'InnerProduct' bottom: 'cat' top: 'y' "
+  net.AddLayer(
+      ParseLayer("name: 'up' type: 'Deconvolution' bottom: 'cat' top: 'up' "
+                 "convolution_param { num_output: 32 group: 32 kernel_size: 4 stride: 2 pad: 1 }"),
+      {Ones({32, 1, 4, 4}), Ones({32})});
+  net.AddLayer(ParseLayer("name: 'fc' type: 'InnerProduct' bottom: 'up' top: 'y' "
                           "inner_product_param { num_output: 5 }"),
-               {Ones({5, 32 * 9}), Ones({5})});
+               {Ones({5, 32 * 36}), Ones({5})});
   net.MarkOutput("y");
   return net;
 }
 
 std::shared_ptr<const CalibrationTable> Ranges() {
   auto table = std::make_shared<CalibrationTable>();
-  for (const char* blob : {"x", "a", "b", "sum", "pool", "c", "cat", "y"}) {
+  for (const char* blob : {"x", "a", "b", "sum", "pool", "c", "cat", "up", "y"}) {
     BlobCalibration calibration;
     calibration.threshold = 3;
     calibration.is_unsigned = false;
@@ -139,6 +144,7 @@ TEST_P(DamagedPlans, OtherNodesAreNoCrash) {
                                           "int8_winograd",
                                           "int8_winograd:2x2",
                                           "int8_winograd:4x4",
+                                          "deconvolution",
                                           "inner_product",
                                           "int8_inner_product",
                                           "blas",

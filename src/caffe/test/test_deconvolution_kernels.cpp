@@ -2,8 +2,11 @@
 // definition in double.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "blocked_convolutions.hpp"
@@ -38,16 +41,16 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
   /// One that has outputs.
   DeconvolutionShape RandomShape() {
     DeconvolutionShape s;
-    s.num = Number(1, 2);
+    s.num = Number(0, 2);
     s.channels = Number(1, 20);
     for (int i = 0; i < 2; ++i) {
       int input = 0, output = 0;
       while (output < 1) {
         input = Number(1, Number(0, 3) ? 9 : 60);
-        s.kernel[i] = Number(1, 5);
-        s.stride[i] = Number(1, 4);
-        s.dilation[i] = Number(1, 2);
-        s.pad[i] = Number(0, s.kernel[i] + 1);
+        s.kernel[i] = Number(1, 6);
+        s.stride[i] = Number(1, 8);
+        s.dilation[i] = Number(1, 5);
+        s.pad[i] = Number(0, s.kernel[i] + 3);
         output = (input - 1) * s.stride[i] + s.dilation[i] * (s.kernel[i] - 1) + 1 - 2 * s.pad[i];
       }
       (i == 0 ? s.height : s.width) = input;
@@ -109,21 +112,39 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     end.bias = blocked_bias.data();
     const float factor = Real(5, 50);
     if (kIsByte<Y>) end.factor = factor;
-    const bool relu = Number(0, 1), sigmoid = !relu && Number(0, 1);
-    if (relu) end.activation.kind = PointwiseActivation::RELU;
-    if (sigmoid) end.function.kind = FusedFunction::SIGMOID;
+    enum { NONE, RELU, CLIP, SIGMOID, PRELU };
+    const int activation = Number(NONE, PRELU);
+    if (activation == RELU) end.activation.kind = PointwiseActivation::RELU;
+    if (activation == CLIP) {
+      end.activation.kind = PointwiseActivation::CLIP;
+      end.activation.alpha = -0.25f;
+      end.activation.beta = 0.75f;
+    }
+    std::vector<float> slopes(s.channels);
+    for (float& slope : slopes) slope = Real(0, 1);
+    const std::vector<float> blocked_slopes = ToBlocks(slopes, 1, s.channels, 1, block);
+    if (activation == SIGMOID) end.function.kind = FusedFunction::SIGMOID;
+    if (activation == PRELU) {
+      end.function.kind = FusedFunction::PRELU;
+      end.function.slopes = blocked_slopes.data();
+    }
     const auto blocked_x = ToBlocks(x, s.num, s.channels, in, block);
     const auto blocked_weights = ToBlocks(weights, 1, s.channels, taps, block);
     const size_t blocks = (s.channels + block - 1) / block;
     std::vector<Y> y(s.num * blocks * out * block, static_cast<Y>(99.f));
-    DepthwiseDeconvolution(s, scale, blocked_x.data(), blocked_weights.data(), end, y.data());
+    const DepthwiseDeconvolution kernel(s, sizeof(Y) == 2);
+    std::vector<char> scratch(kernel.scratch_bytes());
+    kernel.Run(scale, blocked_x.data(), blocked_weights.data(), end, y.data(), scratch.data());
 
     std::vector<double> expected = Defined(s, scale, x, weights, bias);
     const double least = std::is_same<Y, uint8_t>::value ? 0 : -127;
     const double most = std::is_same<Y, uint8_t>::value ? 255 : 127;
-    for (double& value : expected) {
-      if (relu) value = std::max(0., value);
-      if (sigmoid) value = 1 / (1 + std::exp(-value));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      double& value = expected[i];
+      if (activation == RELU) value = std::max(0., value);
+      if (activation == CLIP) value = std::clamp(value, -0.25, 0.75);
+      if (activation == SIGMOID) value = 1 / (1 + std::exp(-value));
+      if (activation == PRELU && value < 0) value *= slopes[i / out % s.channels];
       if (kIsByte<Y>) value = std::clamp(value * factor, least, most);
     }
     const auto exact = ToBlocks(expected, s.num, s.channels, out, block);
@@ -152,11 +173,15 @@ TEST_P(DepthwiseDeconvolutions, AreTheDefinition) {
     Check<float, float16>(s);
     Check<float16, float>(s);
     Check<float16, float16>(s);
+    Check<float16, bfloat16>(s);
+    Check<bfloat16, float16>(s);
     Check<bfloat16, bfloat16>(s);
     Check<bfloat16, float>(s);
     Check<float, bfloat16>(s);
     Check<int8_t, float>(s);
+    Check<int8_t, int8_t>(s);
     Check<int8_t, uint8_t>(s);
+    Check<uint8_t, float>(s);
     Check<uint8_t, int8_t>(s);
     Check<uint8_t, uint8_t>(s);
   }
@@ -177,6 +202,29 @@ TEST_P(DepthwiseDeconvolutions, OfLargePlanesComeInBands) {
   Check<float, float>(s);
   Check<float16, float16>(s);
   Check<uint8_t, uint8_t>(s);
+}
+
+TEST_P(DepthwiseDeconvolutions, OfAHugeStrideTakeNoMoreMemory) {
+  DeconvolutionShape s = {1, 3, 1, 1, 2, 2};
+  for (int i = 0; i < 2; ++i) {
+    s.kernel[i] = 2;
+    s.stride[i] = s.dilation[i] = std::numeric_limits<int>::max();
+  }
+  EXPECT_LT(DepthwiseDeconvolution(s, true).scratch_bytes(), size_t(4) << 20);
+}
+
+TEST_P(DepthwiseDeconvolutions, OfANanAByteIsZero) {
+  DeconvolutionShape s = {1, 1, 1, 1, 1, 1};
+  const DepthwiseDeconvolution kernel(s, false);
+  std::vector<float> weights(16), bias(16);
+  weights[0] = std::numeric_limits<float>::infinity();
+  std::vector<uint8_t> x(16);
+  std::vector<int8_t> y(16, 99);
+  std::vector<char> scratch(kernel.scratch_bytes());
+  DepthwiseDeconvolutionEnd end;
+  end.bias = bias.data();
+  kernel.Run(1, x.data(), weights.data(), end, y.data(), scratch.data());
+  EXPECT_EQ(y[0], 0);
 }
 
 INSTANTIATE_ON_EVERY_SET(DepthwiseDeconvolutions);

@@ -26,6 +26,7 @@ Constant NewConstant(ElementType type, size_t count) {
 
 std::vector<float> RoundedTo(ElementType type, const Constant& constant) {
   std::vector<float> values = constant.ToVector();
+  if (type == ElementType::FLOAT) return values;
   DispatchFloat(type, [&](auto narrow) {
     std::vector<decltype(narrow)> rounded(values.size());
     kernels::Convert(values.size(), values.data(), rounded.data());

@@ -25,7 +25,7 @@ struct LoweringOptions {
 };
 
 /// What is compared where `microseconds` are: formats in which the outputs take `bytes` instead of
-/// `float_bytes` may take some percent longer, as much as timing is uncertain anyway.
+/// `float_bytes` may take up to 2% longer, as much as timing is uncertain anyway.
 double WeightedTime(double microseconds, double bytes, double float_bytes);
 
 /// Chooses for each node of an optimized graph the implementation, and for each value the type and

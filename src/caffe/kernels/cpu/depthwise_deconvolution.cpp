@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "caffe/kernels/convert.hpp"
-#include "caffe/kernels/quantize.hpp"
 #include "int8_tiles.hpp"
 #include "tile_runs.hpp"
 
@@ -18,6 +17,7 @@ namespace kernels {
 namespace {
 
 constexpr size_t kBandFloats = 8 << 10;  // of the input, widened
+constexpr int kLeastRows = 4;            // of each phase, where rows are that wide
 constexpr size_t kGrain = 1 << 14;       // products below which work stays on one thread
 
 /// One axis: output `phase + stride j` sees input `j + shift` by the tap of that shift.
@@ -25,18 +25,22 @@ struct Axis {
   struct Tap {
     int kernel, shift;
   };
-  std::vector<std::vector<Tap>> taps;  ///< of each phase
+  std::vector<std::vector<Tap>> taps;  ///< of each phase that has outputs
   int lowest = 0, highest = 0;         ///< shifts
 
-  Axis(int kernel, int stride, int pad, int dilation) : taps(stride) {
+  Axis(int kernel, int stride, int pad, int dilation, int input, int output)
+      : taps(std::min(stride, output)) {
     bool first = true;
-    for (int phase = 0; phase < stride; ++phase) {
+    for (int phase = 0; phase < int(taps.size()); ++phase) {
+      const int64_t last = (output - 1 - phase) / stride;
       for (int k = 0; k < kernel; ++k) {
-        const int place = phase + pad - k * dilation;
-        if (place % stride != 0) continue;
-        taps[phase].push_back({k, place / stride});
-        lowest = first ? place / stride : std::min(lowest, place / stride);
-        highest = first ? place / stride : std::max(highest, place / stride);
+        const int64_t place = int64_t(phase) + pad - int64_t(k) * dilation, shift = place / stride;
+        // Others meet no input whatever the output.
+        if (place % stride != 0 || shift >= input || shift + last < 0) continue;
+        const int at = static_cast<int>(shift);
+        taps[phase].push_back({k, at});
+        lowest = first ? at : std::min(lowest, at);
+        highest = first ? at : std::max(highest, at);
         first = false;
       }
     }
@@ -73,42 +77,50 @@ constexpr Int8Tiles::Kind kKindOf = std::is_same<Y, int8_t>::value    ? Int8Tile
 template <typename Y>
 constexpr bool kIsHalf = sizeof(Y) == 2;
 
-class Deconvolver {
+}  // namespace
+
+class DepthwiseDeconvolution::Plan {
  public:
-  explicit Deconvolver(const DepthwiseDeconvolutionShape& s)
+  Plan(const DepthwiseDeconvolutionShape& s, bool to_halves)
       : s_(s),
+        to_halves_(to_halves),
         tiles_(ChosenInt8Tiles()),
         block_(tiles_.block),
         blocks_(Divide(s.channels, block_)),
-        rows_(s.kernel[0], s.stride[0], s.pad[0], s.dilation[0]),
-        columns_(s.kernel[1], s.stride[1], s.pad[1], s.dilation[1]),
-        width_(columns_.Reach(s.out_width, s.stride[1])) {
-    band_ = s.stride[0];
-    while (band_ < s.out_height && Floats(band_ + s.stride[0]) <= kBandFloats) {
-      band_ += s.stride[0];
-    }
-    for (int row = 0; row < s.stride[0]; ++row) {
-      for (int column = 0; column < s.stride[1]; ++column) {
+        rows_(s.kernel[0], s.stride[0], s.pad[0], s.dilation[0], s.height, s.out_height),
+        columns_(s.kernel[1], s.stride[1], s.pad[1], s.dilation[1], s.width, s.out_width),
+        width_(columns_.Reach(s.out_width, s.stride[1])),
+        band_(BandFor(s)) {
+    for (size_t row = 0; row < rows_.taps.size(); ++row) {
+      for (size_t column = 0; column < columns_.taps.size(); ++column) {
         phases_.push_back(PhaseOf(row, column));
       }
     }
   }
 
+  size_t scratch_bytes() const {
+    Pieces pieces;
+    Buffers(*this, &pieces);
+    return std::min(Threads(), items()) * BytesOf(pieces);
+  }
+
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
-           Y* y) const {
+           Y* y, void* scratch) const {
+    const std::vector<float> factors(block_, x_scale);
     const size_t bands = Divide(s_.out_height, band_);
     const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
-    const std::vector<float> factors(block_, x_scale);
-    const size_t grain = std::max<size_t>(1, kGrain / products);
-    ParallelFor(s_.num * blocks_ * bands, grain, [&](size_t begin, size_t last) {
-      std::vector<float> input(Floats(band_)), taps(size_t(s_.kernel[0]) * s_.kernel[1] * block_);
-      std::vector<float> wide(kIsHalf<Y> ? band_ * row() : 0);
+    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
+    ParallelParts(items(), grain, [&](size_t part, size_t begin, size_t last) {
+      Pieces counted;
+      Buffers(*this, &counted);
+      Pieces pieces(static_cast<char*>(scratch) + part * BytesOf(counted));
+      const Buffers own(*this, &pieces);
       for (size_t item = begin; item < last; ++item) {
         const size_t plane = item / bands, b = plane % blocks_;
         const int first = static_cast<int>(item % bands) * band_;
         const int outputs = std::min(band_, s_.out_height - first);
-        Fill(first / s_.stride[0], x + plane * s_.height * s_.width * block_, input.data());
+        Fill(first / s_.stride[0], x + plane * s_.height * s_.width * block_, own.input);
         Y* to = y + (plane * s_.out_height + first) * row();
         Int8Tiles::Writing writing = {};
         writing.scale = factors.data();
@@ -118,23 +130,49 @@ class Deconvolver {
         if (end.function.slopes) writing.function.slopes += b * block_;
         writing.factor = end.factor;
         writing.kind = kKindOf<Y>;
-        writing.y = kIsHalf<Y> ? static_cast<void*>(wide.data()) : to;
+        writing.may_be_nan = true;
+        writing.y = kIsHalf<Y> ? static_cast<void*>(own.wide) : to;
         Int8Tiles::SetRange(&writing);
         const size_t kernel = b * s_.kernel[0] * s_.kernel[1] * block_;
-        Compute(outputs, input.data(), weights + kernel, writing, taps.data());
-        if constexpr (kIsHalf<Y>) Convert(outputs * row(), wide.data(), to);
+        Compute(outputs, own.input, weights + kernel, writing, own.taps);
+        if constexpr (kIsHalf<Y>) Convert(outputs * row(), own.wide, to);
         ClearPadding(b, outputs * row(), to);
       }
     });
   }
 
  private:
+  /// A thread's scratch memory.
+  struct Buffers {
+    Buffers(const Plan& self, Pieces* pieces)
+        : input(pieces->Take<float>(self.Floats(self.band_))),
+          taps(pieces->Take<float>(size_t(self.s_.kernel[0]) * self.s_.kernel[1] * self.block_)),
+          wide(pieces->Take<float>(self.to_halves_ ? self.band_ * self.row() : 0)) {}
+    float *input, *taps, *wide;
+  };
+  static size_t BytesOf(const Pieces& pieces) { return pieces.bytes() + kBetweenThreads; }
+
+  size_t items() const { return s_.num * blocks_ * Divide(s_.out_height, band_); }
+
+  /// Rows of the output at a time: what fits the first caches, a part for each thread; a multiple
+  /// of the stride, or all.
+  int BandFor(const DepthwiseDeconvolutionShape& s) const {
+    const int stride = std::min(s.stride[0], s.out_height);
+    const size_t parts = Divide(Threads(), std::max<size_t>(1, s.num * blocks_));
+    const int most = static_cast<int>(Divide(s.out_height, parts));
+    int band = stride;
+    while (band < most && (Floats(band + stride) <= kBandFloats || band < kLeastRows * stride)) {
+      band += stride;
+    }
+    return std::min(
+        band, stride == s.stride[0] ? (s.out_height + stride - 1) / stride * stride : s.out_height);
+  }
   size_t row() const { return size_t(s_.out_width) * block_; }  ///< elements of y
   size_t Floats(int outputs) const {
     return size_t(rows_.Reach(outputs, s_.stride[0])) * width_ * block_;
   }
 
-  Phase PhaseOf(int row, int column) const {
+  Phase PhaseOf(size_t row, size_t column) const {
     Phase phase;
     for (const Axis::Tap& r : rows_.taps[row]) {
       for (const Axis::Tap& c : columns_.taps[column]) {
@@ -143,11 +181,12 @@ class Deconvolver {
                               block_);
       }
     }
-    for (int i = row; i < band_; i += s_.stride[0]) {
+    const int rows = std::min(band_, s_.out_height);
+    for (size_t i = row; i < size_t(rows); i += s_.stride[0]) {
       phase.columns = 0;
-      for (int j = column; j < s_.out_width; j += s_.stride[1], ++phase.columns) {
+      for (size_t j = column; j < size_t(s_.out_width); j += s_.stride[1], ++phase.columns) {
         phase.windows.push_back((i / s_.stride[0] * width_ + j / s_.stride[1]) * block_);
-        phase.targets.push_back((size_t(i) * s_.out_width + j) * block_);
+        phase.targets.push_back((i * s_.out_width + j) * block_);
       }
     }
     return phase;
@@ -178,9 +217,10 @@ class Deconvolver {
                const Int8Tiles::Writing& writing, float* taps) const {
     for (size_t p = 0; p < phases_.size(); ++p) {
       const Phase& phase = phases_[p];
-      const int row = static_cast<int>(p) / s_.stride[1];
-      const int pixels = (outputs - row + s_.stride[0] - 1) / s_.stride[0] * phase.columns;
-      if (outputs <= row || pixels == 0) continue;
+      const int row = static_cast<int>(p / columns_.taps.size());
+      if (outputs <= row) continue;
+      const int pixels =
+          static_cast<int>(Divide(size_t(outputs - row), s_.stride[0])) * phase.columns;
       for (size_t t = 0; t < phase.taps.size(); ++t) {
         std::copy_n(weights + phase.taps[t] * block_, block_, taps + t * block_);
       }
@@ -207,27 +247,33 @@ class Deconvolver {
     }
   }
 
-  const DepthwiseDeconvolutionShape& s_;
+  const DepthwiseDeconvolutionShape s_;
+  const bool to_halves_;
   const Int8Tiles& tiles_;
   const int block_;
   const size_t blocks_;
   const Axis rows_, columns_;
   const int width_;  ///< pixels of a row of the widened input
-  int band_;         ///< rows of the output at a time, a multiple of the stride
+  const int band_;   ///< rows of the output at a time
   std::vector<Phase> phases_;
 };
 
-}  // namespace
+DepthwiseDeconvolution::DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape,
+                                               bool to_halves)
+    : plan_(std::make_unique<const Plan>(shape, to_halves)) {}
+DepthwiseDeconvolution::~DepthwiseDeconvolution() = default;
+
+size_t DepthwiseDeconvolution::scratch_bytes() const { return plan_->scratch_bytes(); }
 
 template <typename X, typename Y>
-void DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, float x_scale, const X* x,
-                            const float* weights, const DepthwiseDeconvolutionEnd& end, Y* y) {
-  Deconvolver(shape).Run(x_scale, x, weights, end, y);
+void DepthwiseDeconvolution::Run(float x_scale, const X* x, const float* weights,
+                                 const DepthwiseDeconvolutionEnd& end, Y* y, void* scratch) const {
+  plan_->Run(x_scale, x, weights, end, y, scratch);
 }
 
-#define CAFFE_DECONVOLUTION(X, Y)                                                           \
-  template void DepthwiseDeconvolution(const DepthwiseDeconvolutionShape&, float, const X*, \
-                                       const float*, const DepthwiseDeconvolutionEnd&, Y*)
+#define CAFFE_DECONVOLUTION(X, Y)                                          \
+  template void DepthwiseDeconvolution::Run(float, const X*, const float*, \
+                                            const DepthwiseDeconvolutionEnd&, Y*, void*) const
 CAFFE_DECONVOLUTION(float, float);
 CAFFE_DECONVOLUTION(float, float16);
 CAFFE_DECONVOLUTION(float, bfloat16);

@@ -36,6 +36,7 @@ struct Int8Tiles {
     Kind kind;
     void* y;                    ///< of the first block of outputs
     float least = 0, most = 0;  ///< of a byte, before it is rounded
+    bool may_be_nan = false;    ///< sums of floats, where there are others than a byte's
   };
   /// What a range of bytes does as well is left out of the activation: for a `writing` that is
   /// complete but for least and most.
@@ -77,7 +78,7 @@ struct Int8Tiles {
     size_t plane;                    ///< elements of y from one block of outputs to the next
   };
   /// The same for one vector, each lane of which has its own input: x is (.., block), weights
-  /// (steps, block). In floats, which hold these sums exactly.
+  /// (steps, block). In floats, which hold sums of products of bytes exactly.
   struct DepthwiseWork {
     const float* x;
     const int32_t* steps;

@@ -130,6 +130,7 @@ class ThisProcessor : public Target {
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
     if (name == "int8") return 0.7;
     if (name == "int8_winograd") return 0.4;
+    if (name == "deconvolution") return 0.2;
     if (name == "move" || name == "crop") return 0.01;
     if (name != "layer") return 1;
     return candidate.outputs.empty() || candidate.outputs[0].layout == kBlocked ? 1.5 : 2;

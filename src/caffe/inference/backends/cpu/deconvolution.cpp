@@ -1,6 +1,8 @@
 // Deconvolutions of each channel by itself (enlarged pictures), in every type: weights, of which
 // there are few, lie there as floats, rounded to 16 bits where they are to be halves; sums are
 // floats.
+#include <algorithm>
+
 #include "../constants.hpp"
 #include "../convolution_node.hpp"
 #include "../element_types.hpp"
@@ -31,9 +33,12 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Node& node, co
     shape.stride[i] = geometry.stride[i];
     shape.pad[i] = geometry.pad[i];
     shape.dilation[i] = geometry.dilation[i];
+    if (std::min({x[2 + i], y[2 + i], shape.kernel[i], shape.stride[i]}) < 1) return {};
   }
   return shape;
 }
+
+using Kernel = kernels::DepthwiseDeconvolution;
 
 class DeconvolutionStep : public Step {
  public:
@@ -44,23 +49,26 @@ class DeconvolutionStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     const auto shape = ShapeOf(node_, x_.shape, y_.shape);
-    Require(shape && x_.blocked() && y_.blocked(), "its blobs do not lie as kernels take them");
-    shape_ = *shape;
-    const size_t channels = (shape_.channels + x_.block - 1) / x_.block * x_.block;
-    RequireParameter(node_, 0, ElementType::FLOAT, channels * shape_.kernel[0] * shape_.kernel[1]);
+    const bool bytes = IsInteger(x_) && (IsInteger(y_) || y_.type == ElementType::FLOAT);
+    Require(shape && x_.blocked() && y_.blocked() && (bytes || !(IsInteger(x_) || IsInteger(y_))),
+            "its blobs do not lie as kernels take them");
+    const size_t taps = size_t(shape->kernel[0]) * shape->kernel[1];
+    const size_t channels = (shape->channels + x_.block - 1) / x_.block * x_.block;
+    RequireParameter(node_, 0, ElementType::FLOAT, channels * taps);
     RequireParameter(node_, 1, ElementType::FLOAT, channels);
+    kernel_ = std::make_unique<Kernel>(*shape, SizeOf(y_.type) == 2);
   }
+  size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
 
-  void Run(void*) override {
+  void Run(void* scratch) override {
     kernels::DepthwiseDeconvolutionEnd end;
     end.bias = node_.parameters[1].floats();
     end.activation = epilogue_.activation;
     end.function = epilogue_.function();
     end.factor = 1 / y_.scale;
     const auto run = [&](auto from, auto to) {
-      kernels::DepthwiseDeconvolution(shape_, IsInteger(x_) ? x_.scale : 1.f,
-                                      x_.as<const decltype(from)>(), node_.parameters[0].floats(),
-                                      end, y_.as<decltype(to)>());
+      kernel_->Run(IsInteger(x_) ? x_.scale : 1, x_.as<const decltype(from)>(),
+                   node_.parameters[0].floats(), end, y_.as<decltype(to)>(), scratch);
     };
     if (IsInteger(x_)) {
       DispatchInteger(
@@ -73,7 +81,7 @@ class DeconvolutionStep : public Step {
  private:
   const Node& node_;
   const FusedEpilogue epilogue_;
-  kernels::DepthwiseDeconvolutionShape shape_;
+  std::unique_ptr<const Kernel> kernel_;
   Operand x_, y_;
 };
 
