@@ -34,12 +34,18 @@ class DepthwiseDeconvolution {
   DepthwiseDeconvolution(const DepthwiseDeconvolutionShape& shape, bool to_halves);
   ~DepthwiseDeconvolution();
 
+  /// Weights as Run reads them: (channels / block, kernel[0], kernel[1], block), from (channels,
+  /// kernel[0], kernel[1]).
+  static size_t packed_size(const DepthwiseDeconvolutionShape& shape);
+  static void PackWeights(const DepthwiseDeconvolutionShape& shape, const float* weights,
+                          float* packed);
+
   /// Of the memory that Run needs for itself.
   size_t scratch_bytes() const;
   /// y = function(activation(x_scale sum + bias)), computed in float and rounded once: to the
   /// nearest number of Y, or as by Quantize for Y = int8_t or uint8_t. X and Y are float, float16
   /// or bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of
-  /// these or float. `weights`: (channels / block, kernel[0], kernel[1], block).
+  /// these or float. `weights` are packed.
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
            Y* y, void* scratch) const;

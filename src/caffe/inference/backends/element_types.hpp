@@ -1,8 +1,6 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
 #define CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_
 
-#include <vector>
-
 #include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
 
@@ -48,13 +46,6 @@ void DispatchFloats(ElementType first, ElementType second, F&& f) {
 /// The types of floating-point numbers in which blobs may lie, the widest first.
 constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
                                        ElementType::BFLOAT16};
-
-/// In which types the blobs of a layer may lie whose weights are of this one: in floats, too, where
-/// turning numbers into halves and back takes longer than reading and writing twice as much.
-inline std::vector<ElementType> BlobTypes(ElementType weights) {
-  if (weights == ElementType::FLOAT) return {weights};
-  return {weights, ElementType::FLOAT};
-}
 
 }  // namespace inference
 }  // namespace caffe

@@ -1,7 +1,6 @@
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -90,7 +89,7 @@ class DepthwiseDeconvolution::Plan {
         rows_(s.kernel[0], s.stride[0], s.pad[0], s.dilation[0], s.height, s.out_height),
         columns_(s.kernel[1], s.stride[1], s.pad[1], s.dilation[1], s.width, s.out_width),
         width_(columns_.Reach(s.out_width, s.stride[1])),
-        band_(BandFor(s)) {
+        band_(BandSize()) {
     for (size_t row = 0; row < rows_.taps.size(); ++row) {
       for (size_t column = 0; column < columns_.taps.size(); ++column) {
         phases_.push_back(PhaseOf(row, column));
@@ -98,11 +97,7 @@ class DepthwiseDeconvolution::Plan {
     }
   }
 
-  size_t scratch_bytes() const {
-    Pieces pieces;
-    Buffers(*this, &pieces);
-    return std::min(Threads(), items()) * BytesOf(pieces);
-  }
+  size_t scratch_bytes() const { return std::min(Threads(), items()) * bytes(); }
 
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
@@ -112,9 +107,7 @@ class DepthwiseDeconvolution::Plan {
     const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
     const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
     ParallelParts(items(), grain, [&](size_t part, size_t begin, size_t last) {
-      Pieces counted;
-      Buffers(*this, &counted);
-      Pieces pieces(static_cast<char*>(scratch) + part * BytesOf(counted));
+      Pieces pieces(static_cast<char*>(scratch) + part * bytes());
       const Buffers own(*this, &pieces);
       for (size_t item = begin; item < last; ++item) {
         const size_t plane = item / bands, b = plane % blocks_;
@@ -150,22 +143,25 @@ class DepthwiseDeconvolution::Plan {
           wide(pieces->Take<float>(self.to_halves_ ? self.band_ * self.row() : 0)) {}
     float *input, *taps, *wide;
   };
-  static size_t BytesOf(const Pieces& pieces) { return pieces.bytes() + kBetweenThreads; }
+  size_t bytes() const {
+    Pieces pieces;
+    Buffers(*this, &pieces);
+    return pieces.bytes() + kBetweenThreads;
+  }
 
   size_t items() const { return s_.num * blocks_ * Divide(s_.out_height, band_); }
 
   /// Rows of the output at a time: what fits the first caches, a part for each thread; a multiple
   /// of the stride, or all.
-  int BandFor(const DepthwiseDeconvolutionShape& s) const {
-    const int stride = std::min(s.stride[0], s.out_height);
-    const size_t parts = Divide(Threads(), std::max<size_t>(1, s.num * blocks_));
-    const int most = static_cast<int>(Divide(s.out_height, parts));
+  int BandSize() const {
+    const int stride = std::min(s_.stride[0], s_.out_height);
+    const size_t parts = Divide(Threads(), std::max<size_t>(1, s_.num * blocks_));
+    const int most = static_cast<int>(Divide(s_.out_height, parts));
     int band = stride;
     while (band < most && (Floats(band + stride) <= kBandFloats || band < kLeastRows * stride)) {
       band += stride;
     }
-    return std::min(
-        band, stride == s.stride[0] ? (s.out_height + stride - 1) / stride * stride : s.out_height);
+    return band;
   }
   size_t row() const { return size_t(s_.out_width) * block_; }  ///< elements of y
   size_t Floats(int outputs) const {
@@ -241,10 +237,7 @@ class DepthwiseDeconvolution::Plan {
   template <typename Y>
   void ClearPadding(size_t b, size_t elements, Y* y) const {
     const size_t used = std::min<size_t>(block_, s_.channels - b * block_);
-    if (used == size_t(block_)) return;
-    for (size_t i = 0; i < elements; i += block_) {
-      std::memset(static_cast<void*>(y + i + used), 0, (block_ - used) * sizeof(Y));
-    }
+    if (used < size_t(block_)) ClearLanes(y, elements / block_, block_, used, sizeof(Y));
   }
 
   const DepthwiseDeconvolutionShape s_;
@@ -262,6 +255,18 @@ DepthwiseDeconvolution::DepthwiseDeconvolution(const DepthwiseDeconvolutionShape
                                                bool to_halves)
     : plan_(std::make_unique<const Plan>(shape, to_halves)) {}
 DepthwiseDeconvolution::~DepthwiseDeconvolution() = default;
+
+size_t DepthwiseDeconvolution::packed_size(const DepthwiseDeconvolutionShape& s) {
+  const size_t block = ChosenInt8Tiles().block;
+  return Divide(s.channels, block) * block * s.kernel[0] * s.kernel[1];
+}
+
+void DepthwiseDeconvolution::PackWeights(const DepthwiseDeconvolutionShape& s, const float* weights,
+                                         float* packed) {
+  std::fill_n(packed, packed_size(s), 0.f);
+  ForEachDepthwiseWeight(s.channels, size_t(s.kernel[0]) * s.kernel[1], ChosenInt8Tiles().block,
+                         [=](size_t to, size_t from) { packed[to] = weights[from]; });
+}
 
 size_t DepthwiseDeconvolution::scratch_bytes() const { return plan_->scratch_bytes(); }
 

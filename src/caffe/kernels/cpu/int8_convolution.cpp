@@ -236,13 +236,9 @@ class DepthwiseInt8 : public PackedInt8 {
 
   size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
   void PackWeights(const int8_t* weights, int8_t* packed) const override {
-    const size_t taps = bands_.taps(), block = tiles_.block;
     std::fill_n(packed, packed_size(), int8_t(0));
-    for (size_t c = 0; c < size_t(shape_.channels); ++c) {
-      for (size_t tap = 0; tap < taps; ++tap) {
-        packed[(c / block * taps + tap) * block + c % block] = weights[c * taps + tap];
-      }
-    }
+    ForEachDepthwiseWeight(shape_.channels, bands_.taps(), tiles_.block,
+                           [=](size_t to, size_t from) { packed[to] = weights[from]; });
   }
 
   size_t scratch_bytes(int num) const override {

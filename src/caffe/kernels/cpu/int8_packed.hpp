@@ -2,7 +2,6 @@
 #define CAFFE_KERNELS_CPU_INT8_PACKED_HPP_
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -124,9 +123,7 @@ class PackedInt8 : public Int8Convolution {
     for (int n = 0; n < num; ++n) {
       char* last = static_cast<char*>(writing.y) +
                    (n * image + (Blocks(shape_.outputs) - 1) * plane * block) * size;
-      for (size_t i = 0; i < plane; ++i) {
-        std::memset(last + (i * block + used) * size, 0, (block - used) * size);
-      }
+      ClearLanes(last, plane, block, used, size);
     }
   }
 

@@ -122,9 +122,7 @@ class Packed : public PackedConvolution {
     for (int n = 0; n < num; ++n) {
       char* last =
           static_cast<char*>(writing.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
-      for (size_t i = 0; i < plane; ++i) {
-        std::memset(last + (i * tiles_.block + used) * size, 0, (tiles_.block - used) * size);
-      }
+      ClearLanes(last, plane, tiles_.block, used, size);
     }
   }
 
@@ -535,12 +533,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writin
 }
 
 void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
-  const size_t taps = bands_.taps(), block = tiles_.block;
-  for (size_t c = 0; c < size_t(shape_.channels); ++c) {
-    for (size_t tap = 0; tap < taps; ++tap) {
-      f((c / block * taps + tap) * block + c % block, c * taps + tap);
-    }
-  }
+  ForEachDepthwiseWeight(shape_.channels, bands_.taps(), tiles_.block, f);
 }
 
 #include "amx_packed_convolution.inc"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "caffe/kernels/parallel.hpp"
 
@@ -36,6 +37,25 @@ class Pieces {
   char* memory_;
   size_t bytes_ = 0;
 };
+
+/// Zeros what is no channel in `pixels` blocks one after another: the lanes from `used` on, of
+/// `size` bytes each.
+inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
+  char* first = static_cast<char*>(blocks) + used * size;
+  for (size_t i = 0; i < pixels; ++i)
+    std::memset(first + i * block * size, 0, (block - used) * size);
+}
+
+/// Calls f(to, from) for each weight of a kernel of `taps` positions a channel: from (channel, tap)
+/// to (block of channels, tap, channel).
+template <typename Function>
+void ForEachDepthwiseWeight(size_t channels, size_t taps, size_t block, Function&& f) {
+  for (size_t c = 0; c < channels; ++c) {
+    for (size_t tap = 0; tap < taps; ++tap) {
+      f((c / block * taps + tap) * block + c % block, c * taps + tap);
+    }
+  }
+}
 
 /// Runs nearly equal tiles of at most `most` of the pixels from `first` on; functions[p - 1] is for
 /// p pixels.

@@ -1,6 +1,7 @@
 #include "convolution_step.hpp"
 
 #include "../../passes/graph_editing.hpp"
+#include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 
@@ -18,7 +19,29 @@ FusedEpilogue CheckedEpilogue(const Node& node) {
   return *epilogue;
 }
 
+/// In which types the blobs of a layer may lie whose weights are of this one: in floats, too, where
+/// turning numbers into halves and back takes longer than reading and writing twice as much.
+std::vector<ElementType> BlobTypes(ElementType weights) {
+  if (weights == ElementType::FLOAT) return {weights};
+  return {weights, ElementType::FLOAT};
+}
+
 }  // namespace
+
+std::vector<Candidate> InFloats(const Implementation& implementation,
+                                const LoweringContext& context, const Node& node,
+                                Layout::Kind source) {
+  std::vector<Candidate> candidates;
+  for (const ElementType math : kFloatTypes) {
+    if (!context.Stores(math)) continue;
+    for (const ElementType from : BlobTypes(source == kBlocked ? math : ElementType::FLOAT)) {
+      for (const ElementType to : BlobTypes(math)) {
+        candidates.push_back(Formats(implementation, node, math, {from, source}, {to, kBlocked}));
+      }
+    }
+  }
+  return candidates;
+}
 
 ConvolutionStep::ConvolutionStep(const Node& node)
     : node_(node), epilogue_(CheckedEpilogue(node)) {}

@@ -31,6 +31,12 @@ class ConvolutionStep : public Step {
 /// From one image to the next. `residual` may have no data.
 kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual);
 
+/// A candidate for each type of weights that the context stores, and of the blobs that go with it:
+/// a source in blocks, or floats in Caffe's order (a picture), and a target in blocks.
+std::vector<Candidate> InFloats(const Implementation& implementation,
+                                const LoweringContext& context, const Node& node,
+                                Layout::Kind source);
+
 /// Channels up to which a picture's input is read in Caffe's order.
 constexpr int kPlainChannels = 4;
 

@@ -10,7 +10,7 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
-#include "cpu_target.hpp"
+#include "convolution_step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -40,6 +40,12 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Node& node, co
 
 using Kernel = kernels::DepthwiseDeconvolution;
 
+/// With what fills up the last block.
+size_t InBlocks(size_t channels) {
+  const size_t block = ChannelBlock();
+  return (channels + block - 1) / block * block;
+}
+
 class DeconvolutionStep : public Step {
  public:
   DeconvolutionStep(const Node& node, FusedEpilogue epilogue)
@@ -49,13 +55,12 @@ class DeconvolutionStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     const auto shape = ShapeOf(node_, x_.shape, y_.shape);
-    const bool bytes = IsInteger(x_) && (IsInteger(y_) || y_.type == ElementType::FLOAT);
-    Require(shape && x_.blocked() && y_.blocked() && (bytes || !(IsInteger(x_) || IsInteger(y_))),
+    const bool goes_together =
+        IsInteger(x_) ? IsInteger(y_) || y_.type == ElementType::FLOAT : !IsInteger(y_);
+    Require(shape && x_.blocked() && y_.blocked() && goes_together,
             "its blobs do not lie as kernels take them");
-    const size_t taps = size_t(shape->kernel[0]) * shape->kernel[1];
-    const size_t channels = (shape->channels + x_.block - 1) / x_.block * x_.block;
-    RequireParameter(node_, 0, ElementType::FLOAT, channels * taps);
-    RequireParameter(node_, 1, ElementType::FLOAT, channels);
+    RequireParameter(node_, 0, ElementType::FLOAT, Kernel::packed_size(*shape));
+    RequireParameter(node_, 1, ElementType::FLOAT, InBlocks(shape->channels));
     kernel_ = std::make_unique<Kernel>(*shape, SizeOf(y_.type) == 2);
   }
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
@@ -96,15 +101,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!ShapeOf(context.graph, node)) return {};
-    std::vector<Candidate> candidates;
-    for (const ElementType math : kFloatTypes) {
-      if (!context.Stores(math)) continue;
-      for (const ElementType from : BlobTypes(math)) {
-        for (const ElementType to : BlobTypes(math)) {
-          candidates.push_back(Formats(*this, node, math, {from, kBlocked}, {to, kBlocked}));
-        }
-      }
-    }
+    std::vector<Candidate> candidates = InFloats(*this, context, node, kBlocked);
     if (!context.ranges[node.inputs[0]].known() || !context.Stores(ElementType::INT8)) {
       return candidates;
     }
@@ -116,24 +113,18 @@ class Family : public Implementation {
     return candidates;
   }
 
-  // (channels / block, kernel, kernel, block), the last block filled up with zeros, and the bias.
+  // As the kernel reads them, and the bias, the last block filled up with zeros.
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const auto shape = ShapeOf(graph, node);
-    const size_t block = ChannelBlock(), taps = size_t(shape->kernel[0]) * shape->kernel[1];
-    const size_t channels = (shape->channels + block - 1) / block * block;
     const bool in_bytes = node.math == ElementType::INT8;
     const std::vector<float> weights =
         RoundedTo(in_bytes ? ElementType::FLOAT : node.math, node.parameters[0]);
     std::vector<float> bias = BiasOf(node, shape->channels);
-    std::vector<float> packed(channels * taps, 0.f);
-    for (size_t c = 0; c < size_t(shape->channels); ++c) {
-      for (size_t k = 0; k < taps; ++k) {
-        packed[(c / block * taps + k) * block + c % block] = weights[c * taps + k];
-      }
-    }
-    bias.resize(channels, 0.f);
-    const int values = static_cast<int>(packed.size()), sums = static_cast<int>(bias.size());
-    return {Constant::Of({values}, std::move(packed)), Constant::Of({sums}, std::move(bias))};
+    bias.resize(InBlocks(shape->channels), 0.f);
+    const Constant packed = NewConstant(ElementType::FLOAT, Kernel::packed_size(*shape));
+    Kernel::PackWeights(*shape, weights.data(), Elements<float>(packed));
+    const int sums = static_cast<int>(bias.size());
+    return {packed, Constant::Of({sums}, std::move(bias))};
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {

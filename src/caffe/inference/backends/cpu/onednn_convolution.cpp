@@ -109,12 +109,8 @@ class Family : public Implementation {
     const auto convolution = onednn::FusedConvolution::Make(
         *shape, input.shape[0], OptionsFor(node, input.layout == Layout::PLAIN, input.shape[0]));
     const Constant packed = NewConstant(ElementType::FLOAT, convolution->packed_size());
-    const Constant& weights = node.parameters[0];
-    if (node.math == ElementType::FLOAT) {
-      convolution->PackWeights(weights.floats(), Elements<float>(packed));
-    } else {
-      convolution->PackWeights(RoundedTo(node.math, weights).data(), Elements<float>(packed));
-    }
+    const std::vector<float> weights = RoundedTo(node.math, node.parameters[0]);
+    convolution->PackWeights(weights.data(), Elements<float>(packed));
     return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs))};
   }
 

@@ -57,17 +57,8 @@ class Family : public Implementation {
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
       if (!kernels::PackedConvolution::Make(*shape, plain)) continue;
-      for (const ElementType type : kFloatTypes) {
-        if (!context.Stores(type)) continue;
-        // A picture comes as floats, and is read as it is.
-        const std::vector<ElementType> sources =
-            plain ? std::vector<ElementType>{ElementType::FLOAT} : BlobTypes(type);
-        for (const ElementType source : sources) {
-          for (const ElementType target : BlobTypes(type)) {
-            candidates.push_back(Formats(*this, node, type, {source, plain ? kPlain : kBlocked},
-                                         {target, kBlocked}));
-          }
-        }
+      for (Candidate& candidate : InFloats(*this, context, node, plain ? kPlain : kBlocked)) {
+        candidates.push_back(std::move(candidate));
       }
     }
     return candidates;

@@ -78,16 +78,7 @@ class Family : public Implementation {
         shape->channels <= kPlainChannels || context.graph.values[node.inputs[0]].shape[0] == 0) {
       return {};
     }
-    std::vector<Candidate> candidates;
-    for (const ElementType type : kFloatTypes) {
-      if (!context.Stores(type)) continue;
-      for (const ElementType source : BlobTypes(type)) {
-        for (const ElementType target : BlobTypes(type)) {
-          candidates.push_back(Formats(*this, node, type, {source, kBlocked}, {target, kBlocked}));
-        }
-      }
-    }
-    return candidates;
+    return InFloats(*this, context, node, kBlocked);
   }
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
