@@ -3,9 +3,9 @@
 #include <functional>
 
 #include "../onednn/onednn.hpp"
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -114,19 +114,9 @@ void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   vector<int> weight_shape = {shape_.outputs, shape_.channels / group_};
   weight_shape.insert(weight_shape.end(), geometry.kernel.begin(), geometry.kernel.end());
   bias_term_ = param.bias_term();
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(weight_shape));
-    FillBlob(param.weight_filler(), this->blobs_[0].get());
-    if (bias_term_) {
-      this->blobs_.emplace_back(new Blob<Dtype>(vector<int>(1, num_output_)));
-      FillBlob(param.bias_filler(), this->blobs_[1].get());
-    }
-  } else {
-    Require(this->blobs_.size() == 1u + bias_term_, "the layer has ", 1 + bias_term_,
-            " blob(s), not ", this->blobs_.size());
-    Require(this->blobs_[0]->shape() == weight_shape, "the weights have shape ",
-            this->blobs_[0]->shape_string(), " where ", ShapeString(weight_shape), " is needed");
-  }
+  std::vector<ParameterBlob> parameters = {{weight_shape, param.weight_filler()}};
+  if (bias_term_) parameters.push_back({{num_output_}, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
   weight_offset_ = this->blobs_[0]->count() / group_;
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }

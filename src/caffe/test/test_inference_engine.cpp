@@ -173,6 +173,33 @@ TEST(Builder, RefusesBadConfigurations) {
                  "there is no pass 'activation'");
 }
 
+// Every layer with parameters is held against the shapes that follow from those asked for.
+TEST(Builder, RefusesInputShapesThatWeightsDoNotFit) {
+  const std::vector<std::string> layers = {
+      "type: 'InnerProduct' inner_product_param { num_output: 3 }",
+      "type: 'InnerProduct' inner_product_param { num_output: 3 transpose: true }",
+      "type: 'Convolution' convolution_param { num_output: 3 kernel_size: 1 }",
+      "type: 'Deconvolution' convolution_param { num_output: 3 kernel_size: 1 }",
+      "type: 'BatchNorm'",
+      "type: 'BN'",
+      "type: 'Bias'",
+      "type: 'Scale' scale_param { bias_term: true }",
+      "type: 'Normalize' norm_param { channel_shared: false }",
+      "type: 'PReLU'"};
+  for (const std::string& layer : layers) {
+    const NetParameter param = ParseNet(
+        "input: 'x' input_shape { dim: 1 dim: 2 dim: 4 dim: 4 } "
+        "layer { name: 'weighted' bottom: 'x' top: 'y' " +
+        layer + " }");
+    BuilderConfig config;
+    config.max_input_shapes["x"] = {1, 3, 5, 5};
+    const auto net = NetworkDefinition::FromCaffe(param, {});
+    const std::string error = ErrorOf([&] { Builder(config).Build(net); });
+    ExpectContains(error, "layer 'weighted'");
+    ExpectContains(error, "parameter blob 0 has shape");
+  }
+}
+
 /// y = W x + b for pixels x of 2 channels.
 NetworkDefinition NetOfPixels() {
   NetworkDefinition net("pixels");
