@@ -16,6 +16,7 @@ const bool registered = OperationTable::Add(Operation("BatchNorm")
                                                 .BackwardReads(Operation::kNothing)
                                                 .Native()
                                                 .FloatParameters()
+                                                .UpdatesParameters()
                                                 .Quantizable());
 
 }  // namespace

@@ -10,8 +10,9 @@ namespace caffe {
 namespace {
 
 // What else holds for it, only the user's class knows.
-const bool registered = OperationTable::Add(
-    Operation("Python").AnyInPlace().Stateful().CpuOnly("it is the user's code"));
+const bool registered =
+    OperationTable::Add(Operation("Python").AnyInPlace().Stateful().UpdatesParameters().CpuOnly(
+        "it is the user's code"));
 
 constexpr char kPlugin[] = "libcaffe_python.so";
 constexpr char kVariable[] = "CAFFE_PYTHON_PLUGIN";

@@ -39,13 +39,30 @@ class TwicePlusLayer : public Layer<float> {
                     const vector<Blob<float>*>&) override {}
 };
 
-boost::shared_ptr<Layer<float>> MakeTwicePlus(const LayerParameter& param) {
-  return boost::shared_ptr<Layer<float>>(new TwicePlusLayer(param));
+/// The bottom plus the number of passes so far, which it keeps in its parameter.
+class CountingLayer : public TwicePlusLayer {
+ public:
+  using TwicePlusLayer::TwicePlusLayer;
+  const char* type() const override { return "Counting"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
+    const float passes = blobs_[0]->mutable_cpu_data()[0] += 1;
+    for (int i = 0; i < bottom[0]->count(); ++i) {
+      top[0]->mutable_cpu_data()[i] = bottom[0]->cpu_data()[i] + passes;
+    }
+  }
+};
+
+template <typename CustomLayer>
+boost::shared_ptr<Layer<float>> Make(const LayerParameter& param) {
+  return boost::shared_ptr<Layer<float>>(new CustomLayer(param));
 }
 
-void RegisterTwicePlus() {
+void RegisterCustomLayers() {
   static const bool registered = [] {
-    LayerRegistry<float>::AddCreator("TwicePlus", MakeTwicePlus);
+    LayerRegistry<float>::AddCreator("TwicePlus", Make<TwicePlusLayer>);
+    LayerRegistry<float>::AddCreator("Counting", Make<CountingLayer>);
     return true;
   }();
   (void)registered;
@@ -128,7 +145,7 @@ TEST(Engine, ServesManyThreads) {
 }
 
 TEST(Engine, RunsCustomLayersWithTheirParameters) {
-  RegisterTwicePlus();
+  RegisterCustomLayers();
   NetworkDefinition net("custom");
   net.AddInput("x", {1, 2});
   net.AddLayer(ParseLayer("name: 'own' type: 'TwicePlus' bottom: 'x' top: 'own'"),
@@ -142,6 +159,36 @@ TEST(Engine, RunsCustomLayersWithTheirParameters) {
 }
 
 // A layer whose top's shape is known only when it has run.
+// What a plan holds is mapped for reading and belongs to all contexts.
+TEST(Engine, LetsNoLayerWriteItsParameters) {
+  RegisterCustomLayers();
+  NetworkDefinition net("writers");
+  net.AddInput("x", {1, 1, 1, 2});
+  net.AddLayer(ParseLayer("name: 'counting' type: 'Counting' bottom: 'x' top: 'counted'"),
+               {Constant::Of({1}, {10})});
+  net.AddLayer(ParseLayer("name: 'norm' type: 'BatchNorm' bottom: 'x' top: 'normalized' "
+                          "batch_norm_param { use_global_stats: false eps: 0 }"),
+               {Constant::Of({1}, {5}), Constant::Of({1}, {4}), Constant::Of({1}, {1})});
+  net.MarkOutput("counted");
+  net.MarkOutput("normalized");
+  const std::string file = NewFileName();
+  Builder().Build(net)->Save(file);
+  const std::string stored = ReadFile(file);
+  const auto engine = Engine::Load(file);
+  for (int context_number = 0; context_number < 2; ++context_number) {
+    ExecutionContext context(engine);
+    for (int pass = 1; pass <= 2; ++pass) {
+      std::copy_n(Floats{1, 3}.data(), 2, context.Input("x"));
+      context.Run();
+      const float* counted = context.Output("counted");
+      EXPECT_EQ(Floats(counted, counted + 2), (Floats{11.f + pass, 13.f + pass}));
+      const float* normalized = context.Output("normalized");
+      EXPECT_EQ(Floats(normalized, normalized + 2), (Floats{-1, 1}));
+    }
+  }
+  EXPECT_EQ(ReadFile(file), stored);
+}
+
 TEST(Engine, FollowsShapesThatDependOnTheData) {
   NetworkDefinition net("filter");
   net.AddInput("x", {3, 2});

@@ -42,15 +42,32 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   layer_->set_types(LayerTypes::All(ElementType::FLOAT));
 }
 
-// A layer that finds parameters leaves them as they are; one that makes its own all the same gets a
+namespace {
+
+/// Whether a pass may write parameters: those of custom layers may do anything.
+bool MayWriteParameters(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return !operation || operation->updates_parameters;
+}
+
+}  // namespace
+
+// Constants belong to all contexts of an engine and may lie in a file that is mapped for reading.
+// A layer borrows them if it only reads them; else, and where it makes its own blobs, it gets a
 // copy.
 void NodeLayer::SetUp() {
   is_set_up_ = true;
+  const bool borrows = !MayWriteParameters(layer_->layer_param());
   vector<boost::shared_ptr<Blob<float>>> given;
   for (const Constant& parameter : parameters_) {
     given.emplace_back(new Blob<float>(parameter.shape));
-    if (given.back()->count() == 0) continue;
-    given.back()->set_cpu_data(const_cast<float*>(parameter.floats()));
+    Blob<float>& blob = *given.back();
+    if (blob.count() == 0) continue;
+    if (borrows) {
+      blob.set_cpu_data(const_cast<float*>(parameter.floats()));
+    } else {
+      std::copy_n(parameter.floats(), blob.count(), blob.mutable_cpu_data());
+    }
   }
   layer_->blobs() = given;
   layer_->SetUp(bottoms_, tops_);
