@@ -134,6 +134,9 @@ TYPED_TEST(BlobTest, SharesData) {
   viewer.ShareDiff(owner);
   viewer.mutable_cpu_diff()[0] = 1;
   EXPECT_EQ(owner.cpu_diff()[0], 1);
+  const Blob<TypeParam> larger(std::vector<int>{4});
+  EXPECT_THROW(viewer.ShareData(larger), Error);
+  EXPECT_THROW(viewer.ShareDiff(larger), Error);
 }
 
 TYPED_TEST(BlobTest, UsesMemoryOfTheCallers) {
