@@ -8,6 +8,7 @@
 #include "caffe/device.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/plan_file.hpp"
+#include "captured_log.hpp"
 #include "inference_test.hpp"
 #include "test_files.hpp"
 
@@ -245,6 +246,37 @@ TEST(Builder, RefusesInputShapesThatWeightsDoNotFit) {
     ExpectContains(error, "layer 'weighted'");
     ExpectContains(error, "parameter blob 0 has shape");
   }
+}
+
+// Of a wrong file nothing fits; of a net that was changed since, something may.
+TEST(Definition, SaysWhichLayersHaveNoWeights) {
+  const std::string file = NewFileName(), wrong = NewFileName();
+  const auto net = [](const std::string& second) {
+    return ParseNet(
+        "name: 'two' input: 'x' input_shape { dim: 1 dim: 2 } "
+        "layer { name: 'first' type: 'InnerProduct' bottom: 'x' top: 'y' "
+        "  inner_product_param { num_output: 2 } } "
+        "layer { name: '" +
+        second +
+        "' type: 'InnerProduct' bottom: 'y' top: 'z' "
+        "  inner_product_param { num_output: 2 } }");
+  };
+  Net<float>(net("second")).ToBinaryProto(file);
+  NetParameter other = net("other");
+  other.mutable_layer(0)->set_name("another");
+  Net<float>(other).ToBinaryProto(wrong);
+
+  CapturedLog log;
+  NetworkDefinition::FromCaffe(net("second"), {file});
+  EXPECT_FALSE(log.HasPrefix("1 of 2 layers"));
+  NetworkDefinition::FromCaffe(net("new"), {file});
+  EXPECT_TRUE(log.Has("1 of 2 layers with parameters have no weights in " + file +
+                      " and keep what their fillers made: 'new'"));
+  NetworkDefinition::FromCaffe(net("other"), {file, wrong});
+  EXPECT_FALSE(log.HasPrefix("0 of 2 layers"));
+  const std::string error = ErrorOf([&] { NetworkDefinition::FromCaffe(net("new"), {wrong}); });
+  ExpectContains(error, wrong + ": no layer of the net 'two' has weights there");
+  ExpectContains(error, "'first', 'new'");
 }
 
 /// y = W x + b for pixels x of 2 channels.
