@@ -169,6 +169,31 @@ TEST(AtomicFile, ReplacesOnlyWhenCommitted) {
   EXPECT_EQ(3u, file.size());
 }
 
+// Of a process that was killed; nothing that others write or that only looks like it.
+TEST(AtomicFile, RemovesWhatKilledWritersLeft) {
+  const std::string folder = NewFileName() + ".folder/";
+  std::filesystem::create_directory(folder);
+  AtomicFile alive(folder + "alive");
+  const auto make = [&](const std::string& name) {
+    std::ofstream(folder + name) << "half";
+    return folder + name;
+  };
+  const std::string left = make("a.caffemodel.tmp.123.0"), young = make("b.tmp.124.1");
+  const std::string others[] = {make("c.tmp"), make("d.tmp.1"), make("e.123.0"), make("f.tmp.1.x")};
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path() != young) std::filesystem::last_write_time(entry.path(), long_ago);
+  }
+  AtomicFile(folder + "new").Commit();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(young));
+  for (const std::string& other : others) EXPECT_TRUE(std::filesystem::exists(other)) << other;
+  alive.Write("x", 1);
+  alive.Commit();
+  EXPECT_EQ(ReadFile(folder + "alive"), "x");
+  std::filesystem::remove_all(folder);
+}
+
 TEST(AtomicFile, LeavesTheOldFileWhenThereIsNoSpace) {
   const std::string name = NewFile("old");
   BlobProto blob;
