@@ -93,11 +93,21 @@ class CachedBuilder {
     };
     auto engine = inference::Builder(std::move(config)).Build(net);
     if (progress) progress->Clear();
-    if (cache_) cache_->Write(file_);
+    WriteCache();
     return engine;
   }
 
  private:
+  // The engine is worth more than the times.
+  void WriteCache() const {
+    if (!cache_) return;
+    try {
+      cache_->Write(file_);
+    } catch (const Error& error) {
+      *out_ << "note: the timing cache is not written: " << error.what() << '\n';
+    }
+  }
+
   const std::string file_;
   std::ostream* const out_;
   std::shared_ptr<inference::TimingCache> cache_;

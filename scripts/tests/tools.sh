@@ -68,3 +68,12 @@ refuses "begins with" "$build/tools/convert_mnist_data" net.prototxt net.prototx
 sed -n '/^|/p' "$root/docs/layers.md" | diff - layers.md ||
   { echo "docs/layers.md is out of date: build/tools/caffe layers > docs/layers.md"; exit 1; }
 python3 "$root/models/generate.py" --check
+
+# What a killed program left of a database is replaced, other folders are not.
+pictures 3 4
+runs "$build"/tools/convert_imageset "$work/" list.txt made_lmdb
+cp -r made_lmdb again_lmdb.part
+runs "$build"/tools/convert_imageset "$work/" list.txt again_lmdb
+[ ! -e again_lmdb.part ] || fail 'again_lmdb.part is still there'
+mkdir own_lmdb.part
+refuses 'own_lmdb.part: is in the way' "$build"/tools/convert_imageset "$work/" list.txt own_lmdb
