@@ -124,8 +124,8 @@ void SetInputArrays(NetHandle& net, const py::object& data, const py::object& la
 void BindNet(py::module_& module) {
   using Handle = std::shared_ptr<NetHandle>;
   py::class_<NetHandle, Handle>(module, "Net", "What caffe.Net is made on.")
-      .def(py::init(&MakeNet), py::arg("network_file"), py::arg("phase"), py::arg("level"),
-           py::arg("stages"), py::arg("weights"))
+      .def(py::init(&MakeNet), py::arg("network_file"), py::arg("phase"), py::arg("level") = 0,
+           py::arg("stages") = std::vector<std::string>(), py::arg("weights") = py::none())
       .def(py::init([](const Handle& same) { return same; }), py::arg("same"))
       .def("_forward", &Forward, py::arg("start"), py::arg("end"),
            "Runs the layers start to end, both included; returns their loss.")

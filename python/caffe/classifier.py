@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
-from . import io
+from . import _deprecated, io
 from .proto.caffe_pb2 import TEST
 from .pycaffe import Net
 
@@ -29,7 +29,8 @@ class Classifier(Net):
     def __init__(self, model_file: str, pretrained_file: str,
                  image_dims: Optional[Sequence[int]] = None, mean: Optional[np.ndarray] = None,
                  input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
-                 channel_swap: Optional[Sequence[int]] = None) -> None:
+                 channel_swap: Optional[Sequence[int]] = None, **old: Any) -> None:
+        mean = _deprecated.old_arguments("Classifier", mean, **old)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         shape = self.blobs[name].data.shape

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from . import io
+from . import _deprecated, io
 from ._selective_search import windows_of
 from .proto.caffe_pb2 import TEST
 from .pycaffe import Net
@@ -29,7 +29,8 @@ class Detector(Net):
     def __init__(self, model_file: str, pretrained_file: str, mean: Optional[np.ndarray] = None,
                  input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
                  channel_swap: Optional[Sequence[int]] = None,
-                 context_pad: Optional[int] = None) -> None:
+                 context_pad: Optional[int] = None, **old: Any) -> None:
+        mean = _deprecated.old_arguments("Detector", mean, **old)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         self.transformer = io.Transformer.for_pictures(name, self.blobs[name].data.shape, mean,

@@ -168,12 +168,12 @@ py::object BlobRef::Array(bool diff, ElementType type) {
                        ViewBuffer{state, data, bytes, group_->borrowed()});
 }
 
-namespace {
-
 std::shared_ptr<BlobRef> NewBlob(const std::vector<int>& shape) {
   return std::make_shared<BlobRefOf<float>>(boost::shared_ptr<Blob<float>>(new Blob<float>(shape)),
                                             std::make_shared<ViewGroup>());
 }
+
+namespace {
 
 std::string Describe(const BlobRef& blob) {
   return Join("<caffe.Blob of shape ", py::str(ShapeTuple(blob.shape())).cast<std::string>(),

@@ -361,7 +361,8 @@ def test_inception_v3_is_the_published_net():
         sides = [[p.kernel_h, p.kernel_w] if p.HasField("kernel_h") else list(p.kernel_size) * 2,
                  [p.pad_h, p.pad_w] if p.HasField("pad_h") or p.HasField("pad_w")
                  else (list(p.pad) or [0]) * 2,
-                 [p.stride_h, p.stride_w] if p.HasField("stride_h") else (list(p.stride) or [1]) * 2]
+                 [p.stride_h, p.stride_w] if p.HasField("stride_h")
+                 else (list(p.stride) or [1]) * 2]
         return p.num_output, [side[:2] for side in sides]
 
     def there(name):
@@ -504,7 +505,8 @@ def test_convolution_with_batch_normalization():
         layer { name: "c" type: "Convolution" bottom: "data" top: "c"
                 param { lr_mult: 2 decay_mult: 1 }
                 convolution_param { num_output: 8 bias_term: false kernel_h: 1 kernel_w: 7 pad_h: 0
-                    pad_w: 3 stride_h: 1 stride_w: 1 weight_filler { type: "gaussian" std: 0.01 } } }
+                    pad_w: 3 stride_h: 1 stride_w: 1
+                    weight_filler { type: "gaussian" std: 0.01 } } }
         layer { name: "c_bn" type: "BatchNorm" bottom: "c" top: "c"
                 param { lr_mult: 0 decay_mult: 0 } param { lr_mult: 0 decay_mult: 0 }
                 param { lr_mult: 0 decay_mult: 0 }

@@ -60,8 +60,8 @@ class TestConstruction:
             assert (net.params["ip"][0].data == 5).all()
 
     @pytest.mark.parametrize("arguments, options, message", [
-        ((), {}, "needs a phase"),
-        (("w",), {}, "needs a phase"),
+        ((), {"level": 1}, "needs a phase"),
+        (("w",), {"stages": ["a"]}, "needs a phase"),
         ((1, 0, [], "w", 3), {}, "at most 5"),
         ((1,), {"phase": 1}, "'phase' twice"),
         ((1,), {"weigths": "w"}, "no argument 'weigths'"),

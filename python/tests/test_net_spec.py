@@ -232,7 +232,8 @@ def test_whole_floats_are_integers():
     assert list(layer.convolution_param.kernel_size) == [3, 5]
     assert list(layer.convolution_param.stride) == [2]
     assert layer.convolution_param.engine == P.Convolution.CAFFE
-    assert layer_of(L.Reshape(data(), shape=dict(dim=[0.0, -1.0]))).reshape_param.shape.dim == [0, -1]
+    reshape = layer_of(L.Reshape(data(), shape=dict(dim=[0.0, -1.0]))).reshape_param
+    assert reshape.shape.dim == [0, -1]
     assert layer_of(L.Power(data(), scale=2)).power_param.scale == 2.0
 
 

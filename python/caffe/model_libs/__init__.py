@@ -12,9 +12,9 @@
                                      use_batchnorm=False, clip=False, kernel_size=3, pad=1,
                                      prior_variance=[0.1, 0.1, 0.2, 0.2])
 
-Each function adds layers to a :class:`caffe.NetSpec`; ``from_layer`` is the name of the blob to begin
-at. Names of layers, and so of blobs, are those of the published nets, whose weights then fit. What
-``import *`` brings besides (``L``, ``P``, ``caffe_pb2``, ``caffe``, ``os``) is what scripts use.
+Each function adds layers to a :class:`caffe.NetSpec`; ``from_layer`` is the name of the blob to
+begin at. Names of layers, and so of blobs, are those of the published nets, whose weights then fit.
+What ``import *`` brings besides (``L``, ``P``, ``caffe_pb2``, ``caffe``, ``os``) is what scripts use.
 """
 import os
 

@@ -50,7 +50,8 @@ def window(kernel_size: Extent, pad: Extent, stride: Extent) -> dict[str, Any]:
 def biased(lr_mult: float = 1) -> dict[str, Any]:
     """The fields of a layer that learns weights and a bias, as all of SSD's without batch
     normalization have them."""
-    return dict(param=[dict(lr_mult=lr_mult, decay_mult=1), dict(lr_mult=2 * lr_mult, decay_mult=0)],
+    return dict(param=[dict(lr_mult=lr_mult, decay_mult=1),
+                       dict(lr_mult=2 * lr_mult, decay_mult=0)],
                 weight_filler=dict(type="xavier"), bias_filler=dict(type="constant", value=0))
 
 
@@ -73,8 +74,9 @@ def ConvBNLayer(net: NetSpec, from_layer: str, out_layer: str, use_bn: bool, use
     ``kernel_size``, ``pad`` and ``stride`` are numbers or [height, width]. With ``use_bn`` a
     BatchNorm layer follows in place, and a Scale layer or, without ``use_scale``, a Bias layer. The
     convolution is called ``conv_prefix + out_layer + conv_postfix``, the others likewise, the ReLU
-    like the convolution with ``_relu``. ``bn_params`` are ``eps`` (0.001), ``moving_average_fraction``
-    (0.999) and ``use_global_stats`` (False; True freezes the scales as well).
+    like the convolution with ``_relu``. ``bn_params`` are ``eps`` (0.001),
+    ``moving_average_fraction`` (0.999) and ``use_global_stats`` (False; True freezes the scales as
+    well).
     """
     name = f"{conv_prefix}{out_layer}{conv_postfix}"
     fields = window(kernel_size, pad, stride)
@@ -113,7 +115,8 @@ def ResBody(net: NetSpec, from_layer: str, block_name: str, out2a: int, out2b: i
                  scale_prefix=f"scale{block_name}_", scale_postfix="")
     shortcut = from_layer
     if use_branch1:
-        ConvBNLayer(net, from_layer, "branch1", True, False, out2c, 1, 0, stride, **names, **bn_param)
+        ConvBNLayer(net, from_layer, "branch1", True, False, out2c, 1, 0, stride, **names,
+                    **bn_param)
         shortcut = f"res{block_name}_branch1"
     top = from_layer
     for branch, outputs, kernel, step in (("2a", out2a, 1, stride), ("2b", out2b, 3, 1),
@@ -131,8 +134,8 @@ def InceptionTower(net: NetSpec, from_layer: str, tower_name: str,
                    layer_params: Iterable[dict[str, Any]], **bn_param: Any) -> Top:
     """Adds one path of an Inception block, layer upon layer, and returns its top.
 
-    Each of ``layer_params`` has a ``name``, which ``tower_name/`` comes before, and the arguments of
-    a Pooling layer if 'pool' is in the name, of :func:`ConvBNLayer` otherwise.
+    Each of ``layer_params`` has a ``name``, which ``tower_name/`` comes before, and the arguments
+    of a Pooling layer if 'pool' is in the name, of :func:`ConvBNLayer` otherwise.
     """
     top = from_layer
     for params in layer_params:

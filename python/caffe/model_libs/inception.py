@@ -81,7 +81,8 @@ class _Builder:
     def halve_late(self, block: str) -> None:
         """3x3, and 7x7 with 3x3, with stride 2."""
         self.join(block, [
-            self.tower(f"{block}/tower", _conv("conv", 192), _conv("conv_1", 320, 3, 2, same=False)),
+            self.tower(f"{block}/tower", _conv("conv", 192),
+                       _conv("conv_1", 320, 3, 2, same=False)),
             self.tower(f"{block}/tower_1", _conv("conv", 192), _conv("conv_1", 192, (1, 7)),
                        _conv("conv_2", 192, (7, 1)), _conv("conv_3", 192, 3, 2, same=False)),
             self.tower(block, _pool(_MAX, 2))])
@@ -102,8 +103,8 @@ def InceptionV3Body(net: NetSpec, from_layer: str, output_pred: bool = False,
     """Adds Inception v3 from conv to mixed_10/join or, with ``output_pred``, to the scores of 1008
     classes and their softmax.
 
-    ``bn_param`` are those of :func:`ConvBNLayer`. Biases stand for Scale layers: the net was trained
-    without scales.
+    ``bn_param`` are those of :func:`ConvBNLayer`. Bias layers follow BatchNorm in place of Scale
+    layers: the net was trained without scales.
     """
     top = from_layer
     for name, *shape in (("conv", 32, 3, 2, 0), ("conv_1", 32, 3, 1, 0), ("conv_2", 64, 3, 1, 1),

@@ -43,7 +43,8 @@ def MobileNetBody(net: NetSpec, from_layer: str = "data", lr_mult: float = 1,
         net[f"{name}/bn"] = L.BatchNorm(net[name], in_place=True, param=[FROZEN] * 3,
                                         **_statistics(use_global_stats, eps))
         net[f"{name}/scale"] = L.Scale(
-            net[name], in_place=True, bias_term=True, filler=dict(value=1), bias_filler=dict(value=0),
+            net[name], in_place=True, bias_term=True, filler=dict(value=1),
+            bias_filler=dict(value=0),
             param=[dict(lr_mult=lr_mult, decay_mult=0), dict(lr_mult=2 * lr_mult, decay_mult=0)])
         net[f"{name}/relu"] = L.ReLU(net[name], in_place=True)
 

@@ -36,8 +36,8 @@ def _listed(value: Any) -> list:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-class _Maps:
-    """What is said of each map: one value of every argument that is a list."""
+class _Lists:
+    """Arguments of which each has one value for each map, or none."""
 
     def __init__(self, from_layers: Sequence[str], **lists: Sequence[Any]) -> None:
         for name, values in lists.items():
@@ -51,20 +51,36 @@ class _Maps:
         return values[index] if len(values) else otherwise
 
 
-class _Head:
-    """The layers on one map, with what all maps have in common."""
+class _Priors:
+    """The boxes that a place of a map is compared with."""
 
-    def __init__(self, net: NetSpec, convolution: dict[str, Any]) -> None:
-        self.net = net
-        self.convolution = convolution
+    def __init__(self, from_layer: str, min_size: Any, max_size: Any, aspect_ratio: Any,
+                 flip: bool) -> None:
+        self.smallest, self.largest = _listed(min_size), _listed(max_size)
+        self.ratios, self.flip = _listed(aspect_ratio), flip
+        if self.largest and len(self.largest) != len(self.smallest):
+            raise ValueError(f"CreateMultiBoxHead: {len(self.largest)} max_sizes and "
+                             f"{len(self.smallest)} min_sizes for '{from_layer}'")
 
-    def predict(self, from_layer: str, name: str, outputs: int) -> Top:
-        """Values for each place of the map, as one row for each item."""
-        ConvBNLayer(self.net, from_layer, name, use_relu=False, num_output=outputs, stride=1,
-                    **self.convolution)
-        self.net[f"{name}_perm"] = L.Permute(self.net[name], order=[0, 2, 3, 1])
-        self.net[f"{name}_flat"] = L.Flatten(self.net[f"{name}_perm"], axis=1)
-        return self.net[f"{name}_flat"]
+    def count(self) -> int:
+        shapes = len(self.ratios) * (2 if self.flip else 1)
+        return len(self.smallest) * (1 + bool(self.largest) + shapes)
+
+    def fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = dict(min_size=self.smallest)
+        if self.largest:
+            fields["max_size"] = self.largest
+        if self.ratios:
+            fields.update(aspect_ratio=self.ratios, flip=self.flip)
+        return fields
+
+
+def _predict(net: NetSpec, from_layer: str, name: str, outputs: int, **convolution: Any) -> Top:
+    """Values for each place of a map, as one row for each item."""
+    ConvBNLayer(net, from_layer, name, use_relu=False, num_output=outputs, stride=1, **convolution)
+    net[f"{name}_perm"] = L.Permute(net[name], order=[0, 2, 3, 1])
+    net[f"{name}_flat"] = L.Flatten(net[f"{name}_perm"], axis=1)
+    return net[f"{name}_flat"]
 
 
 def CreateMultiBoxHead(net: NetSpec, data_layer: str = "data", num_classes: int = 0,
@@ -101,57 +117,49 @@ def CreateMultiBoxHead(net: NetSpec, data_layer: str = "data", num_classes: int 
                          f"{len(from_layers)} from_layers")
     if data_layer not in net:
         raise ValueError(f"CreateMultiBoxHead: the net has no blob '{data_layer}' (data_layer)")
-    maps = _Maps(from_layers, max_sizes=max_sizes, aspect_ratios=aspect_ratios, steps=steps,
-                 normalizations=normalizations, inter_layer_depth=inter_layer_depth)
+    lists = _Lists(from_layers, max_sizes=max_sizes, aspect_ratios=aspect_ratios, steps=steps,
+                   normalizations=normalizations, inter_layer_depth=inter_layer_depth)
     learning = dict(use_bn=use_batchnorm, lr_mult=lr_mult, **bn_param)
-    head = _Head(net, dict(learning, use_scale=use_scale, kernel_size=kernel_size, pad=pad))
-    found: dict[str, list[Top]] = {"loc": [], "conf": [], "priorbox": [], "objectness": []}
-    for index, from_layer in enumerate(from_layers):
-        scale = maps.value("normalizations", index, -1)
+    predicting = dict(learning, use_scale=use_scale, kernel_size=kernel_size, pad=pad)
+    # What all maps have in common of the priors.
+    common: dict[str, Any] = dict(clip=clip, variance=list(prior_variance), offset=offset)
+    if img_height and img_width:
+        common.update(dict(img_size=img_height) if img_height == img_width
+                      else dict(img_h=img_height, img_w=img_width))
+    parts: dict[str, list[Top]] = {"loc": [], "conf": [], "priorbox": [], "objectness": []}
+    for index, name in enumerate(from_layers):
+        scale = lists.value("normalizations", index, -1)
         if scale != -1:
-            bottom, from_layer = net[from_layer], f"{from_layer}_norm"
-            net[from_layer] = L.Normalize(bottom, across_spatial=False, channel_shared=False,
-                                          scale_filler=dict(type="constant", value=scale))
-        depth = maps.value("inter_layer_depth", index, 0)
+            net[f"{name}_norm"] = L.Normalize(net[name], across_spatial=False, channel_shared=False,
+                                              scale_filler=dict(type="constant", value=scale))
+            name = f"{name}_norm"
+        depth = lists.value("inter_layer_depth", index, 0)
         if depth > 0:
-            ConvBNLayer(net, from_layer, f"{from_layer}_inter", use_relu=True, num_output=depth,
-                        kernel_size=3, pad=1, stride=1, **learning)
-            from_layer = f"{from_layer}_inter"
+            ConvBNLayer(net, name, f"{name}_inter", use_relu=True, num_output=depth, kernel_size=3,
+                        pad=1, stride=1, **learning)
+            name = f"{name}_inter"
 
-        smallest = _listed(min_sizes[index])
-        largest = _listed(maps.value("max_sizes", index, []))
-        ratios = _listed(maps.value("aspect_ratios", index, []))
-        if largest and len(largest) != len(smallest):
-            raise ValueError(f"CreateMultiBoxHead: {len(largest)} max_sizes and {len(smallest)} "
-                             f"min_sizes for '{from_layer}'")
-        priors = len(smallest) * (1 + bool(largest) + len(ratios) * (2 if flip else 1))
-
-        boxes = 4 * priors * (1 if share_location else num_classes)
-        found["loc"].append(head.predict(from_layer, f"{from_layer}_mbox_loc{loc_postfix}", boxes))
-        found["conf"].append(head.predict(from_layer, f"{from_layer}_mbox_conf{conf_postfix}",
-                                          priors * num_classes))
-        fields = dict(min_size=smallest, clip=clip, variance=list(prior_variance), offset=offset)
-        if largest:
-            fields["max_size"] = largest
-        if ratios:
-            fields.update(aspect_ratio=ratios, flip=flip)
-        step = maps.value("steps", index, None)
+        priors = _Priors(name, min_sizes[index], lists.value("max_sizes", index, []),
+                         lists.value("aspect_ratios", index, []), flip)
+        boxes = 4 * priors.count() * (1 if share_location else num_classes)
+        scores = num_classes * priors.count()
+        parts["loc"].append(
+            _predict(net, name, f"{name}_mbox_loc{loc_postfix}", boxes, **predicting))
+        parts["conf"].append(
+            _predict(net, name, f"{name}_mbox_conf{conf_postfix}", scores, **predicting))
+        fields = dict(common, **priors.fields())
+        step = lists.value("steps", index, None)
         if step:
             fields["step"] = step
-        if img_height and img_width:
-            fields.update(dict(img_size=img_height) if img_height == img_width
-                          else dict(img_h=img_height, img_w=img_width))
-        name = f"{from_layer}_mbox_priorbox"
-        net[name] = L.PriorBox(net[from_layer], net[data_layer], **fields)
-        found["priorbox"].append(net[name])
+        net[f"{name}_mbox_priorbox"] = L.PriorBox(net[name], net[data_layer], **fields)
+        parts["priorbox"].append(net[f"{name}_mbox_priorbox"])
         if use_objectness:
-            found["objectness"].append(
-                head.predict(from_layer, f"{from_layer}_mbox_objectness", 2 * priors))
+            parts["objectness"].append(
+                _predict(net, name, f"{name}_mbox_objectness", 2 * priors.count(), **predicting))
 
     joined = []
-    for kind, parts in found.items():
-        if parts:
-            name = f"mbox_{kind}"
-            net[name] = L.Concat(*parts, axis=2 if kind == "priorbox" else 1)
-            joined.append(net[name])
+    for kind, tops in parts.items():
+        if tops:
+            net[f"mbox_{kind}"] = L.Concat(*tops, axis=2 if kind == "priorbox" else 1)
+            joined.append(net[f"mbox_{kind}"])
     return joined
