@@ -82,12 +82,13 @@ class OldNet:
         set_device(device)
 
     def _old_transformer(self, method: str, input_: str) -> Any:
-        """A Transformer of the net's own, which puts channels first, as these methods did."""
+        """The net's Transformer: a classifier's or detector's, else one that is made for it and that
+        puts channels first, as these methods did."""
         warn(f"net.{method}()", f"caffe.io.Transformer's {method}", depth=4)
         from . import io
-        transformer = self.__dict__.get("_old_preprocessing")
-        if transformer is None:
-            transformer = self.__dict__["_old_preprocessing"] = io.Transformer({})
+        if "transformer" not in self.__dict__:
+            self.__dict__["transformer"] = io.Transformer({})
+        transformer = self.__dict__["transformer"]
         if input_ not in transformer.inputs:
             transformer.inputs[input_] = tuple(self.blobs[input_].shape)
             transformer.set_transpose(input_, (2, 0, 1))

@@ -31,6 +31,9 @@ class BlobsByName(Mapping):
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._known)
+
     def __len__(self) -> int:
         return len(self._known)
 

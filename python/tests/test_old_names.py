@@ -113,6 +113,11 @@ def test_batches(small_net):
         [[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [0, 0, 0]]]
 
 
+def test_the_last_blob(small_net):
+    """Blobs were an OrderedDict."""
+    assert next(reversed(small_net.blobs)) == "ip"
+
+
 def test_a_net_can_be_renamed(small_net):
     assert small_net.name == "small"
     small_net.name = "other"
@@ -162,6 +167,7 @@ def test_vectors_are_lists_of_one_type(name, good, bad):
 
 
 def test_vectors_of_a_net(small_net, solver_file):
+    assert type(small_net.params["ip"]) is type(small_net.layers[1].blobs) is _caffe.BlobVec
     assert isinstance(small_net.layers, _caffe.LayerVec)
     assert isinstance(caffe.SGDSolver(solver_file()).test_nets, _caffe.NetVec)
     with pytest.raises(TypeError):
@@ -324,6 +330,17 @@ def test_classifiers_chose_the_mode(kind, write, tmp_path):
     assert net.transformer.mean["data"].ravel().tolist() == [1, 2, 3]
     with pytest.raises(TypeError, match="gppu"):
         getattr(caffe, kind)(write(IMAGE_NET), weights, gppu=True)
+
+
+def test_a_classifier_is_set_up_by_its_own_methods(write, tmp_path):
+    weights = str(tmp_path / "n.caffemodel")
+    caffe.Net(write(IMAGE_NET), caffe.TEST).save(weights)
+    classifier = caffe.Classifier(write(IMAGE_NET), weights)
+    image = np.ones((2, 2, 3), np.float32)
+    assert (classifier.predict([image], oversample=False) == 1).all()
+    with warned("set_raw_scale"):
+        classifier.set_raw_scale("data", 255)
+    assert (classifier.predict([image], oversample=False) == 255).all()
 
 
 def test_what_is_not_old_does_not_warn(write, small_net):
