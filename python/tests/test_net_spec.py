@@ -238,7 +238,7 @@ def test_whole_floats_are_integers():
 
 
 def test_other_floats_are_no_integers():
-    with pytest.raises(TypeError, match=r"num_output = 1\.5: 1\.5 has type .*float"):
+    with pytest.raises(TypeError, match=r"num_output = 1\.5: .*float"):
         to_proto(L.Convolution(data(), num_output=1.5))
     for number in (float("nan"), float("inf")):
         with pytest.raises(TypeError):
