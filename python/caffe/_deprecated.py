@@ -18,7 +18,7 @@ _default_phase = TEST
 
 def warn(old: str, new: str, depth: int = 3) -> None:
     """Warns of an old name, at the line that used it: the caller's caller, or further up."""
-    warnings.warn(f"{old} is pycaffe's of 2014: use {new}", DeprecationWarning, stacklevel=depth)
+    warnings.warn(f"{old} is deprecated since 2015: use {new}", DeprecationWarning, stacklevel=depth)
 
 
 def default_phase() -> int:

@@ -190,7 +190,8 @@ void BindBlob(py::module_& module) {
       });
 
   py::class_<BlobRef, std::shared_ptr<BlobRef>>(
-      module, "Blob", "An array with its gradient: what layers take, make and learn.")
+      module, "Blob", py::dynamic_attr(),
+      "An array with its gradient: what layers take, make and learn.")
       .def(py::init(&NewBlob), py::arg("shape"), "A float32 blob of zeros that no net knows.")
       .def_property_readonly(
           "data", [](BlobRef& blob) { return blob.Array(false, blob.dtype()); },

@@ -129,6 +129,13 @@ def test_layers_take_attributes(small_net):
     assert small_net.layers[1].note == small_net.layer_dict["ip"].note == "kept"
 
 
+def test_blobs_take_attributes(small_net):
+    small_net.blobs["ip"].note = "kept"
+    assert small_net.blobs["ip"].note == "kept"
+    with pytest.raises(AttributeError):
+        small_net.blobs["ip"].data = np.ones((2, 4))  # which would leave the net as it is
+
+
 def test_text_format_comes_with_caffe():
     result = run("import caffe; import google.protobuf as pb2; print(pb2.text_format.__name__)")
     assert result.stdout == "google.protobuf.text_format\n", result.stderr
