@@ -2,6 +2,7 @@
 import itertools
 import os
 
+import caffe
 import pytest
 from google.protobuf import text_format
 from shared_data import shared
@@ -170,31 +171,28 @@ def ssd_evaluation(net, num_classes, name_size_file):
                                       name_size_file=name_size_file))
 
 
-def train_data(net, source, label_map_file, batch_size=32):
+def add_train_data(net, source, label_map_file, batch_size=32):
     net.data, net.label = CreateAnnotatedDataLayer(
         source, batch_size=batch_size, train=True, output_label=True, label_map_file=label_map_file,
         transform_param=TRAIN_TRANSFORM, batch_sampler=BATCH_SAMPLER)
 
 
-def test_data(net, source, label_map_file, batch_size):
+def add_test_data(net, source, label_map_file, batch_size):
     net.data, net.label = CreateAnnotatedDataLayer(
         source, batch_size=batch_size, train=False, output_label=True,
         label_map_file=label_map_file, transform_param=TEST_TRANSFORM)
 
 
-test_data.__test__ = False  # a builder
-
-
 def test_ssd300_for_coco_is_the_published_train_net():
     net = NetSpec()
-    train_data(net, "examples/coco/coco_train_lmdb", "data/coco/labelmap_coco.prototxt")
+    add_train_data(net, "examples/coco/coco_train_lmdb", "data/coco/labelmap_coco.prototxt")
     ssd_loss(net, ssd300(net, 81, COCO_SIZES), 81, use_difficult_gt=False)
     assert_same_layers(net.to_proto(), corpus("NVIDIA__caffe__SSD_300x300_train"))
 
 
 def test_ssd300_for_coco_is_the_published_test_net():
     net = NetSpec()
-    test_data(net, "examples/coco/coco_minival_lmdb", "data/coco/labelmap_coco.prototxt", 8)
+    add_test_data(net, "examples/coco/coco_minival_lmdb", "data/coco/labelmap_coco.prototxt", 8)
     save = dict(output_name_prefix="detections_minival_ssd300_results", output_format="COCO",
                 label_map_file="data/coco/labelmap_coco.prototxt",
                 name_size_file="data/coco/minival2014_name_size.txt", num_test_image=5000)
@@ -224,7 +222,7 @@ def test_ssd300_for_voc_is_the_published_net():
 
 def test_ssd300_is_the_one_in_models():
     net = NetSpec()
-    train_data(net, "examples/VOC0712/VOC0712_trainval_lmdb", "data/VOC0712/labelmap_voc.prototxt")
+    add_train_data(net, "examples/VOC0712/VOC0712_trainval_lmdb", "data/VOC0712/labelmap_voc.prototxt")
     mbox_layers = ssd300(net, 21, VOC_SIZES)
     ssd_loss(net, mbox_layers, 21, use_difficult_gt=True)
     ssd_detections(net, mbox_layers, 21)
@@ -240,7 +238,6 @@ def test_ssd300_is_the_one_in_models():
 
 def priors(net_spec, write):
     """The number of priors of a net, counted by the library."""
-    import caffe
     path = write(str(net_spec.to_proto()))
     return caffe.Net(path, caffe.TEST).blobs["mbox_priorbox"].shape[2] // 4
 
@@ -275,47 +272,42 @@ def test_the_paper_counts_8732_and_24564_priors(write):
 # --- Heads of other detectors ---
 
 
-def test_the_head_on_alexnet_is_the_published_one():
-    theirs = corpus("intel__caffe__SSD_300x300_test")
-    net = net_with_data()
-    sources = ["conv2", "fc6_conv", "conv6_2", "conv7_2", "conv8_2", "conv9_2"]
-    for name in sources:
-        net[name] = L.Input(shape=dict(dim=[1, 256, 10, 10]))
+def head_like(theirs, num_classes):
+    """The head of a published detector, from the sizes that its prior boxes say, on maps that stand
+    for its body."""
     by_name = {layer.name: layer for layer in theirs.layer}
-    boxes = [by_name[f"{name}{'_norm' if name == 'conv2' else ''}_mbox_priorbox"].prior_box_param
-             for name in sources]
-    CreateMultiBoxHead(net, from_layers=sources, use_batchnorm=False, num_classes=21, clip=False,
-                       normalizations=[20, -1, -1, -1, -1, -1], kernel_size=3, pad=1,
-                       prior_variance=[0.1, 0.1, 0.2, 0.2],
-                       min_sizes=[list(box.min_size) for box in boxes],
-                       max_sizes=[list(box.max_size) for box in boxes],
-                       aspect_ratios=[list(box.aspect_ratio) for box in boxes],
-                       steps=[box.step for box in boxes])
-    ours = without_input(net.to_proto())
-    wanted = layers_of(theirs)
-    assert len(ours.layer) == 1 + 6 * 7 + 3
-    for name, layer in layers_of(ours).items():
-        assert layer == wanted[name], name
-
-
-def test_the_head_of_a_face_detector_is_the_published_one():
-    """YuFaceDetectNet: several minimum sizes a map, no maximum, no other shapes."""
-    theirs = published("models", "yufacedetectnet_v2", "train_val.prototxt")
+    maps = [layer.bottom[0] for layer in theirs.layer if layer.type == "PriorBox"]
+    boxes = [by_name[f"{name}_mbox_priorbox"].prior_box_param for name in maps]
+    scales = [by_name[name].norm_param.scale_filler.value if name.endswith("_norm") else -1
+              for name in maps]
+    sources = [name[:-len("_norm")] if scale != -1 else name for name, scale in zip(maps, scales)]
     net = net_with_data()
-    sources = ["conv3_3", "conv4_3", "conv5_3", "conv6_3"]
     for name in sources:
         net[name] = L.Input(shape=dict(dim=[1, 64, 10, 10]))
-    by_name = {layer.name: layer for layer in theirs.layer}
-    boxes = [by_name[f"{name}_norm_mbox_priorbox"].prior_box_param for name in sources]
-    scales = [by_name[f"{name}_norm"].norm_param.scale_filler.value for name in sources]
-    CreateMultiBoxHead(net, from_layers=sources, use_batchnorm=False, num_classes=2,
-                       normalizations=scales, kernel_size=3, pad=1,
-                       clip=boxes[0].clip, prior_variance=list(boxes[0].variance),
-                       min_sizes=[list(box.min_size) for box in boxes],
-                       steps=[box.step for box in boxes])
-    without = (*TRAINING, "bias_term")  # which its author turned off
-    wanted = layers_of(theirs, without)
-    for name, layer in layers_of(without_input(net.to_proto()), without).items():
+    CreateMultiBoxHead(
+        net, from_layers=sources, use_batchnorm=False, num_classes=num_classes,
+        normalizations=scales, kernel_size=3, pad=1, clip=boxes[0].clip,
+        prior_variance=list(boxes[0].variance), min_sizes=[list(box.min_size) for box in boxes],
+        max_sizes=[list(box.max_size) for box in boxes],
+        aspect_ratios=[list(box.aspect_ratio) for box in boxes], steps=[box.step for box in boxes])
+    return without_input(net.to_proto())
+
+
+@pytest.mark.parametrize("place, num_classes, without", [
+    # SSD on AlexNet, by Intel.
+    (("prototxt_corpus", "intel__caffe__SSD_300x300_test.prototxt"), 21, ()),
+    # YuFaceDetectNet: several minimum sizes a map, no maximum, no other shapes; no biases.
+    (("models", "yufacedetectnet_v2", "train_val.prototxt"), 2, (*TRAINING, "bias_term")),
+    # MobileNet v2 with SSD: maps without a step, another filler.
+    (("prototxt_corpus", "chuanqi305__MobileNetv2-SSDLite__coco_train.prototxt"), 91,
+     ("weight_filler",))], ids=["AlexNet", "faces", "MobileNet v2"])
+def test_heads_are_the_published_ones(place, num_classes, without):
+    theirs = published(*place)
+    ours, wanted = layers_of(head_like(theirs, num_classes), without), layers_of(theirs, without)
+    maps = sum(layer.type == "PriorBox" for layer in theirs.layer)
+    norms = sum(layer.type == "Normalize" for layer in theirs.layer)
+    assert len(ours) == 7 * maps + norms + 3
+    for name, layer in ours.items():
         assert layer == wanted[name], name
 
 
@@ -385,7 +377,6 @@ def test_inception_v3_is_the_published_net():
 
 def test_inception_v3_computes(write):
     """On an image of 299 x 299 every join has the extents of the paper's table 1."""
-    import caffe
     net_spec = NetSpec()
     net_spec.data = L.Input(shape=dict(dim=[1, 3, 299, 299]))
     InceptionV3Body(net_spec, "data", output_pred=True)
@@ -463,7 +454,6 @@ def test_fc6_of_zf_as_a_convolution(how, fc6):
 
 
 def test_zf_with_all_layers(write):
-    import caffe
     net_spec = NetSpec()
     net_spec.data = L.Input(shape=dict(dim=[1, 3, 224, 224]))
     ZFNetBody(net_spec, "data", need_fc8=True)
