@@ -23,7 +23,8 @@ class Classifier(Net):
 
     ``image_dims`` is the height and width to which pictures are resized before cuts of the net's
     input size are taken (default: that size). ``mean``, ``input_scale``, ``raw_scale`` and
-    ``channel_swap`` are those of :class:`caffe.io.Transformer`.
+    ``channel_swap`` are those of :class:`caffe.io.Transformer`. ``gpu`` and ``mean_file``, as
+    pycaffe had them in 2014, are taken with a DeprecationWarning.
     """
 
     def __init__(self, model_file: str, pretrained_file: str,

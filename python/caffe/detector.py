@@ -24,6 +24,7 @@ class Detector(Net):
     ``mean``, ``input_scale``, ``raw_scale`` and ``channel_swap`` are those of
     :class:`caffe.io.Transformer`. ``context_pad`` is how many pixels of the net's input show what
     is around the window, on each side; where that lies outside the picture, the mean is seen.
+    ``gpu`` and ``mean_file``, as pycaffe had them in 2014, are taken with a DeprecationWarning.
     """
 
     def __init__(self, model_file: str, pretrained_file: str, mean: Optional[np.ndarray] = None,

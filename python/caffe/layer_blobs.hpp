@@ -65,7 +65,7 @@ class LayerBlobs {
       const auto* typed = dynamic_cast<const BlobRefOf<Dtype>*>(blob.get());
       if (!typed || !typed->owner()) {
         throw py::type_error(
-            "a layer can learn a blob of its own type that nothing else owns alone");
+            "a layer shares blobs of its own type, and none that a Python layer was called with");
       }
       layer.blobs().push_back(typed->owner());
     });

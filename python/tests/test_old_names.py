@@ -215,6 +215,22 @@ def test_a_blob_that_a_layer_shares():
     assert layer.blobs[0].data.tolist() == [5, 6]
 
 
+class SharesItsBottom(caffe.Layer):
+    """Tries to learn what it was called with, which the net owns."""
+
+    def setup(self, bottom, top):
+        self.blobs.append(bottom[0])
+
+
+def test_a_blob_that_a_layer_was_lent_is_not_shared(write):
+    with pytest.raises(TypeError, match="none that a Python layer was called with"):
+        caffe.Net(write("""
+            layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 2 } } }
+            layer { name: "p" type: "Python" bottom: "d" top: "p"
+                    python_param { module: "test_old_names" layer: "SharesItsBottom" } }
+        """), caffe.TEST)
+
+
 # --- Python layers ---
 
 
