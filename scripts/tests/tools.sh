@@ -56,6 +56,16 @@ echo 'net: "train.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 2 snapsho
 "$caffe" train -solver solver.prototxt -forward_type FLOAT16 2> train.txt
 grep -q '^default_forward_type: FLOAT16' train.txt
 ! "$caffe" train -solver solver.prototxt 2>&1 | grep -q 'default_forward_type' || { echo "a type without a flag"; exit 1; }
+# A loss that names no top, in the phase in which blobs are freed.
+sed 's/ top: "loss" / /' train.prototxt > untopped.prototxt
+"$caffe" time -model untopped.prototxt -phase TEST -iterations 2 2> time.txt || { cat time.txt; exit 1; }
+grep -q 'loss\tbackward: ' time.txt
+"$caffe" time -model untopped.prototxt -phase TEST -iterations 2 -forward_type FLOAT16 2> time.txt
+sed 's/snapshot_after_train: false/snapshot_prefix: "trained"/' solver.prototxt > snapshot.prototxt
+"$caffe" train -solver snapshot.prototxt 2> train.txt
+"$build"/tools/extract_features trained_iter_2.caffemodel untopped.prototxt y features 2 lmdb 2> features.txt \
+  || { cat features.txt; exit 1; }
+grep -q 'Extracted features of 4 query images for feature blob y' features.txt
 head -c 100 /dev/urandom > bad.caffemodel
 refuses "bad.caffemodel" "$caffe" test -model net.prototxt -weights bad.caffemodel
 refuses "no LMDB\|cannot be opened" "$caffe" time -model /dev/stdin <<'TEXT'

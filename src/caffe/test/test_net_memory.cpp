@@ -179,6 +179,21 @@ TEST(ShareActivations, WhatCannotBeRepeatedStays) {
   EXPECT_EQ(2 * Values(*net->blob_by_name("rnn"))[0], end);
 }
 
+TEST(ShareActivations, StatisticsOfATestBatchCountOnce) {
+  const auto net = MakeNet(R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 1 } } }
+      layer { name: "norm" type: "BatchNorm" bottom: "data" top: "norm"
+              batch_norm_param { use_global_stats: false moving_average_fraction: 0.5 } }
+      layer { name: "twice" type: "Power" bottom: "norm" top: "twice" power_param { scale: 2 } }
+      layer { name: "end" type: "Power" bottom: "twice" top: "end" })");
+  Fill(net->input_blobs()[0], {3, 5});
+  net->Forward();
+  const double end = Values(*net->output_blobs()[0])[1];
+  EXPECT_EQ(Values(*net->blob_by_name("twice"))[1], end);
+  EXPECT_EQ(Values(*net->layer_by_name("norm")->blobs()[0]), (std::vector<double>{4}));
+  EXPECT_EQ(Values(*net->layer_by_name("norm")->blobs()[2]), (std::vector<double>{1}));
+}
+
 // A layer written for Caffe takes its top with mutable_cpu_data.
 template <typename Dtype>
 class OldFashionedLayer : public Layer<Dtype> {
@@ -202,6 +217,12 @@ class OldFashionedLayer : public Layer<Dtype> {
   }
 };
 REGISTER_LAYER_CLASS(OldFashioned);
+
+TEST(ShareActivations, APartOfAPassDoesNotTakeFreedBlobsForZeros) {
+  const auto net = MakeNet(Chain(3), TEST, Sharing());
+  net->Forward();
+  ExpectContains(ErrorOf([&] { net->ForwardFromTo(2, 2); }), "blob 'x1' was freed");  // in place
+}
 
 TEST(ShareActivations, WorksWithLayersWrittenForCaffe) {
   const auto net = MakeNet(R"(
