@@ -79,6 +79,8 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
   Blob<Dtype> transformed_data_;
 
  private:
+  void StopPrefetching();
+
   std::string consumed_;  // the source's state behind the batch that the net took last
   std::unique_ptr<ThreadTeam> team_;
 };

@@ -34,6 +34,7 @@ BasePrefetchingDataLayer<Dtype>::BasePrefetchingDataLayer(const LayerParameter& 
 template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                                  const vector<Blob<Dtype>*>& top) {
+  StopPrefetching();  // of an earlier SetUp
   BaseDataLayer<Dtype>::LayerSetUp(bottom, top);
   // Memory is made here rather than in the thread.
   for (const shared_ptr<Batch<Dtype>>& batch : prefetch_) {
@@ -98,13 +99,19 @@ std::string BasePrefetchingDataLayer<Dtype>::SaveState() {
   return consumed_;
 }
 
+// All batches are free to be filled again.
 template <typename Dtype>
-void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
+void BasePrefetchingDataLayer<Dtype>::StopPrefetching() {
   StopInternalThread();
   Batch<Dtype>* batch = nullptr;
   while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
   if (prefetch_current_) prefetch_free_.push(prefetch_current_);
   prefetch_current_ = nullptr;
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
+  StopPrefetching();
   try {
     SetSourceState(state);
     consumed_ = state;

@@ -87,8 +87,9 @@ void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   D_ = Parameters().num_output();
   expose_hidden_ = Parameters().expose_hidden();
   static_input_ = static_cast<int>(bottom.size()) > 2 + ExposedStates();
-  hidden_weights_ += static_input_;
+  if (static_input_) hidden_weights_ = static_weights_ + 1;
   SetLengths(bottom[0]->shape());
+  for (Blob<Dtype>& kept : kept_) kept.Reshape(Shape{0});  // Reshape begins with states of zeros
   if (this->blobs_.empty()) {
     MakeParameters(bottom[0]->count() / (T_ * N_), static_input_ ? bottom[2]->count(1) : 0);
   }

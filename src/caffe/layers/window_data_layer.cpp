@@ -122,6 +122,10 @@ template <typename Dtype>
 void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
   std::ifstream file(source);
   Require(file.is_open(), source, ": the window file cannot be opened");
+  image_database_.clear();
+  image_database_cache_.clear();
+  fg_windows_.clear();
+  bg_windows_.clear();
   string mark;
   for (int number = 0; file >> mark; ++number) {
     try {

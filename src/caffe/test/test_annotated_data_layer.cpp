@@ -216,6 +216,12 @@ TEST(AnnotatedData, Resumes) {
   ExpectResumes<float>(Parameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
 }
 
+TEST(AnnotatedData, SettingUpAgainBeginsAgain) {
+  const string path =
+      NewDatabase({Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
+  ExpectBeginsAgain<float>(Parameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
+}
+
 TEST(AnnotatedData, SaysWhatIsWrong) {
   const string path = NewDatabase({Rectangle(4, 4, {1, 1, 2, 2})});
   const auto error = [&](const string& transform, const string& annotated = "") {

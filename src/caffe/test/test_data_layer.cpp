@@ -197,6 +197,15 @@ TYPED_TEST(DataLayerTest, ResumesWhereTheNetWas) {
   }
 }
 
+TYPED_TEST(DataLayerTest, SettingUpAgainBeginsAgain) {
+  const string path = TexturedDatabase(false);
+  for (const char* order : {"", "shuffle: true cache: true", "prefetch: 1"}) {
+    SCOPED_TRACE(order);
+    ExpectBeginsAgain<TypeParam>(
+        Parameter(path, Join("batch_size: 3 ", order), "mirror: true crop_size: 4"));
+  }
+}
+
 TYPED_TEST(DataLayerTest, RefusesAStateThatIsNone) {
   Source<TypeParam> source(Parameter(CountingDatabase(3), "batch_size: 1"));
   for (const char* state : {"", "1", "1:0", "1:0999:a", "-1:00:0:", "1:x1:a0:", "1:01:a0:0:"}) {

@@ -80,6 +80,11 @@ TYPED_TEST(DenseImageDataLayerTest, ResumesWhereTheNetWas) {
   }
 }
 
+TYPED_TEST(DenseImageDataLayerTest, SettingUpAgainBeginsAgain) {
+  ExpectBeginsAgain<TypeParam>(
+      Parameter(MirrorList(4), "batch_size: 3 shuffle: true", "mirror: true crop_size: 3"));
+}
+
 TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   const string list = MirrorList(1);
   const auto error = [&](const string& data, const string& transform = "") {

@@ -140,6 +140,11 @@ TYPED_TEST(WindowDataLayerTest, ResumesWhereTheNetWas) {
   ExpectResumes<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
 }
 
+TYPED_TEST(WindowDataLayerTest, SettingUpAgainBeginsAgain) {
+  const string windows = NewFile(Picture(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
+  ExpectBeginsAgain<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
+}
+
 TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   const string windows = NewFile(Picture(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"}));
   const auto error = [&](const string& data, const string& transform = "crop_size: 4") {
