@@ -89,6 +89,14 @@ CASES = {
                                 "num_output: 2 kernel_size: 2 }"),
     "Convolution of axis 2": ([(2, 3, 4, 5, 6)], "type: 'Convolution' convolution_param { "
                               "num_output: 2 kernel_size: 2 axis: 2 }"),
+    "Convolution of no axis": ([(2, 3, 4, 6)], "type: 'Convolution' convolution_param { "
+                               "num_output: 5 axis: 3 }"),
+    "Convolution of vectors": ([(3, 6)], "type: 'Convolution' convolution_param { num_output: 4 "
+                               "group: 2 bias_term: false }"),
+    "Deconvolution of no axis": ([(2, 4)], "type: 'Deconvolution' convolution_param { num_output: "
+                                 "5 }"),
+    "Convolution padded on one axis": ([(2, 3, 5, 6)], "type: 'Convolution' convolution_param { "
+                                       "num_output: 2 kernel_size: 3 pad_w: 1 }"),
     "DepthwiseConvolution": ([(1, 3, 6, 6)], "type: 'DepthwiseConvolution' convolution_param { "
                              "num_output: 6 kernel_size: 3 }"),
     "ConvolutionDepthwise": ([(1, 3, 6, 6)], "type: 'ConvolutionDepthwise' convolution_param { "
