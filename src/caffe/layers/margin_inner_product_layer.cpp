@@ -147,7 +147,6 @@ template <typename Dtype>
 void MarginInnerProductLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                                   const vector<bool>& propagate_down,
                                                   const vector<Blob<Dtype>*>& bottom) {
-  Require(!propagate_down[1], "MarginInnerProduct has no gradient for its labels");
   const Dtype* dy = top[0]->cpu_diff();
   const Dtype* x = bottom[0]->cpu_data();
   if (this->param_propagate_down_[0]) {
