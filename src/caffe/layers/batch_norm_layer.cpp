@@ -56,18 +56,26 @@ void BatchNormLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
       FillBlob(FillerOr(param.has_bias_filler(), param.bias_filler(), 0), this->blobs_[4].get());
     }
   }
-  // Statistics are not learned: solvers leave them alone, whatever the net says.
-  for (int i = 0; i < 3; ++i) {
-    if (this->layer_param_.param_size() == i) {
-      ParamSpec* spec = this->layer_param_.add_param();
-      spec->set_lr_mult(0);
-      spec->set_decay_mult(0);
-    } else {
-      Require(this->layer_param_.param(i).lr_mult() == 0, "BatchNorm: param ", i,
-              " is a statistic and has lr_mult 0, not ", this->layer_param_.param(i).lr_mult());
-    }
-  }
+  FreezeStatistics();
   this->param_propagate_down_.resize(this->blobs_.size(), true);
+}
+
+// Statistics are not learned: solvers leave them alone, whatever the net says.
+template <typename Dtype>
+void BatchNormLayer<Dtype>::FreezeStatistics() {
+  bool stated = false;
+  for (int i = 0; i < 3; ++i) {
+    const bool given = i < this->layer_param_.param_size();
+    ParamSpec* spec = given ? this->layer_param_.mutable_param(i) : this->layer_param_.add_param();
+    if (given && spec->lr_mult() == 0) continue;
+    stated |= given;
+    spec->set_lr_mult(0);
+    spec->set_decay_mult(0);
+  }
+  LOG_IF(WARNING, stated && Caffe::root_solver())
+      << "BatchNorm layer '" << this->layer_param_.name()
+      << "': its first three parameters are statistics, which are not learned: their lr_mult and "
+         "decay_mult are 0, whatever the net says";
 }
 
 template <typename Dtype>
