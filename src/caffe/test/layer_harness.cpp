@@ -604,7 +604,7 @@ TEST_P(LayerCases, LeavesGradientsAloneThatNobodyAskedFor) {
 
 // Solvers ask labels, regions and the like for gradients when layers with parameters make them: a
 // layer refuses, as Caffe's losses do, or leaves theirs alone and computes the others.
-TEST_P(LayerCases, AGradientThatThereIsNotChangesNoOther) {
+TEST_P(LayerCases, AskingForAMissingGradientChangesNoOther) {
   const LayerCase& c = case_;
   if (!c.gradients) return;
   const Inputs inputs = MakeInputs(c, seed_);
