@@ -35,6 +35,8 @@ CASES = {
     "Softmax": ([(2, 5, 3)], "type: 'Softmax'"),
     "Softmax of another axis": ([(2, 5, 3)], "type: 'Softmax' softmax_param { axis: -1 }"),
     "Dropout": ([(2, 3)], "type: 'Dropout'"),
+    "CropCenter": ([(2, 3, 6, 7)], "type: 'CropCenter' crop_center_param { crop_size: 0 crop_size: "
+                                   "0 crop_size: 2 crop_size: 1 }"),
     "Dropout unscaled": ([(2, 3)], "type: 'Dropout' dropout_param { scale_train: false }"),
     "Scale": ([(2, 3, 4, 5)], "type: 'Scale' scale_param { bias_term: true }"),
     "Scale of two axes": ([(2, 3, 4, 5)], "type: 'Scale' scale_param { axis: 1 num_axes: 2 }"),

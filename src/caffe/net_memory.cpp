@@ -10,6 +10,7 @@
 #include "caffe/net.hpp"
 #include "caffe/operation.hpp"
 #include "device_registry.hpp"
+#include "repeatable.hpp"
 
 namespace caffe {
 namespace {
@@ -159,10 +160,9 @@ void Net<Dtype>::set_share_activations(bool share) {
 }
 
 // Sources, layers with a memory and those that we know nothing about.
-template <typename Dtype>
-bool IsRepeatable(const Layer<Dtype>& layer, const vector<int>& bottom_ids) {
-  const Operation* operation = OperationTable::Find(layer.layer_param().type());
-  return operation && !operation->source && !operation->stateful && !bottom_ids.empty();
+static bool MakesTheSameAgain(const LayerParameter& layer, const vector<int>& bottom_ids) {
+  return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source &&
+         !bottom_ids.empty();
 }
 
 // What a source makes it may not make again in the next pass; inputs and outputs are the caller's.
@@ -171,7 +171,7 @@ void Net<Dtype>::FindLastReaders() {
   vector<int> last(blobs_.size(), -1);
   vector<bool> kept(blobs_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const bool repeatable = IsRepeatable(*layers_[i], bottom_id_vecs_[i]);
+    const bool repeatable = MakesTheSameAgain(layers_[i]->layer_param(), bottom_id_vecs_[i]);
     for (const int id : bottom_id_vecs_[i]) last[id] = i;
     for (const int id : top_id_vecs_[i]) {
       last[id] = i;

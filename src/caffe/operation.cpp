@@ -4,6 +4,8 @@
 #include <map>
 
 #include "caffe/common.hpp"
+#include "caffe/proto/caffe.pb.h"
+#include "repeatable.hpp"
 
 namespace caffe {
 namespace {
@@ -38,6 +40,14 @@ std::vector<const Operation*> OperationTable::All() {
   std::vector<const Operation*> all;
   for (const auto& entry : Table()) all.push_back(&entry.second);
   return all;
+}
+
+bool IsRepeatable(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  if (!operation || operation->stateful) return false;
+  const DropoutParameter& dropout = layer.dropout_param();
+  return layer.type() != "Dropout" || !dropout.sample_weights_test() ||
+         dropout.dropout_ratio() == 0;
 }
 
 }  // namespace caffe

@@ -29,6 +29,7 @@ constexpr TypeName kTypes[] = {
     {V1LayerParameter::CONCAT, "Concat"},
     {V1LayerParameter::CONTRASTIVE_LOSS, "ContrastiveLoss"},
     {V1LayerParameter::CONVOLUTION, "Convolution"},
+    {V1LayerParameter::CROP, "Crop"},
     {V1LayerParameter::DATA, "Data"},
     {V1LayerParameter::DECONVOLUTION, "Deconvolution"},
     {V1LayerParameter::DROPOUT, "Dropout"},

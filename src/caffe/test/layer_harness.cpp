@@ -636,7 +636,8 @@ struct GpuMode {
 /// True for a layer that draws random numbers, on a device others than on the host.
 bool Draws(const LayerCase& c) {
   const LayerParameter param = ParseLayer(c.prototxt, c.bottoms.size(), c.tops);
-  return param.type() == "Dropout" && param.phase() == TRAIN;
+  return param.type() == "Dropout" &&
+         (param.phase() == TRAIN || param.dropout_param().sample_weights_test());
 }
 #endif
 
