@@ -62,6 +62,12 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
 /// file, if it cannot be read as a picture.
 cv::Mat ReadListedPicture(const std::string& file, int height, int width, bool is_color);
 
+/// The grey picture of the labels of `picture`'s pixels, in 1 / factor of its size, without
+/// interpolation. Throws Error, naming the file, if it cannot be read, or has not the size of
+/// `picture` although that was not `resized`.
+cv::Mat ReadListedLabels(const std::string& file, const cv::Mat& picture, bool resized,
+                         int factor = 1);
+
 /// Throws Error unless new_height and new_width are both given or both 0; `message` is the name of
 /// the parameter message they are in.
 void CheckNewSize(const char* message, uint32_t new_height, uint32_t new_width);

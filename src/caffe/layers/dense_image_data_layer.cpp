@@ -2,7 +2,6 @@
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
 #endif
 
 namespace caffe {
@@ -39,18 +38,10 @@ template <typename Dtype>
 cv::Mat DenseImageDataLayer<Dtype>::ReadLabels(const string& file, const cv::Mat& picture) const {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const int factor = static_cast<int>(param.label_divide_factor());
-  const string path = param.root_folder() + file;
-  const cv::Mat labels = ReadListedPicture(path, 0, 0, false);
-  Require(param.new_height() > 0 || labels.size() == picture.size(), path, ": the labels are ",
-          labels.rows, " x ", labels.cols, ", their picture is ", picture.rows, " x ",
-          picture.cols);
-  const cv::Size size(picture.cols / factor, picture.rows / factor);
-  Require(size.area() > 0, "dense_image_data_param: label_divide_factor ", factor,
+  Require(picture.cols >= factor && picture.rows >= factor,
+          "dense_image_data_param: label_divide_factor ", factor,
           " leaves nothing of a picture of ", picture.rows, " x ", picture.cols);
-  if (size == labels.size()) return labels;
-  cv::Mat resized;
-  cv::resize(labels, resized, size, 0, 0, cv::INTER_NEAREST);
-  return resized;
+  return ReadListedLabels(param.root_folder() + file, picture, param.new_height() > 0, factor);
 }
 
 template <typename Dtype>

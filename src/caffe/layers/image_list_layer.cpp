@@ -2,6 +2,7 @@
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
 #endif
 
 #include <limits>
@@ -130,6 +131,17 @@ cv::Mat ReadListedPicture(const string& file, int height, int width, bool is_col
   const cv::Mat image = ReadImageToCVMat(file, height, width, is_color);
   Require(!image.empty(), file, ": cannot be read as a picture: it is missing or damaged");
   return image;
+}
+
+cv::Mat ReadListedLabels(const string& file, const cv::Mat& picture, bool resized, int factor) {
+  const cv::Mat labels = ReadListedPicture(file, 0, 0, false);
+  Require(resized || labels.size() == picture.size(), file, ": the labels are ", labels.rows, " x ",
+          labels.cols, ", their picture is ", picture.rows, " x ", picture.cols);
+  const cv::Size size(picture.cols / factor, picture.rows / factor);
+  if (size == labels.size()) return labels;
+  cv::Mat fitting;
+  cv::resize(labels, fitting, size, 0, 0, cv::INTER_NEAREST);
+  return fitting;
 }
 
 #endif
