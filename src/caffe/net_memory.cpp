@@ -161,8 +161,7 @@ void Net<Dtype>::set_share_activations(bool share) {
 
 // Sources, layers with a memory and those that we know nothing about.
 static bool MakesTheSameAgain(const LayerParameter& layer, const vector<int>& bottom_ids) {
-  return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source &&
-         !bottom_ids.empty();
+  return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source && !bottom_ids.empty();
 }
 
 // What a source makes it may not make again in the next pass; inputs and outputs are the caller's.

@@ -63,8 +63,8 @@ typename ImageSegDataLayer<Dtype>::Sample ImageSegDataLayer<Dtype>::Read(
   sample.height = sample.image.rows;
   sample.width = sample.image.cols;
   if (param.label_type() == ImageDataParameter::PIXEL) {
-    sample.labels = ReadListedLabels(param.root_folder() + line.second, sample.image,
-                                     param.new_height() > 0);
+    sample.labels =
+        ReadListedLabels(param.root_folder() + line.second, sample.image, param.new_height() > 0);
   } else {
     const int label = param.label_type() == ImageDataParameter::IMAGE ? ByteLabel(line.second)
                                                                       : param.ignore_label();

@@ -51,8 +51,7 @@ Means MeansOf(const vector<int64_t>& counts, int classes) {
 }  // namespace
 
 template <typename Dtype>
-void SegAccuracyLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
-                                         const vector<Blob<Dtype>*>&) {
+void SegAccuracyLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   counts_.clear();
 }
 

@@ -77,7 +77,8 @@ void TripletLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     Dtype* diff = bottom[b]->mutable_cpu_diff();
     for (int n = 0; n < items; ++n) {
       const Dtype factor = LossOf(bottom, n) > 0 ? weight : Dtype(0);
-      for (size_t i = n * length; i < (n + 1) * length; ++i) diff[i] = factor * (plus[i] - minus[i]);
+      for (size_t i = n * length; i < (n + 1) * length; ++i)
+        diff[i] = factor * (plus[i] - minus[i]);
     }
   }
 }

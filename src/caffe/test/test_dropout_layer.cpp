@@ -35,7 +35,8 @@ INSTANTIATE_TEST_SUITE_P(Dropout, BadLayerCases, ::testing::ValuesIn(kBadCases),
 TEST(DropoutValues, SampleWeightsTestDropsInTheTestPhase) {
   constexpr int kCount = 10000;
   Example example(
-      "type: 'Dropout' phase: TEST dropout_param { dropout_ratio: 0.25 sample_weights_test: true }");
+      "type: 'Dropout' phase: TEST dropout_param { dropout_ratio: 0.25 sample_weights_test: true "
+      "}");
   example.Bottom({kCount}, Floats(kCount, 3)).SetUp();
   const auto sample = [&](unsigned seed) {
     Caffe::set_random_seed(seed);

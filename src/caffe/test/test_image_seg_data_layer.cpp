@@ -110,9 +110,10 @@ TYPED_TEST(ImageSegDataLayerTest, ResizesLabelsWithoutInterpolation) {
 
 TYPED_TEST(ImageSegDataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true "}) {
-    ExpectResumes<TypeParam>(Parameter(MirrorList(4), Join("batch_size: 3 label_type: PIXEL ", order),
-                                       "mirror: true crop_size: 5"),
-                             3);
+    ExpectResumes<TypeParam>(
+        Parameter(MirrorList(4), Join("batch_size: 3 label_type: PIXEL ", order),
+                  "mirror: true crop_size: 5"),
+        3);
   }
 }
 
@@ -123,7 +124,8 @@ TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
   };
   ExpectContains(error("label_type: PIXEL batch_size: 0"), "batch_size");
   ExpectContains(error("label_type: PIXEL new_width: 3"), "new_height 0 and new_width 3");
-  ExpectContains(error("label_type: PIXEL ignore_label: 256"), "ignore_label must be from 0 to 255");
+  ExpectContains(error("label_type: PIXEL ignore_label: 256"),
+                 "ignore_label must be from 0 to 255");
   ExpectContains(error("label_type: PIXEL", "mean_file: 'mean'"), "mean");
   ExpectContains(error(""), "is no label of an image");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");

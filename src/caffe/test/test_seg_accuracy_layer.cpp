@@ -45,10 +45,10 @@ void ExpectNear(const Floats& expected, const Floats& actual) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(expected[i], actual[i]) << i;
 }
 
-// Found: 0 0 1 0 | 2; labels: 0 1 1 0 | ignored. Class 0: 2 of 2, IoU 2 / 3; class 1: 1 of 2, 1 / 2;
-// class 2 is neither there nor found: IoU 1.
-const Floats kScores = {9, 9, 0, 9, 0,   //
-                        0, 0, 9, 0, 0,   //
+// Found: 0 0 1 0 | 2; labels: 0 1 1 0 | ignored. Class 0: 2 of 2, IoU 2 / 3; class 1: 1 of 2, 1 /
+// 2; class 2 is neither there nor found: IoU 1.
+const Floats kScores = {9, 9, 0, 9, 0,  //
+                        0, 0, 9, 0, 0,  //
                         0, 0, 0, 0, 9};
 
 TEST(SegAccuracyValues, CountsPixelsByClass) {

@@ -151,8 +151,9 @@ TEST(UpgradeV1, GathersParameterSettings) {
 
 // FCN's forks gave Crop a number that BVLC Caffe's enum leaves out.
 TEST(UpgradeV1, KnowsTheCropOfFullyConvolutionalNets) {
-  ExpectNet("layer { name: 'crop' type: 'Crop' bottom: 'score' bottom: 'data' top: 'out' }",
-            Upgraded("layers { type: CROP name: 'crop' bottom: 'score' bottom: 'data' top: 'out' }"));
+  ExpectNet(
+      "layer { name: 'crop' type: 'Crop' bottom: 'score' bottom: 'data' top: 'out' }",
+      Upgraded("layers { type: CROP name: 'crop' bottom: 'score' bottom: 'data' top: 'out' }"));
   NetParameter net;
   ASSERT_TRUE(net.ParseFromString(std::string("\x12\x02\x28\x28", 4)));
   EXPECT_EQ(net.layers(0).type(), V1LayerParameter::CROP);
