@@ -104,6 +104,12 @@ caffe_part(OPENCV OPENCV_FOUND)
 if(HAVE_OPENCV)
   caffe_use("${OPENCV_LIBRARIES}" ${OPENCV_core_INCLUDE_DIR})
 endif()
+# For VideoData: not linked to libcaffe but to a library that it loads when it needs videos.
+caffe_find(OPENCV_videoio opencv2/videoio.hpp opencv_videoio opencv4)
+set(HAVE_VIDEO FALSE)
+if(HAVE_OPENCV AND OPENCV_videoio_FOUND)
+  set(HAVE_VIDEO TRUE)
+endif()
 
 if(NOT USE_HDF5 STREQUAL "OFF")
   find_package(HDF5 QUIET COMPONENTS C HL)

@@ -28,7 +28,8 @@ file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/solvers/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp)
+  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/video/*.cpp)
 file(GLOB onednn_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.cpp)
 list(REMOVE_ITEM onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cpp)
 if(NOT HAVE_ONEDNN)
@@ -94,4 +95,15 @@ endif()
 target_compile_options(caffe PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${caffe_warnings}>)
 if(HAVE_CUDA)
   caffe_cuda_settings(caffe)
+endif()
+
+if(HAVE_VIDEO)
+  add_library(caffe_video MODULE ${PROJECT_SOURCE_DIR}/src/caffe/video/plugin/video_plugin.cpp)
+  set_target_properties(caffe_video PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+    CXX_VISIBILITY_PRESET hidden)
+  target_compile_features(caffe_video PRIVATE cxx_std_17)
+  target_include_directories(caffe_video SYSTEM PRIVATE ${OPENCV_videoio_INCLUDE_DIR})
+  target_compile_options(caffe_video PRIVATE ${caffe_warnings})
+  target_link_libraries(caffe_video PRIVATE ${OPENCV_videoio_LIBRARY} ${OPENCV_LIBRARIES})
 endif()

@@ -37,6 +37,9 @@ void RefuseUnknown(const TransformationParameter& p) {
   refuse(p.has_random_resize_param(), "random_resize_param");
   refuse(p.has_random_aspect_ratio_param(), "random_aspect_ratio_param");
   refuse(p.flow(), "flow");
+  refuse(p.fix_crop() || p.more_fix_crop(), "fix_crop");
+  refuse(p.multi_scale(), "multi_scale");
+  refuse(p.is_flow(), "is_flow");
   refuse(p.forward_packing() != NCHW, "forward_packing NHWC");
 }
 

@@ -41,6 +41,8 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
     PictureDraws draws;
   };
   vector<Item> TakeItems(int count);
+  /// Which items of a batch are this solver's.
+  const RecordShare& share() const { return share_; }
 
   std::string SourceState() override;
   void SetSourceState(const std::string& state) override;

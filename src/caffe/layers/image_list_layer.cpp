@@ -124,6 +124,8 @@ template class ImageListLayer<float, int>;
 template class ImageListLayer<double, int>;
 template class ImageListLayer<float, string>;
 template class ImageListLayer<double, string>;
+template class ImageListLayer<float, std::pair<int, int>>;
+template class ImageListLayer<double, std::pair<int, int>>;
 
 #ifdef USE_OPENCV
 

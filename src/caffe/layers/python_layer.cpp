@@ -2,9 +2,10 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
+
+#include "../plugin_files.hpp"
 
 namespace caffe {
 namespace {
@@ -24,22 +25,11 @@ PythonLayerFactory<Dtype>& Factory() {
   return factory;
 }
 
-/// The folder of the library or program that this code is in, with its last slash.
-string OwnFolder() {
-  Dl_info info = {};
-  if (!dladdr(kPlugin, &info) || !info.dli_fname) return "";
-  const string file = info.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
-}
-
 /// Loads the plugin and lets it start Python, which makes the package call SetPythonLayerFactory;
 /// returns why not, or "". It stays loaded: layers live on in it.
 string LoadPlugin() {
-  const char* named = std::getenv(kVariable);
-  const vector<string> candidates =
-      named && *named ? vector<string>{named} : vector<string>{OwnFolder() + kPlugin, kPlugin};
   string reason;
-  for (const string& file : candidates) {
+  for (const string& file : PluginFiles(kVariable, kPlugin)) {
     void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!plugin) {
       reason = dlerror();

@@ -130,7 +130,7 @@ TEST_F(DetectionOutputValues, ScoresOfOverlappedBoxesDecay) {
   const float overlap = 5 / 6.f;
   const auto expect = [&](const std::string& param, float decay) {
     const Floats rows =
-        Detect("confidence_threshold: 0.15 nms_param { soft_nms: true " + param + " }", scores_);
+        Detect("confidence_threshold: 0.11 nms_param { soft_nms: true " + param + " }", scores_);
     ASSERT_EQ(rows.size(), 5 * 7u);
     EXPECT_EQ(rows[2], .8f);
     EXPECT_NEAR(rows[7 + 2], .7f * decay, 1e-5);
