@@ -9,21 +9,21 @@ namespace {
 const std::string kFocal = "type: 'FocalLoss' focal_loss_param { ";
 
 const std::vector<LayerCase> kCases = {
-    {"Default", "type: 'FocalLoss'", {{{kOddN, 5}}, {{kOddN}, Fill::LABELS, false, 5}}},
+    {"Default", "type: 'FocalLoss'", {{{6, 5}}, {{6}, Fill::LABELS, false, 5}}},
     {"Pixels",
      kFocal + "gamma: 1.5 alpha: 0.75 } loss_param { normalization: FULL }",
-     {{{kOddN, 3, 2, kOddW}}, {{kOddN, 2, kOddW}, Fill::LABELS, false, 3}}},
+     {{{6, 3, 2, kOddW}}, {{6, 2, kOddW}, Fill::LABELS, false, 3}}},
     {"LastAxis",
      kFocal + "gamma: 1 } softmax_param { axis: -1 }",
-     {{{kOddN, 3, 4}}, {{kOddN, 3}, Fill::LABELS, false, 4}}},
-    {"GammaBelowOne", kFocal + "gamma: 0.5 }", {{{kOddN, 4}}, {{kOddN}, Fill::LABELS, false, 4}}},
-    {"GammaZero", kFocal + "gama: 0 }", {{{kOddN, 4}}, {{kOddN}, Fill::LABELS, false, 4}}},
+     {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 4}}},
+    {"GammaBelowOne", kFocal + "gamma: 0.5 }", {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
+    {"GammaZero", kFocal + "gama: 0 }", {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
     {"Ignored",
      "type: 'FocalLoss' loss_param { ignore_label: 2 }",
-     {{{kOddN, 4, 3}}, {{kOddN, 3}, Fill::LABELS, false, 4}}},
+     {{{6, 4, 3}}, {{6, 3}, Fill::LABELS, false, 4}}},
     {"Linear",
      kFocal + "type: LINEAR gamma: 3 beta: 2 }",
-     {{{kOddN, 4}}, {{kOddN}, Fill::LABELS, false, 4}}},
+     {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
 };
 INSTANTIATE_TEST_SUITE_P(FocalLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
