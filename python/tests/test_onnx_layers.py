@@ -173,6 +173,12 @@ CASES = {
     "Parameter": ([(2, 3)], "type: 'Parameter' parameter_param { shape { dim: 2 dim: 4 } }"),
     "ContinuationIndicator": ([(2, 3)], "type: 'ContinuationIndicator' "
                               "continuation_indicator_param { time_step: 3 batch_size: 2 }"),
+    "ContinuationIndicator of a bottom": ([(2, 3)], "type: 'ContinuationIndicator' bottom: 'in0' "
+                                          "continuation_indicator_param { time_step: 4 axis: 1 }"),
+    "LabelSpecificAdd": ([(2, 3), (2,)], "type: 'LabelSpecificAdd' label_specific_add_param { "
+                                         "bias: -0.35 }"),
+    "LabelSpecificMargin": ([(2, 3), (2,)], "type: 'LabelSpecificMargin'"),
+    "CombinedMargin": ([(2, 3), (2,)], "type: 'CombinedMargin'"),
     "DummyData": ([(2, 3)], "type: 'DummyData' dummy_data_param { shape { dim: 2 dim: 4 } "
                   "data_filler { type: 'constant' value: 1.5 } }"),
     "CTCGreedyDecoder": ([(7, 2, 3)], "type: 'CTCGreedyDecoder'"),

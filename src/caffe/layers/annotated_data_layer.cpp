@@ -28,6 +28,7 @@ AnnotatedDataLayer<Dtype>::AnnotatedDataLayer(const LayerParameter& param)
                       param.annotated_data_param().batch_sampler().end()) {
   this->transform_param_.clear_resize_param();
   this->transform_param_.clear_distort_param();
+  this->transform_param_.clear_noise_param();
   this->transform_param_.clear_expand_param();
   this->transform_param_.clear_emit_constraint();
 }
@@ -45,6 +46,7 @@ struct AnnotatedDataLayer<Dtype>::Record {
   Expansion expansion;
   NormalizedBBox patch = UnitBBox();
   ResizeParameter::Interp_mode interpolation = ResizeParameter::LINEAR;
+  Noise noise;
   int patch_height = 0, patch_width = 0;  // before it is resized
 };
 
@@ -93,6 +95,7 @@ void AnnotatedDataLayer<Dtype>::CheckParameters() const {
   refuse(param.has_landmarks(), "has_landmarks");
   for (const BatchSampler& sampler : batch_samplers_) CheckBatchSampler(sampler);
   if (augmentation_.has_distort_param()) CheckDistortion(augmentation_.distort_param());
+  if (augmentation_.has_noise_param()) CheckNoise(augmentation_.noise_param());
   if (augmentation_.has_resize_param()) CheckResize(augmentation_.resize_param());
   if (augmentation_.has_expand_param()) {
     CheckExpansion(augmentation_.expand_param());
@@ -198,6 +201,7 @@ void AnnotatedDataLayer<Dtype>::DrawAugmentation(Record* record) const {
   if (augmentation_.has_resize_param()) {
     record->interpolation = DrawInterpolation(augmentation_.resize_param());
   }
+  if (augmentation_.has_noise_param()) record->noise = DrawNoise(augmentation_.noise_param());
 }
 
 /// Does to the pixels what was drawn.
@@ -215,6 +219,7 @@ void AnnotatedDataLayer<Dtype>::Augment(Record* record) const {
   if (augmentation_.has_resize_param()) {
     record->image = Resized(record->image, augmentation_.resize_param(), record->interpolation);
   }
+  record->image = Noisy(record->image, augmentation_.noise_param(), record->noise);
 }
 
 /// Moves the boxes as the picture was resized, cropped and mirrored.

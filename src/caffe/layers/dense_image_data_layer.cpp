@@ -17,6 +17,17 @@ const bool dealt_out = RecordShare::AddType("DenseImageData");
 }  // namespace
 
 template <typename Dtype>
+DenseImageDataLayer<Dtype>::DenseImageDataLayer(const LayerParameter& param)
+    : ImageListLayer<Dtype, string>(param) {
+  const DenseImageDataParameter& own = param.dense_image_data_param();
+  TransformationParameter& transform = this->transform_param_;
+  if (own.mirror()) transform.set_mirror(true);
+  if (own.crop_height()) transform.set_crop_height(own.crop_height());
+  if (own.crop_width()) transform.set_crop_width(own.crop_width());
+  if (own.has_mean_file()) transform.set_mean_file(own.mean_file());
+}
+
+template <typename Dtype>
 std::pair<string, string> DenseImageDataLayer<Dtype>::ParseLine(const string& line) const {
   std::istringstream stream(line);
   string picture, labels, more;
@@ -48,11 +59,12 @@ template <typename Dtype>
 void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                 const vector<Blob<Dtype>*>& top) {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
-  const TransformationParameter& transform = this->layer_param_.transform_param();
+  const TransformationParameter& transform = this->transform_param_;
   const int batch_size = static_cast<int>(param.batch_size());
   Require(batch_size > 0, "dense_image_data_param: batch_size must be positive, got ", batch_size);
   Require(!param.source().empty(), "dense_image_data_param: source is missing");
   CheckNewSize("dense_image_data_param", param.new_height(), param.new_width());
+  Require(!param.rotate(), "dense_image_data_param: rotate is not available: leave it out");
   const uint32_t factor = param.label_divide_factor();
   Require(factor > 0 && factor <= 1u << 20,
           "dense_image_data_param: label_divide_factor must be 1 or a little more, got ", factor);
