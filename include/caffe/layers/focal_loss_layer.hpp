@@ -16,9 +16,9 @@ namespace caffe {
 ///
 /// beta changes nothing, since it is added to all classes; it is there because nets give it.
 ///
-/// Bottoms: logits (N, C, inner...), the classes being on softmax_param.axis; labels (N, inner...),
-/// whole numbers in [0, C) or loss_param.ignore_label. Tops: the loss; with a second one, the
-/// probabilities p.
+/// Bottoms: logits (N, C, inner...), the classes being on focal_loss_param.axis, or else on
+/// softmax_param.axis; labels (N, inner...), whole numbers in [0, C) or loss_param.ignore_label.
+/// Tops: the loss; with a second one, the probabilities p.
 template <typename Dtype>
 class FocalLossLayer : public LossLayer<Dtype> {
  public:

@@ -64,7 +64,7 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
 /// file, if it cannot be read as a picture.
 cv::Mat ReadListedPicture(const std::string& file, int height, int width, bool is_color);
 
-/// The grey picture of the labels of `picture`'s pixels, in 1 / factor of its size, without
+/// The grey image of the labels of `picture`'s pixels, in 1 / factor of its size, without
 /// interpolation. Throws Error, naming the file, if it cannot be read, or has not the size of
 /// `picture` although that was not `resized`.
 cv::Mat ReadListedLabels(const std::string& file, const cv::Mat& picture, bool resized,

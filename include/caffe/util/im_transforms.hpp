@@ -35,7 +35,7 @@ Distortion DrawDistortion(const DistortionParameter& param);
 cv::Mat Distorted(const cv::Mat& in_img, const Distortion& distortion);
 cv::Mat ApplyDistort(const cv::Mat& in_img, const DistortionParameter& param);
 
-/// What bad cameras and files do to pictures, in the order in which it is done.
+/// What bad cameras and files do to images, in the order in which it is done.
 struct Noise {
   enum Kind {
     DECOLORIZE,
@@ -55,7 +55,7 @@ struct Noise {
 /// Each effect that is selected, with probability `prob`; without `prob`, SSD's way, for certain.
 /// all_effects selects each; JPEG and SALT_PEPPER need their `jpeg` and `fraction`, too.
 Noise DrawNoise(const NoiseParameter& param);
-/// For pictures of 8 bits and 1 or 3 channels; one channel keeps what is about colors.
+/// For images of 8 bits and 1 or 3 channels; one channel keeps what is about colors.
 cv::Mat Noisy(const cv::Mat& in_img, const NoiseParameter& param, const Noise& noise);
 
 /// A larger picture around the picture.

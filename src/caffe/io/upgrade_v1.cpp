@@ -6,6 +6,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "crop_places.hpp"
 #include "google/protobuf/descriptor.h"
 
 namespace caffe {
@@ -191,6 +192,14 @@ bool UpgradeV1Net(const NetParameter& v1_net_param, NetParameter* net_param) {
     if (UpgradeV1LayerParameter(layer, upgraded.add_layer())) continue;
     LOG(ERROR) << "Upgrade of input layer " << upgraded.layer_size() - 1 << " failed.";
     complete = false;
+  }
+  for (int i = 0; i < upgraded.layers_size(); ++i) {
+    if (upgraded.layers(i).type() != V1LayerParameter::CROP) continue;
+    try {
+      AlignCrop(&upgraded, i);
+    } catch (const Error& error) {
+      LOG(WARNING) << error.what() << ". It cuts at offset 0 now";
+    }
   }
   upgraded.clear_layers();
   *net_param = std::move(upgraded);

@@ -8,8 +8,15 @@
 namespace caffe {
 namespace {
 
+/// Of the classes.
+int AxisOf(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+  const FocalLossParameter& param = layer.focal_loss_param();
+  return ClassAxis(bottoms.at(0), bottoms.at(1),
+                   param.has_axis() ? param.axis() : layer.softmax_param().axis());
+}
+
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
-  ClassAxis(bottoms.at(0), bottoms.at(1), layer.softmax_param().axis());
+  AxisOf(layer, bottoms);
   std::vector<Shape> tops = {Shape()};
   if (layer.top_size() > 1) tops.push_back(bottoms[0]);
   return tops;
@@ -63,8 +70,7 @@ template <typename Dtype>
 void FocalLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::Reshape(bottom, top);
-  const int axis =
-      ClassAxis(bottom[0]->shape(), bottom[1]->shape(), this->layer_param_.softmax_param().axis());
+  const int axis = AxisOf(this->layer_param_, {bottom[0]->shape(), bottom[1]->shape()});
   outer_num_ = bottom[0]->count(0, axis);
   classes_ = bottom[0]->shape(axis);
   inner_num_ = bottom[0]->count(axis + 1);

@@ -28,6 +28,9 @@ void LabelSpecificMarginLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   refuse(p.auto_tune(), "auto_tune");
   refuse(p.pass_bp(), "pass_bp");
   refuse(p.reset_margin(), "reset_margin");
+  refuse(p.has_num_output() || p.has_weight_filler(), "num_output (a layer before it multiplies)");
+  refuse(p.has_axis(), "axis");
+  refuse(p.has_scale(), "scale (a Scale layer scales)");
   schedule_ = MarginSchedule(p.margin_base(), p.gamma(), p.power(), p.iteration());
   if (this->blobs_.empty()) {
     this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{1}));

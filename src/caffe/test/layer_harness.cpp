@@ -345,8 +345,11 @@ Inputs MakeInputs(const LayerCase& c, unsigned seed) {
   for (const Blob<double>* top : probe.tops()) {
     Bottom like;
     like.shape = top->shape();
-    inputs.top_diffs.push_back(MakeValues(like, &random));
-    RoundToHalf(&inputs.top_diffs.back());
+    Values diffs = MakeValues(like, &random);
+    // Nearly 0 for a loss, it would make all gradients subnormal in FLOAT16.
+    if (diffs.size() == 1 && std::fabs(diffs[0]) < 0.5) diffs[0] += std::copysign(0.5, diffs[0]);
+    RoundToHalf(&diffs);
+    inputs.top_diffs.push_back(std::move(diffs));
   }
   return inputs;
 }

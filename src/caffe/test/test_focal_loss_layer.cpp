@@ -16,6 +16,7 @@ const std::vector<LayerCase> kCases = {
     {"LastAxis",
      kFocal + "gamma: 1 } softmax_param { axis: -1 }",
      {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 4}}},
+    {"OwnAxis", kFocal + "axis: 2 }", {{{6, 3, 4}}, {{6, 3}, Fill::LABELS, false, 4}}},
     {"GammaBelowOne", kFocal + "gamma: 0.5 }", {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
     {"GammaZero", kFocal + "gama: 0 }", {{{6, 4}}, {{6}, Fill::LABELS, false, 4}}},
     {"Ignored",

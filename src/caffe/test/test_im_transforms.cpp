@@ -166,7 +166,7 @@ cv::Mat Changed(const cv::Mat& image, const string& noise) {
   return Noisy(image, param, DrawNoise(param));
 }
 
-TEST(NoiseEffects, ChangePictures) {
+TEST(NoiseEffects, ChangeImages) {
   EXPECT_EQ(ValueOf(Changed(Pixel(0, 255, 0), "decolorize: true")), cv::Vec3b(150, 150, 150));
   EXPECT_EQ(ValueOf(Changed(Pixel(1, 2, 3), "inverse: true")), cv::Vec3b(254, 253, 252));
   EXPECT_EQ(ValueOf(Changed(Pixel(1, 64, 255), "posterize: true")), cv::Vec3b(32, 96, 224));

@@ -52,6 +52,8 @@ const std::vector<BadLayerCase> kBadCases = {
      {{{2, 3}}, {{2}}},
      "bias_min 0 and bias_max -1 are no range"},
     {"Soft", kAngle + "type: SOFT }", {{{2, 3}}, {{2}}}, "type SOFT is not available"},
+    {"Product", kAngle + "num_output: 3 }", {{{2, 3}}, {{2}}}, "num_output"},
+    {"Scaled", kAngle + "scale: 30 }", {{{2, 3}}, {{2}}}, "scale"},
     {"AutoTune", kAngle + "auto_tune: true }", {{{2, 3}}, {{2}}}, "auto_tune is not available"},
     {"Learned", kAngle + "} param { lr_mult: 1 }", {{{2, 3}}, {{2}}}, "give lr_mult: 0"},
 };

@@ -148,7 +148,7 @@ void CheckNoise(const NoiseParameter& param) {
   Require(!param.all_effects() || param.has_prob(),
           "noise_param: all_effects needs prob, which says how often");
   Require(!param.convert_to_lab(),
-          "noise_param: convert_to_lab is not available, as pictures have 8 bits: leave it out");
+          "noise_param: convert_to_lab is not available, as images have 8 bits: leave it out");
   Require(param.jpeg() <= 100, "noise_param: jpeg is a quality of 100 at most, got ", param.jpeg());
   const SaltPepperParameter& salt = param.saltpepper_param();
   Require(salt.fraction() >= 0 && salt.fraction() <= 1,
@@ -260,7 +260,7 @@ Noise DrawNoise(const NoiseParameter& param) {
 
 namespace {
 
-/// Changes a picture's brightness by f(plane, &result).
+/// Changes an image's brightness by f(plane, &result).
 template <typename Function>
 cv::Mat WithBrightness(const cv::Mat& image, Function&& f) {
   cv::Mat result;
@@ -356,7 +356,7 @@ cv::Mat Noisy(const cv::Mat& in_img, const NoiseParameter& param, const Noise& n
   cv::Mat image = in_img;
   if (noise.changes.empty()) return image;
   Require(image.depth() == CV_8U && (image.channels() == 1 || image.channels() == 3),
-          "noise_param is for pictures of 8 bits and 1 or 3 channels, this one has ",
+          "noise_param is for images of 8 bits and 1 or 3 channels, this one has ",
           image.channels());
   for (const Noise::Kind kind : noise.changes) image = Changed(image, param, kind, noise.seed);
   return image;

@@ -23,6 +23,8 @@ def _database_shape(param: Any) -> Optional[Shape]:
     height = width = transform.crop_size
     height, width = transform.crop_h or height, transform.crop_w or width
     height, width = transform.crop_height or height, transform.crop_width or width
+    if param.type == "DenseImageData":
+        height, width = message.crop_height or height, message.crop_width or width
     if not height and param.type in _LISTED:
         height, width = message.new_height, message.new_width
     if not height and transform.HasField("resize_param"):

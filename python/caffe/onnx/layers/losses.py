@@ -28,7 +28,9 @@ INFERENCE_FORMS = {"FocalLoss": "Softmax", "SoftmaxWithLoss": "Softmax",
 @exports("FocalLoss", "SoftmaxWithLoss", "SoftmaxWithLossOHEM")
 def softmax_with_loss(layer: Layer) -> None:
     """The probabilities, as the last top: the second one has them anyway."""
-    axis = layer.axis(layer.param.softmax_param.axis, "softmax_param: axis")
+    focal = layer.param.focal_loss_param
+    axis = focal.axis if focal.HasField("axis") else layer.param.softmax_param.axis
+    axis = layer.axis(axis, "softmax_param: axis")
     layer.top(max(0, len(layer.tops) - 1), layer.op("Softmax", layer.bottom(0), axis=axis))
     layer.notes.append("is exported as Softmax: its output is the probabilities")
 
