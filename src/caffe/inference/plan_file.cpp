@@ -334,10 +334,16 @@ Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
 }  // namespace
 
 std::string PlanFingerprint(const std::string& target) {
-  return Join(
-      "Cortado " CAFFE_VERSION " (",
-      target.empty() ? kernels::Name(kernels::CpuInstructionSet()) : kGpu + cuda::GpuFingerprint(),
-      ")");
+  if (!target.empty()) {
+    return Join("Cortado " CAFFE_VERSION " (", kGpu + cuda::GpuFingerprint(), ")");
+  }
+  const kernels::InstructionSet set = kernels::CpuInstructionSet();
+  std::string name = kernels::Name(set);
+  // Beside emulated tiles stands what the machine has.
+  if (set == kernels::InstructionSet::EMULATED_AMX) {
+    name += Join(" on ", kernels::Name(kernels::VectorInstructionSet()));
+  }
+  return Join("Cortado " CAFFE_VERSION " (", name, ")");
 }
 
 uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {

@@ -344,6 +344,7 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
   if (const AmxTiles* amx = ChosenAmxTiles()) {
     return MakeAmxInt8(shape, plain_input, *amx);
   }
+  if (ChosenInt8Tiles().has_bytes()) return MakeVnniInt8(shape, plain_input);
   return std::make_shared<DenseInt8>(shape, plain_input);
 }
 

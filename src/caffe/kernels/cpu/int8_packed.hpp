@@ -155,6 +155,11 @@ class PackedInt8 : public Int8Convolution {
   }
 };
 
+/// With four products of bytes and their sum in one instruction, for shapes that
+/// Int8Convolution::Make computes densely and tiles with has_bytes().
+std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
+                                                    bool plain_input);
+
 struct AmxTiles;
 
 /// In AMX's tiles, for shapes that Int8Convolution::Make computes densely.
