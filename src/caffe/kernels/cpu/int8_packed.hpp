@@ -84,15 +84,20 @@ class PackedInt8 : public Int8Convolution {
   /// Does the work.
   virtual void RunItems(const Call& call, void* scratch) const = 0;
 
-  /// Calls f(item, scratch of `bytes` bytes) for `count` items, on all cores.
+  /// Calls f(begin, end, scratch of `bytes` bytes) for parts of `count` items, on all cores.
   template <typename Function>
-  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+  void SpreadParts(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
     const size_t products = shape_.weight_count() * bands_.output_plane() * num;
     const size_t grain = std::max<size_t>(1, kInt8Grain / std::max<size_t>(1, products / count));
     ParallelParts(count, grain, [&](size_t part, size_t begin, size_t end) {
-      for (size_t item = begin; item < end; ++item) {
-        f(item, static_cast<char*>(scratch) + part * bytes);
-      }
+      f(begin, end, static_cast<char*>(scratch) + part * bytes);
+    });
+  }
+  /// Calls f(item, scratch of `bytes` bytes) for each of them.
+  template <typename Function>
+  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+    SpreadParts(num, count, bytes, scratch, [&](size_t begin, size_t end, void* own) {
+      for (size_t item = begin; item < end; ++item) f(item, own);
     });
   }
 

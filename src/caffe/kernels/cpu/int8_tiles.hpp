@@ -120,7 +120,7 @@ struct Int8Tiles {
   /// y = the numbers in n bytes.
   void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);
   void (*widen_unsigned)(size_t n, const uint8_t* x, int16_t* y);
-  /// y = x + 128.
+  /// y = x + 128; y may be x.
   void (*shift_signed)(size_t n, const int8_t* x, uint8_t* y);
   void (*float_signed)(size_t n, const int8_t* x, float* y);
   void (*float_unsigned)(size_t n, const uint8_t* x, float* y);
@@ -128,6 +128,10 @@ struct Int8Tiles {
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2.
   void (*depthwise_direct[2][2][2])(const Writing&, const DepthwiseRow& row, size_t target);
+  /// The same by sums of bytes, of kernels of 3 x 3 whose weights are bytes; two rows at a time
+  /// with stride 1 where `byte_depthwise_rows` is 2. Null where has_bytes() is false.
+  void (*byte_depthwise[2][2])(const Writing&, const DepthwiseRow& row, size_t target);
+  int byte_depthwise_rows;
   /// y = the maximum of each window.
   void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
   /// y = the sum of `count` rows of a window divided by `size`, times `factor`: (columns, lanes)

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "int8_packed.hpp"
@@ -52,8 +53,9 @@ class VnniInt8 : public PackedInt8 {
   size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
   void RunItems(const Call& call, void* scratch) const override {
     const Plan plan = PlanFor(call.num);
-    Spread(call.num, plan.items, BytesOf(plan), scratch,
-           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
+    SpreadParts(
+        call.num, plan.items, BytesOf(plan), scratch,
+        [&](size_t begin, size_t end, void* own) { RunItems(call, plan, begin, end, own); });
   }
 
  private:
@@ -93,10 +95,19 @@ class VnniInt8 : public PackedInt8 {
 
   void AddSteps(int unit);
   Plan PlanFor(int num) const;
-  bool ReadsInPlace(const Call& call, const Band& band) const;
-  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
-  const uint8_t* FindInput(const Call& call, const Plan& plan, const Band& band, size_t group,
-                           const Buffers& own) const;
+  /// True if the windows of bands are the pixels of an unsigned input.
+  bool ReadsInPlace(const Call& call, const Plan& plan) const;
+  void RunItems(const Call& call, const Plan& plan, size_t begin, size_t end, void* scratch) const;
+  void FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const;
+  void FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
+                  const Buffers& own) const;
+  /// Brings a group's channels into the buffer.
+  void FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
+                 uint8_t* input) const;
+  void Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const;
+  /// Computes parts of a group's outputs.
+  void RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
+               size_t last_part, const uint8_t* x, const Buffers& own) const;
 
   const int lanes_;
   const size_t units_;         // of a group
@@ -140,63 +151,102 @@ VnniInt8::Plan VnniInt8::PlanFor(int num) const {
   return plan;
 }
 
-/// True if the windows of a band are the pixels of an unsigned input.
-bool VnniInt8::ReadsInPlace(const Call& call, const Band& band) const {
-  const size_t extent = (band.images - 1) * call.strides.x + input_image();
+bool VnniInt8::ReadsInPlace(const Call& call, const Plan& plan) const {
+  const size_t extent = (plan.largest.images - 1) * call.strides.x + input_image();
   return !plain_ && !call.x.is_signed && shape_.is_pointwise() &&
          extent <= size_t(std::numeric_limits<int32_t>::max());
 }
 
-/// Where the windows of a band lie, and its steps and windows within.
-const uint8_t* VnniInt8::FindInput(const Call& call, const Plan& plan, const Band& band,
-                                   size_t group, const Buffers& own) const {
-  const uint8_t* x = static_cast<const uint8_t*>(call.x.data);
-  const bool in_place = ReadsInPlace(call, band);
-  const size_t unit_size = in_place ? bands_.input_plane() * lanes_ : plan.unit_size;
+void VnniInt8::FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const {
   bands_.FindTaps(plan.largest, lanes_, own.taps);
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
     own.steps[s] = static_cast<int32_t>(step.unit * unit_size) + own.taps[step.tap] + step.lane;
   }
-  if (in_place) {
-    int32_t* window = own.windows;
-    for (int n = 0; n < band.images; ++n) {
-      const int32_t image = static_cast<int32_t>(n * call.strides.x);
-      for (int p = 0; p < band.columns; ++p) *window++ = image + p * lanes_;
-    }
-    return x + band.image * call.strides.x + group * units_ * unit_size + band.column * lanes_;
-  }
-  bands_.FindPixels(band, plan.largest, lanes_, own.windows);
-  const auto copy = [&](size_t offset, size_t count, int step, uint8_t* to) {
-    const uint8_t* from = x + offset;
-    const size_t run = step == 1 ? count * lanes_ : lanes_;
-    for (size_t i = 0; i < (step == 1 ? 1 : count); ++i, from += step * lanes_, to += lanes_) {
-      if (call.x.is_signed) {
-        tiles_.shift_signed(run, reinterpret_cast<const int8_t*>(from), to);
-      } else {
-        std::memcpy(to, from, run);
-      }
-    }
-  };
-  const uint8_t zero = call.x.is_signed ? 128 : 0;
-  for (size_t u = 0; u < units_; ++u) {
-    bands_.Fill(band, plan.largest, lanes_, group * units_ + u, call.strides.x,
-                own.input + u * plan.unit_size, copy, zero);
-  }
-  return own.input;
 }
 
-void VnniInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
-  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
-  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
-  const size_t block = tiles_.block;
-  Pieces pieces(scratch);
-  const Buffers own(*this, plan, &pieces);
+void VnniInt8::FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
+                          const Buffers& own) const {
   bands_.FindTargets(band, tiles_.block, call.strides.y, own.targets);
   bands_.FindTargets(band, tiles_.block, call.strides.residual, own.residual_targets);
+  if (!in_place) return bands_.FindPixels(band, plan.largest, lanes_, own.windows);
+  int32_t* window = own.windows;
+  for (int n = 0; n < band.images; ++n) {
+    const int32_t image = static_cast<int32_t>(n * call.strides.x);
+    for (int p = 0; p < band.columns; ++p) *window++ = image + p * lanes_;
+  }
+}
 
+void VnniInt8::Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const {
+  const uint8_t* from = static_cast<const uint8_t*>(x.data) + offset;
+  const size_t bytes = count * lanes_;
+  const auto shift = [&](const void* signed_bytes) {
+    tiles_.shift_signed(bytes, static_cast<const int8_t*>(signed_bytes), to);
+  };
+  if (step == 1 && x.is_signed) return shift(from);
+  if (step == 1) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const auto copy_pixels = [&](auto lanes) {  // of a constant size: a few moves each
+    constexpr int kLanes = decltype(lanes)::value;
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(to + i * kLanes, from + i * step * kLanes, kLanes);
+  };
+  if (lanes_ == 16) {
+    copy_pixels(std::integral_constant<int, 16>());
+  } else if (lanes_ == 8) {
+    copy_pixels(std::integral_constant<int, 8>());
+  } else {
+    copy_pixels(std::integral_constant<int, 1>());
+  }
+  if (x.is_signed) shift(to);
+}
+
+void VnniInt8::FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
+                         uint8_t* input) const {
+  const uint8_t zero = call.x.is_signed ? 128 : 0;
+  const auto copy = [&](size_t offset, size_t count, int step, uint8_t* to) {
+    Copy(call.x, offset, count, step, to);
+  };
+  for (size_t u = 0; u < units_; ++u) {
+    bands_.Fill(band, plan.largest, lanes_, group * units_ + u, call.strides.x,
+                input + u * plan.unit_size, copy, zero);
+  }
+}
+
+// What neighbouring items have in common is found once.
+void VnniInt8::RunItems(const Call& call, const Plan& plan, size_t begin, size_t end,
+                        void* scratch) const {
+  Pieces pieces(scratch);
+  const Buffers own(*this, plan, &pieces);
+  const bool in_place = ReadsInPlace(call, plan);
+  const size_t plane = bands_.input_plane() * lanes_;
+  FindSteps(plan, in_place ? plane : plan.unit_size, own);
+  Band before;
+  before.images = 0;
+  for (size_t item = begin; item < end; ++item) {
+    const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+    const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
+    if (!band.SameSize(before)) FindPixels(call, plan, band, in_place, own);
+    before = band;
+    const uint8_t* x = own.input;
+    if (in_place) {
+      x = static_cast<const uint8_t*>(call.x.data) + band.image * call.strides.x +
+          group * units_ * plane + band.column * lanes_;
+    } else if (item == begin || slice == 0) {
+      FillInput(call, plan, band, group, own.input);
+    }
+    RunBand(call, band, group, parts_.count() * slice / plan.slices,
+            parts_.count() * (slice + 1) / plan.slices, x, own);
+  }
+}
+
+void VnniInt8::RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
+                       size_t last_part, const uint8_t* x, const Buffers& own) const {
+  const size_t block = tiles_.block;
   Int8Tiles::ByteWork work = {};
-  work.x = FindInput(call, plan, band, group, own);
+  work.x = x;
   work.steps = own.steps;
   work.steps_count = static_cast<int>(steps_.size());
   work.windows = own.windows;
@@ -204,14 +254,13 @@ void VnniInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* sc
   work.targets = own.targets;
   work.residual_targets = own.residual_targets;
   work.plane = bands_.output_plane() * block;
-  const int32_t* starts = reinterpret_cast<const int32_t*>(call.packed + weights_size());
-  for (size_t part = parts_.count() * slice / plan.slices;
-       part < parts_.count() * (slice + 1) / plan.slices; ++part) {
+  const void* starts = call.packed + weights_size();
+  for (size_t part = first_part; part < last_part; ++part) {
     const int v = parts_.vectors(part);
     const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
     const Int8Tiles::Writing target = From(call, start, band);
     work.weights = call.packed + start * block * column();
-    work.start = call.x.is_signed ? starts + start * block : nullptr;
+    if (call.x.is_signed) work.start = static_cast<const int32_t*>(starts) + start * block;
     work.writing = &target;
     RunTiles(tiles_.bytes[v - 1], tiles_.pixels[v - 1], band.pixels(), work);
   }
