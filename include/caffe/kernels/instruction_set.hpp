@@ -27,6 +27,9 @@ const char* Name(InstructionSet set);
 /// call asks the operating system for the use of AMX's registers; where it refuses, AMX is missing.
 std::vector<InstructionSet> SupportedInstructionSets();
 
+/// Those of them whose kernels of floats differ: all but the sets with VNNI.
+std::vector<InstructionSet> FloatInstructionSets();
+
 /// The set in use: the best supported one, or the one that the environment variable
 /// CAFFE_CPU_ISA names (emulated_amx too). Throws Error for a name that is unknown or not supported
 /// here.

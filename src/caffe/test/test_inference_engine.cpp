@@ -8,6 +8,7 @@
 #include "caffe/device.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/plan_file.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "inference_test.hpp"
 #include "test_files.hpp"
 
@@ -281,6 +282,28 @@ TEST_F(Plan, IsWrittenTheSameFromWhatWasRead) {
   EXPECT_EQ(ReadFile(again), bytes_);
 }
 
+// Weights are packed in another order for each of them.
+TEST_F(Plan, IsForOneInstructionSet) {
+  const kernels::InstructionSet before = kernels::CpuInstructionSet();
+  for (const kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
+    SCOPED_TRACE(kernels::Name(set));
+    kernels::SetCpuInstructionSet(set);
+    const std::string file = NewFileName();
+    Builder().Build(SmallNet())->Save(file);
+    for (const kernels::InstructionSet other : kernels::SupportedInstructionSets()) {
+      kernels::SetCpuInstructionSet(other);
+      if (other == set) {
+        EXPECT_TRUE(Engine::Load(file));
+        continue;
+      }
+      const std::string error = ErrorOf([&] { Engine::Load(file); });
+      ExpectContains(error, std::string("(") + kernels::Name(set) + "), and this is");
+      ExpectContains(error, std::string("(") + kernels::Name(other) + "): build it again");
+    }
+  }
+  kernels::SetCpuInstructionSet(before);
+}
+
 TEST_F(Plan, RefusesOtherFiles) {
   ExpectContains(ErrorOf([] { Engine::Load("/no/such/plan"); }), "/no/such/plan");
   ExpectContains(LoadError("layer { }"), "it is no plan");
@@ -290,7 +313,7 @@ TEST_F(Plan, RefusesOtherFiles) {
   }
   std::string other = bytes_;
   other[8] = 99;
-  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 3");
+  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 4");
   other = bytes_;
   other[other.find("Cortado")] = 'c';
   ExpectContains(LoadError(Signed(other)), "it was built for cortado");

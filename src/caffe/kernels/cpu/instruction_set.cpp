@@ -103,6 +103,15 @@ std::vector<InstructionSet> SupportedInstructionSets() {
   return sets;
 }
 
+std::vector<InstructionSet> FloatInstructionSets() {
+  std::vector<InstructionSet> sets = SupportedInstructionSets();
+  const auto has_vnni = [](InstructionSet set) {
+    return set == InstructionSet::AVX2_VNNI || set == InstructionSet::AVX512_VNNI;
+  };
+  sets.erase(std::remove_if(sets.begin(), sets.end(), has_vnni), sets.end());
+  return sets;
+}
+
 InstructionSet CpuInstructionSet() {
   int set = chosen.load(std::memory_order_relaxed);
   if (set < 0) {

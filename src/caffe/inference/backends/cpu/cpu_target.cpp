@@ -128,8 +128,11 @@ class ThisProcessor : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
-    if (name == "int8") return 0.7;
-    if (name == "int8_winograd") return 0.4;
+    const kernels::InstructionSet set = kernels::VectorInstructionSet();
+    const bool has_vnni =
+        set == kernels::InstructionSet::AVX2_VNNI || set == kernels::InstructionSet::AVX512_VNNI;
+    if (name == "int8") return has_vnni ? 0.26 : 0.7;
+    if (name == "int8_winograd") return has_vnni ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
     if (name == "move" || name == "crop") return 0.01;
     if (name != "layer") return 1;
