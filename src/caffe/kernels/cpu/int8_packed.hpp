@@ -62,7 +62,7 @@ class PackedInt8 : public Int8Convolution {
     const ImageStrides strides =
         WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
     RunItems({num, x, packed, writing, strides}, scratch);
-    ClearPadding(num, writing, strides.y);
+    if (!LeavesZeros(w)) ClearPadding(num, writing, strides.y);
   }
 
   /// What all items of a call share, with bias and scale padded and no stride 0.
@@ -119,6 +119,13 @@ class PackedInt8 : public Int8Convolution {
     return writing;
   }
 
+  /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
+  static bool LeavesZeros(const Writing& w) {
+    const PointwiseActivation& activation = w.activation;
+    const bool clips_zero = activation.kind == PointwiseActivation::CLIP &&
+                            (activation.alpha > 0 || activation.beta < 0);
+    return !w.residual && w.function.kind == FusedFunction::NONE && !clips_zero;
+  }
   /// Zeros what fills up the last block of each image: activation and residual may have left
   /// something there.
   void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
