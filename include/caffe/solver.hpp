@@ -1,6 +1,7 @@
 #ifndef CAFFE_SOLVER_HPP_
 #define CAFFE_SOLVER_HPP_
 
+#include <algorithm>
 #include <boost/function.hpp>
 #include <string>
 #include <utility>
@@ -10,7 +11,7 @@
 #include "caffe/loss_scale.hpp"
 #include "caffe/net.hpp"
 #include "caffe/solver_factory.hpp"
-#include "caffe/util/benchmark.hpp"
+#include "caffe/util/timer.hpp"
 
 namespace caffe {
 
@@ -43,6 +44,7 @@ class Solver {
   void InitTestNets();
 
   void SetActionFunction(ActionCallback func) { action_request_function_ = func; }
+  const ActionCallback& action_function() const { return action_request_function_; }
   SolverAction::Enum GetRequestedAction();
 
   /// Trains to max_iter, from `resume_file` if given.
@@ -88,6 +90,9 @@ class Solver {
   };
   const vector<Callback*>& callbacks() const { return callbacks_; }
   void add_callback(Callback* value) { callbacks_.push_back(value); }
+  void remove_callback(Callback* value) {
+    callbacks_.erase(std::remove(callbacks_.begin(), callbacks_.end(), value), callbacks_.end());
+  }
 
   /// Layers at which callbacks hear of the backward pass, in descending order. A layer that works
   /// in place is none.

@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "caffe/util/benchmark.hpp"
+#include "caffe/util/timer.hpp"
 #include "handles.hpp"
 #include "inference_handles.hpp"
 
