@@ -10,6 +10,14 @@ add_custom_command(
   DEPENDS ${proto_file}
   COMMENT "Generating caffe.pb.h"
   VERBATIM)
+set(names_script ${PROJECT_SOURCE_DIR}/cmake/SchemaNames.cmake)
+add_custom_command(
+  OUTPUT ${proto_dir}/names.inc
+  COMMAND ${CMAKE_COMMAND} -DHEADER=${proto_dir}/caffe.pb.h -DOUTPUT=${proto_dir}/names.inc
+          -P ${names_script}
+  DEPENDS ${proto_dir}/caffe.pb.h ${names_script}
+  COMMENT "Listing the schema's names"
+  VERBATIM)
 set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS "-w")
 
 file(GLOB sources CONFIGURE_DEPENDS
@@ -52,7 +60,8 @@ if(HAVE_MPI)
     INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
     COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 endif()
-add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
+add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
+  ${proto_dir}/names.inc)
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}

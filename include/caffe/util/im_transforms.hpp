@@ -39,11 +39,19 @@ struct Expansion {
 };
 /// For a picture of these sizes.
 Expansion DrawExpansion(const ExpansionParameter& param, int height, int width);
+/// For a picture whose sides become `ratio` times as long.
+Expansion DrawExpansion(float ratio, int height, int width);
 /// The frame has the values `mean`, one for all channels or one for each; none: 0.
 cv::Mat Expanded(const cv::Mat& in_img, const Expansion& expansion, const vector<float>& mean);
 /// The larger picture as a box of the smaller one.
 NormalizedBBox BoxOfExpansion(const Expansion& expansion, int height, int width);
 
+/// The part in `bbox`, at least one pixel; it shares the picture's memory.
+cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox);
+
+/// What resize_param makes of a picture's size.
+void InferNewSize(const ResizeParameter& resize_param, const int old_width, const int old_height,
+                  int* new_width, int* new_height);
 /// The size and frame that resize_param says, by one of its interp_modes.
 ResizeParameter::Interp_mode DrawInterpolation(const ResizeParameter& param);
 cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,

@@ -158,9 +158,14 @@ cv::Mat ApplyDistort(const cv::Mat& in_img, const DistortionParameter& param) {
 }
 
 Expansion DrawExpansion(const ExpansionParameter& param, int height, int width) {
-  Expansion expansion = {height, width, 0, 0};
-  if (Uniform(0, 1) > param.prob() || param.max_expand_ratio() - 1 < 1e-2) return expansion;
-  const float ratio = Uniform(1, param.max_expand_ratio());
+  if (Uniform(0, 1) > param.prob() || param.max_expand_ratio() - 1 < 1e-2) {
+    return {height, width, 0, 0};
+  }
+  return DrawExpansion(Uniform(1, param.max_expand_ratio()), height, width);
+}
+
+Expansion DrawExpansion(float ratio, int height, int width) {
+  Expansion expansion;
   expansion.height = static_cast<int>(height * ratio);
   expansion.width = static_cast<int>(width * ratio);
   expansion.h_offset = static_cast<int>(Uniform(0, expansion.height - height));
@@ -190,10 +195,20 @@ ResizeParameter::Interp_mode DrawInterpolation(const ResizeParameter& param) {
   return param.interp_mode(std::min(modes - 1, static_cast<int>(Uniform(0, 1) * modes)));
 }
 
-// What is cut off a side is rounded down.
-cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
-                ResizeParameter::Interp_mode interpolation) {
-  const float aspect = float(in_img.cols) / in_img.rows;
+cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox) {
+  const Box patch = Scaled(Clipped(BoxOf(bbox)), in_img.rows, in_img.cols);
+  const int x = std::min(int(patch.xmin), in_img.cols - 1);
+  const int y = std::min(int(patch.ymin), in_img.rows - 1);
+  const int width = std::min(std::max(1, int(patch.xmax - patch.xmin)), in_img.cols - x);
+  const int height = std::min(std::max(1, int(patch.ymax - patch.ymin)), in_img.rows - y);
+  return in_img(cv::Rect(x, y, width, height));
+}
+
+namespace {
+
+/// The size of a picture before a frame is put around it. What is cut off a side is rounded down.
+cv::Size SizeWithoutFrame(const ResizeParameter& param, int old_width, int old_height) {
+  const float aspect = float(old_width) / old_height;
   int height = static_cast<int>(param.height()), width = static_cast<int>(param.width());
   const bool wider = aspect > float(width) / height;
   const bool fits = param.resize_mode() == ResizeParameter::FIT_LARGE_SIZE_AND_PAD;
@@ -204,12 +219,30 @@ cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
       width = std::max(1, static_cast<int>(height * aspect));
     }
   }
-  Require(height < 32768 && width < 32768, "resize_param: a picture of ", in_img.rows, " x ",
-          in_img.cols, " would become ", height, " x ", width);
+  Require(height < 32768 && width < 32768, "resize_param: a picture of ", old_height, " x ",
+          old_width, " would become ", height, " x ", width);
+  return cv::Size(width, height);
+}
+
+}  // namespace
+
+void InferNewSize(const ResizeParameter& param, const int old_width, const int old_height,
+                  int* new_width, int* new_height) {
+  const bool framed = param.resize_mode() == ResizeParameter::FIT_LARGE_SIZE_AND_PAD;
+  const cv::Size size = framed ? cv::Size(param.width(), param.height())
+                               : SizeWithoutFrame(param, old_width, old_height);
+  *new_width = size.width;
+  *new_height = size.height;
+}
+
+cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
+                ResizeParameter::Interp_mode interpolation) {
   cv::Mat resized;
-  cv::resize(in_img, resized, cv::Size(width, height), 0, 0, OpenCvMode(interpolation));
-  const int bar_h = fits ? static_cast<int>(param.height()) - height : 0;
-  const int bar_w = fits ? static_cast<int>(param.width()) - width : 0;
+  cv::resize(in_img, resized, SizeWithoutFrame(param, in_img.cols, in_img.rows), 0, 0,
+             OpenCvMode(interpolation));
+  int width, height;
+  InferNewSize(param, in_img.cols, in_img.rows, &width, &height);
+  const int bar_h = height - resized.rows, bar_w = width - resized.cols;
   if (bar_h == 0 && bar_w == 0) return resized;
   const vector<float> pad(param.pad_value().begin(), param.pad_value().end());
   cv::Mat framed;
