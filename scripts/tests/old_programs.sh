@@ -48,8 +48,20 @@ for type in FLOAT FLOAT16; do
   run raw_memory classifier.prototxt
   run write_model classifier.prototxt net.caffemodel mean.binaryproto picture.png
   run shared_weights classifier.prototxt net.caffemodel
+  run transitive_includes classifier.prototxt > /dev/null
+  run reader_data_layer reader_data.prototxt records
+  run ssd_data_layer ssd_data.prototxt annotated_records
+  run nv_classification classifier.prototxt net.caffemodel > /dev/null
+  run nv_pose classifier.prototxt net.caffemodel
+  run nv_train train.prototxt
   if [ -e "$work/build/gpu_layer" ]; then run gpu_layer gpu_layer.prototxt; fi
   if [ -e picture.png ]; then
+    run write_model detector.prototxt detector.caffemodel mean.binaryproto picture.png
+    for program in ssd_detect nv_ssd_detect; do
+      run $program detector.prototxt detector.caffemodel mean.binaryproto picture.png > $program.txt
+    done
+    grep '^picture.png 1 ' ssd_detect.txt > /dev/null
+    diff <(tail -n +2 ssd_detect.txt) <(tail -n +2 nv_ssd_detect.txt)
     printf 'cat\ndog\nbird\n' > labels.txt
     run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt picture.png \
       > prediction.txt
@@ -70,4 +82,9 @@ for type in FLOAT FLOAT16; do
   cat angles.txt angles.txt | diff - engine_angles.txt
 done
 "$work/build/gradient_check" --gtest_brief=1
+# Behind caffe/nvcaffe.hpp nothing of Caffe's may be declared: it would land in namespace nvcaffe.
+"$work/build/nvcaffe_headers"
+awk '/^# [0-9]+ "/ { file = $3 }
+  /^ *namespace nvcaffe/ && file !~ /caffe\/nvcaffe/ { print file ": " $0; found = 1 }
+  END { exit found }' "$(find "$work/build" -name 'nvcaffe_headers*.ii')"
 "$work/build/all_headers"

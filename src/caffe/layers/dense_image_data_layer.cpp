@@ -61,6 +61,8 @@ void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const int batch_size = static_cast<int>(param.batch_size());
   Require(batch_size > 0, "dense_image_data_param: batch_size must be positive, got ", batch_size);
   Require(!param.source().empty(), "dense_image_data_param: source is missing");
+  Require(!transform.has_resize_param(), "transform_param: this layer does not know resize_param, ",
+          "which its labels would need too: give dense_image_data_param: new_height and new_width");
   CheckNewSize("dense_image_data_param", param.new_height(), param.new_width());
   const uint32_t factor = param.label_divide_factor();
   Require(factor > 0 && factor <= 1u << 20,

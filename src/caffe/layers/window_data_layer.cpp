@@ -150,6 +150,8 @@ void WindowDataLayer<Dtype>::LogWindows() const {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::SetUpMean() {
   const TransformationParameter& transform = this->transform_param_;
+  Require(!transform.has_resize_param(),
+          "transform_param: this layer does not know resize_param: windows become crop_size large");
   has_mean_file_ = transform.has_mean_file();
   has_mean_values_ = transform.mean_value_size() > 0;
   if (has_mean_file_) {

@@ -1,6 +1,6 @@
 // A classifier as people wrote it for NVCaffe 0.17: classes without a type parameter.
-#include <caffe/caffe.hpp>
 #include <algorithm>
+#include <caffe/caffe.hpp>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -13,7 +13,8 @@ typedef std::pair<string, float> Prediction;
 
 class Classifier {
  public:
-  Classifier(const string& model_file, const string& trained_file, const std::vector<string>& labels);
+  Classifier(const string& model_file, const string& trained_file,
+             const std::vector<string>& labels);
   std::vector<Prediction> Classify(float brightness, int n);
 
  private:
@@ -48,7 +49,8 @@ std::vector<Prediction> Classifier::Classify(float brightness, int n) {
   const float* begin = output_layer->cpu_data<float>();
   const std::vector<float> output(begin, begin + output_layer->channels());
   std::vector<Prediction> predictions;
-  for (size_t i = 0; i < output.size(); ++i) predictions.push_back(std::make_pair(labels_[i], output[i]));
+  for (size_t i = 0; i < output.size(); ++i)
+    predictions.push_back(std::make_pair(labels_[i], output[i]));
   std::sort(predictions.begin(), predictions.end(),
             [](const Prediction& a, const Prediction& b) { return a.second > b.second; });
   predictions.resize(std::min<size_t>(n, predictions.size()));

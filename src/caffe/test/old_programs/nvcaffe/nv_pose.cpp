@@ -1,9 +1,9 @@
 // What a pose estimator does with NVCaffe: a net behind a pointer, blobs of a fixed type handed on
 // as void pointers, inputs of changing sizes, some layers of a pass.
+#include <glog/logging.h>
 #include <boost/shared_ptr.hpp>
 #include <caffe/blob.hpp>
 #include <caffe/net.hpp>
-#include <glog/logging.h>
 
 #include <memory>
 #include <numeric>
@@ -103,7 +103,8 @@ int main(int argc, char** argv) {
   std::vector<float> first;
   for (const int items : {1, 2, 1}) {
     shape[0] = items;
-    std::vector<float> input(std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<int>()));
+    std::vector<float> input(
+        std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<int>()));
     for (size_t i = 0; i < input.size(); ++i) input[i] = i % (input.size() / items) % 5;
     const pose::BlobArray<float> output = estimator.Forward(shape, input);
     CHECK_EQ(output->num(), items);
