@@ -82,6 +82,7 @@ for type in FLOAT FLOAT16; do
   cat angles.txt angles.txt | diff - engine_angles.txt
 done
 "$work/build/gradient_check" --gtest_brief=1
+"$work/build/configured_gradient_check" --gtest_brief=1
 # Behind caffe/nvcaffe.hpp nothing of Caffe's may be declared: it would land in namespace nvcaffe.
 "$work/build/nvcaffe_headers"
 awk '/^# [0-9]+ "/ { file = $3 }

@@ -51,12 +51,16 @@ void DataTransformer<Dtype>::ExpandImage(const Datum& datum, const float expand_
 template <typename Dtype>
 void DataTransformer<Dtype>::ExpandImage(const AnnotatedDatum& anno_datum,
                                          AnnotatedDatum* expanded_anno_datum) {
-  if (!param_.has_expand_param()) {
+  Expansion expansion;
+  cv::Mat image;
+  if (param_.has_expand_param()) {
+    image = ImageOf(anno_datum.datum());
+    expansion = DrawExpansion(param_.expand_param(), image.rows, image.cols);
+  }
+  if (expansion.height == image.rows && expansion.width == image.cols) {
     expanded_anno_datum->CopyFrom(anno_datum);
     return;
   }
-  const cv::Mat image = ImageOf(anno_datum.datum());
-  const Expansion expansion = DrawExpansion(param_.expand_param(), image.rows, image.cols);
   const vector<float> mean(mean_values_.begin(), mean_values_.end());
   AnnotatedDatum expanded;
   SetPixels(Expanded(image, expansion, mean), anno_datum.datum(), expanded.mutable_datum());
@@ -185,7 +189,8 @@ void DataTransformer<Dtype>::TransformInv(const Blob<Dtype>* blob, vector<cv::Ma
   }
 }
 
-INSTANTIATE_CLASS(DataTransformer);
+template class DataTransformer<float>;
+template class DataTransformer<double>;
 
 }  // namespace caffe
 

@@ -13,7 +13,7 @@ template <typename Dtype>
 void BaseDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
   output_labels_ = top.size() > 1;
-  // A layer that somebody made may do with these what the built-in ones do not.
+  // A custom layer may augment images by these fields; no built-in one that keeps them does.
   if (OperationTable::Find(this->layer_param_.type())) RefuseAugmentation(transform_param_);
   data_transformer_.reset(new DataTransformer<Dtype>(transform_param_, this->phase_));
   data_transformer_->InitRand();

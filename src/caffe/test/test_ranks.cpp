@@ -491,8 +491,10 @@ class SolverCount {
 TEST_F(RanksTest, OfP2PSyncTrainAsOneWithTheWholeBatch) {
   const std::string database = Database();
   const auto param = [&](int batch_size) {
-    return Solver("base_lr: 0.1 momentum: 0.9 max_iter: 5",
-                  DataLayer(database, batch_size, "TRAIN") + Layers());
+    SolverParameter param =
+        Solver("base_lr: 0.1 momentum: 0.9", DataLayer(database, batch_size, "TRAIN") + Layers());
+    param.set_max_iter(5);
+    return param;
   };
   const SolverCount count(3);
   const shared_ptr<caffe::Solver<double>> root(GetSolver<double>(param(2)));
@@ -512,8 +514,8 @@ TEST_F(RanksTest, OfP2PSyncTrainAsOneWithTheWholeBatch) {
 }
 
 TEST_F(RanksTest, OfP2PSyncGoOnWhereTheRootSolverIs) {
-  const SolverParameter param =
-      Solver("base_lr: 0.1 max_iter: 4", DataLayer(Database(), 4, "TRAIN") + Layers());
+  SolverParameter param = Solver("base_lr: 0.1", DataLayer(Database(), 4, "TRAIN") + Layers());
+  param.set_max_iter(4);
   const SolverCount count(2);
   const shared_ptr<caffe::Solver<float>> root(GetSolver<float>(param));
   root->Step(3);
