@@ -66,13 +66,13 @@ int main(int argc, char** argv) {
   halves->CopyFrom(*weights);
   CHECK_EQ(halves->data_type(), caffe::FLOAT16);
   CHECK_EQ(caffe::tsize(halves->data_type()), 2);
-  CHECK(caffe::is_type<float>(weights->data_type()));
   caffe::BlobProto raw, old;
   halves->ToProto(&raw, false);
   halves->ToProto(&old, true);
   CHECK_EQ(raw.raw_data().size(), 2 * weights->count());
   CHECK_EQ(old.data_size(), weights->count());
   shared_ptr<Blob> read = Blob::create(caffe::FLOAT, caffe::FLOAT);
+  CHECK(caffe::is_type<float>(read->data_type()));
   read->FromProto(raw);
   CHECK(read->shape() == weights->shape());
   for (int i = 0; i < read->count(); ++i) {
