@@ -213,6 +213,17 @@ TYPED_TEST(DataLayerTest, GoesOnNearbyWhenTheDatabaseHasChanged) {
   EXPECT_EQ(source.Labels(1), (vector<int>{0}));
 }
 
+#ifdef USE_OPENCV
+TYPED_TEST(DataLayerTest, ResizesPicturesOfManySizesToOne) {
+  const string path = NewDatabase(
+      {PlainDatum(10, 0, 2).SerializeAsString(), PlainDatum(20, 1, 5).SerializeAsString()});
+  Source<TypeParam> source(
+      Parameter(path, "batch_size: 2", "resize_param { height: 3 width: 4 } crop_h: 1 crop_w: 2"));
+  EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
+  EXPECT_EQ(source.Values(1), (vector<TypeParam>{10, 10, 20, 20}));
+}
+#endif
+
 TYPED_TEST(DataLayerTest, RefusesBadParameters) {
   const string path = CountingDatabase(1);
   ExpectContains(SetUpError<TypeParam>(Parameter(path, "")), "batch_size");
@@ -221,6 +232,8 @@ TYPED_TEST(DataLayerTest, RefusesBadParameters) {
   ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1", "crop_size: 3")), path);
   ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1 prefetch: 4000000000")),
                  "prefetch");
+  ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1", "distort_param { }")),
+                 "does not know distort_param");
   const string empty = NewDatabase({});
   const string error = SetUpError<TypeParam>(Parameter(empty, "batch_size: 1"));
   ExpectContains(error, empty);

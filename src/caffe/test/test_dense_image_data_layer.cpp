@@ -90,6 +90,7 @@ TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   ExpectContains(error("label_divide_factor: 0"), "label_divide_factor");
   ExpectContains(error("label_divide_factor: 5"), "leaves nothing");
   ExpectContains(error("label_divide_factor: 2", "crop_size: 2"), "exclude each other");
+  ExpectContains(error("", "resize_param { height: 9 width: 9 }"), "resize_param");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
   const string three = NewFile("a.png b.png c.png\n");
   ExpectContains(SetUpError<TypeParam>(Parameter(three, "")), three + ", line 1");

@@ -152,6 +152,8 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   ExpectContains(error("batch_size: 1 crop_mode: 'round'"), "crop_mode 'round'");
   ExpectContains(error("batch_size: 1 fg_fraction: 1.5"), "fg_fraction");
   ExpectContains(error("batch_size: 1", "crop_size: 4 mean_value: 1 mean_value: 2"), "mean_value");
+  ExpectContains(error("batch_size: 1", "crop_size: 4 resize_param { height: 9 width: 9 }"),
+                 "resize_param");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "batch_size: 1")), "source is missing");
   ExpectContains(SetUpError<TypeParam>(Parameter(windows + "x", "batch_size: 1")), windows + "x");
 }
