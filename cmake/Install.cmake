@@ -7,7 +7,8 @@ install(TARGETS caffe ${caffe_tools} EXPORT CaffeTargets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/caffe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
-install(FILES ${proto_dir}/caffe.pb.h ${proto_dir}/names.inc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caffe/proto)
+install(FILES ${proto_dir}/caffe.pb.h ${proto_dir}/names.inc
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caffe/proto)
 install(FILES ${proto_file} DESTINATION ${CMAKE_INSTALL_DATADIR}/Caffe)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Caffe)

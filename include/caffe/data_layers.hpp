@@ -17,5 +17,6 @@
 #include "caffe/layers/memory_data_layer.hpp"
 #include "caffe/layers/window_data_layer.hpp"
 #include "caffe/util/db.hpp"
+#include "caffe/util/hdf5.hpp"
 
 #endif  // CAFFE_DATA_LAYERS_HPP_

@@ -47,6 +47,9 @@ class P2PSync {
 
 #ifdef USE_NCCL
 
+// Programs take it from here, as from Caffe's header in such builds.
+#include <boost/thread.hpp>
+
 namespace caffe {
 
 class Communicator;

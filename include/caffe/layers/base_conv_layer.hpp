@@ -9,6 +9,9 @@
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "caffe/layer.hpp"
 
+// Programs take it from here, as from Caffe's header.
+#include "caffe/util/im2col.hpp"
+
 namespace caffe {
 
 /// kernel_size, stride, pad and dilation of `param` as one value per spatial axis; checked.
