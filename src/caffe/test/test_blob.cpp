@@ -177,6 +177,18 @@ TYPED_TEST(BlobTest, ReadsEveryPayload) {
   EXPECT_EQ(blob.cpu_data()[1], 6) << "double_data comes before data";
 }
 
+// Files of C3D, of which nothing else is known.
+TYPED_TEST(BlobTest, TakesADiffForDataWhereThereIsNone) {
+  BlobProto proto;
+  proto.mutable_shape()->add_dim(2);
+  proto.add_diff(3);
+  proto.add_diff(4);
+  Blob<TypeParam> blob;
+  blob.FromProto(proto);
+  EXPECT_EQ(blob.cpu_data()[0], 3);
+  EXPECT_EQ(blob.cpu_data()[1], 4);
+}
+
 TYPED_TEST(BlobTest, ReadsTheOldShape) {
   BlobProto proto;
   proto.set_num(1);
