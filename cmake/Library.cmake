@@ -61,7 +61,8 @@ set_target_properties(caffe PROPERTIES
 target_compile_features(caffe PUBLIC cxx_std_17)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/inference/plan_file.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
-target_compile_definitions(caffe PUBLIC ${caffe_definitions})
+target_compile_definitions(caffe PUBLIC ${caffe_definitions}
+  PRIVATE $<$<COMPILE_LANGUAGE:CXX>:CAFFE_BUILT_IN>)
 target_include_directories(caffe PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

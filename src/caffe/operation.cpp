@@ -4,6 +4,7 @@
 #include <map>
 
 #include "caffe/common.hpp"
+#include "caffe/layer_factory.hpp"
 
 namespace caffe {
 namespace {
@@ -29,9 +30,11 @@ bool OperationTable::Add(const Operation& operation) {
   return true;
 }
 
+// A layer from outside that replaces the library's own shares no more than the name.
 const Operation* OperationTable::Find(const std::string& type) {
   const auto found = Table().find(type);
-  return found == Table().end() ? nullptr : &found->second;
+  if (found == Table().end() || LayerRegistry<float>::IsReplaced(type)) return nullptr;
+  return &found->second;
 }
 
 std::vector<const Operation*> OperationTable::All() {

@@ -92,6 +92,7 @@ class NetToGraph {
     }
     Node node;
     node.layer = made.layer_param();
+    node.layer.set_type(NodeType(node.layer.type()));
     node.layer.clear_blobs();
     node.layer.clear_bottom();
     node.layer.clear_top();
