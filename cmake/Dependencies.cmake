@@ -60,6 +60,21 @@ endif()
 caffe_require(GFLAGS gflags/gflags.h gflags)
 caffe_use(${GFLAGS_LIBRARY} ${GFLAGS_INCLUDE_DIR})
 
+# From 0.6 on glog's lines begin with the year, unless it is told otherwise.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_QUIET ON)
+if(TARGET glog::glog)
+  set(CMAKE_REQUIRED_LIBRARIES glog::glog ${GFLAGS_LIBRARY})
+else()
+  set(CMAKE_REQUIRED_LIBRARIES ${GLOG_LIBRARY} ${GFLAGS_LIBRARY})
+endif()
+set(CMAKE_REQUIRED_INCLUDES ${GLOG_INCLUDE_DIR} ${GFLAGS_INCLUDE_DIR})
+check_cxx_source_compiles("#include <glog/logging.h>
+int main() { return FLAGS_log_year_in_prefix; }" GLOG_HAS_YEAR)
+unset(CMAKE_REQUIRED_LIBRARIES)
+unset(CMAKE_REQUIRED_INCLUDES)
+unset(CMAKE_REQUIRED_QUIET)
+
 include(cmake/Blas.cmake)
 caffe_use("${CBLAS_LIBRARIES}" ${CBLAS_INCLUDE_DIR})
 

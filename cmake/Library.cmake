@@ -61,6 +61,10 @@ set_target_properties(caffe PROPERTIES
 target_compile_features(caffe PUBLIC cxx_std_17)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/inference/plan_file.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
+if(GLOG_HAS_YEAR)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/util/log_prefix.cpp PROPERTIES
+    COMPILE_DEFINITIONS CAFFE_GLOG_HAS_YEAR)
+endif()
 target_compile_definitions(caffe PUBLIC ${caffe_definitions}
   PRIVATE $<$<COMPILE_LANGUAGE:CXX>:CAFFE_BUILT_IN>)
 target_include_directories(caffe PUBLIC
