@@ -284,7 +284,7 @@ using SolverPointer = caffe::shared_ptr<caffe::Solver<float>>;
 
 void RestoreSnapshot(caffe::Solver<float>* solver) {
   LOG(INFO) << "Resuming from " << FLAGS_snapshot;
-  solver->Restore(FLAGS_snapshot.c_str());
+  solver->Restore(FLAGS_snapshot.c_str(), /*data_positions=*/true);
 }
 
 void Optimize(caffe::Solver<float>* solver) {

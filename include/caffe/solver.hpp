@@ -27,9 +27,9 @@ typedef boost::function<SolverAction::Enum()> ActionCallback;
 /// the intervals of its SolverParameter.
 ///
 /// A snapshot is two files, <prefix>_iter_<n>.caffemodel and .solverstate (.h5 in HDF5 format),
-/// each written aside and renamed. Beside what BVLC Caffe stores, the state holds the positions
-/// of data layers, random generators and the loss window, so that a resumed run goes on bit for bit
-/// as though it had never stopped.
+/// each written aside and renamed. In addition to what BVLC Caffe stores, the state holds the
+/// positions of data layers, random generators and the loss window, so that a resumed run can go on
+/// bit for bit as though it had never stopped (see Restore).
 template <typename Dtype>
 class Solver {
  public:
@@ -45,13 +45,18 @@ class Solver {
   void SetActionFunction(ActionCallback func) { action_request_function_ = func; }
   SolverAction::Enum GetRequestedAction();
 
-  /// Trains to max_iter, from `resume_file` if given.
+  /// Trains to max_iter, from `resume_file` if given, data positions included.
   virtual void Solve(const char* resume_file = NULL);
   void Solve(const string& resume_file) { Solve(resume_file.c_str()); }
   /// Does `iters` iterations.
   void Step(int iters);
-  /// Takes up where a .solverstate was written.
-  void Restore(const char* resume_file);
+  /// Takes up the iteration, the weights and the history of a .solverstate or .solverstate.h5, as
+  /// Caffe's function of that name: data layers and random generators stay where they are, so that
+  /// a program which goes past the data of earlier iterations by itself does so once.
+  void Restore(const char* resume_file) { Restore(resume_file, false); }
+  /// With `data_positions` also the positions of data layers and the random generators, so that
+  /// training goes on bit for bit as though it had never stopped.
+  void Restore(const char* resume_file, bool data_positions);
   /// Writes the two files; of solvers that train together the root does.
   void Snapshot();
   /// Makes this solver's state, but for the parameters, that of rank 0, as after Restore. Every
@@ -113,7 +118,8 @@ class Solver {
   /// Makes smoothed_loss_ the mean of the latest `average_loss` losses, this one included.
   void UpdateSmoothedLoss(Dtype loss, int start_iter, int average_loss);
 
-  /// All that a bit-identical resume needs beyond BVLC's fields.
+  /// All that a bit-identical resume needs beyond BVLC's fields. Of these Restore(file, false)
+  /// leaves out positions and generators.
   void SaveTrainingState(TrainingState* state);
   void RestoreTrainingState(const TrainingState& state);
   /// The weights that `state_file` names, also if both were moved together.
@@ -160,6 +166,9 @@ class Solver {
   Dtype MeanOverRanks(Dtype value);
   void CheckSnapshotFolder();
 
+  void RestorePositions(const TrainingState& state);
+
+  bool restores_positions_ = true;
   bool warned_of_bad_loss_ = false;
   double gradient_squares_ = -1;
   int reduce_buckets_ = 0;

@@ -117,7 +117,7 @@ void NCCL<Dtype>::Run(const vector<int>& gpus, const char* restore) {
       if (!solver) solver.reset(SolverRegistry<Dtype>::CreateSolver(param));
       Ranks<Dtype> ranks(solver, communicator);
       if (restore) {
-        if (rank == 0) solver->Restore(restore);
+        if (rank == 0) solver->Restore(restore, /*data_positions=*/true);
         ranks.BroadcastState();
       }
       solver->Solve();

@@ -506,7 +506,7 @@ class RanksSnapshot : public RanksTest {
       const auto solver = Create<float>(param);
       Ranks<float> ranks(solver, communicator);
       if (!state.empty()) {
-        if (communicator->rank() == 0) solver->Restore(state.c_str());
+        if (communicator->rank() == 0) solver->Restore(state.c_str(), /*data_positions=*/true);
         ranks.BroadcastState();
         EXPECT_EQ(solver->iter(), 3);
       }
@@ -540,7 +540,7 @@ TEST_F(RanksSnapshot, IsResumedByAnotherNumberOfRanks) {
   const std::string state = prefix + "_iter_3.solverstate";
   EXPECT_EQ(Run(3, prefix, 5, state).size(), 3u);
   const auto alone = Create<float>(Param(prefix));
-  alone->Restore(state.c_str());
+  alone->Restore(state.c_str(), /*data_positions=*/true);
   alone->Step(2);
   EXPECT_EQ(alone->iter(), 5);
 }
