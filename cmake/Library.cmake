@@ -59,7 +59,7 @@ set_target_properties(caffe PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 target_compile_features(caffe PUBLIC cxx_std_17)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/inference/plan_file.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/version.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
 if(GLOG_HAS_YEAR)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/util/log_prefix.cpp PROPERTIES

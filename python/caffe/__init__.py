@@ -18,17 +18,19 @@ if TYPE_CHECKING:
         NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer, LayerBase,
         LayerParameter, NesterovSolver, Net, RMSPropSolver, SGDSolver, Solver, Timer, __version__,
         create_layer, get_solver, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
-        set_logging_disabled, set_mode_cpu, set_mode_gpu, set_multiprocess, set_random_seed,
-        set_solver_count, set_solver_rank, solver_count, solver_rank)
+        set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu,
+        set_mode_gpu, set_multiprocess, set_random_seed, set_solver_count, set_solver_rank,
+        solver_count, solver_rank)
 
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
 _COMPILED_NAMES = [
     "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer", "LayerBase",
     "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST",
     "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
-    "layer_type_list", "log", "set_device", "set_devices", "set_logging_disabled", "set_mode_cpu",
-    "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count", "set_solver_rank",
-    "solver_count", "solver_rank",
+    "layer_type_list", "log", "set_device", "set_devices", "set_gpu_fallback",
+    "set_ignore_unknown_fields", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
+    "set_multiprocess", "set_random_seed", "set_solver_count", "set_solver_rank", "solver_count",
+    "solver_rank",
 ]
 
 #: What lies in modules of its own, imported when it is first asked for.

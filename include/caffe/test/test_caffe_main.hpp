@@ -36,12 +36,17 @@ class MultiDeviceTest : public ::testing::Test {
   typedef typename TypeParam::Dtype Dtype;
 
  protected:
-  MultiDeviceTest() { Caffe::set_mode(TypeParam::device); }
+  MultiDeviceTest() {
+    if (CanRun()) Caffe::set_mode(TypeParam::device);
+  }
   ~MultiDeviceTest() override { Caffe::set_mode(Caffe::CPU); }
 
   void SetUp() override {
-    if (TypeParam::device == Caffe::GPU && !Device::available()) GTEST_SKIP() << Device::WhyNone();
+    if (!CanRun()) GTEST_SKIP() << Device::WhyNone();
   }
+
+ private:
+  static bool CanRun() { return TypeParam::device == Caffe::CPU || Device::available(); }
 };
 
 /// The types that layers are instantiated for. FLOAT16 is no Dtype but a storage type, set when the

@@ -11,6 +11,7 @@
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/version.hpp"
 
 namespace caffe {
 namespace inference {
@@ -335,7 +336,7 @@ Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
 
 std::string PlanFingerprint(const std::string& target) {
   return Join(
-      "Cortado " CAFFE_VERSION " (",
+      "Cortado ", Version(), " (",
       target.empty() ? kernels::Name(kernels::CpuInstructionSet()) : kGpu + cuda::GpuFingerprint(),
       ")");
 }
