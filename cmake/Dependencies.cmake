@@ -60,6 +60,21 @@ endif()
 caffe_require(GFLAGS gflags/gflags.h gflags)
 caffe_use(${GFLAGS_LIBRARY} ${GFLAGS_INCLUDE_DIR})
 
+# From 0.6 on glog's lines begin with the year, unless it is told otherwise.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_QUIET ON)
+if(TARGET glog::glog)
+  set(CMAKE_REQUIRED_LIBRARIES glog::glog ${GFLAGS_LIBRARY})
+else()
+  set(CMAKE_REQUIRED_LIBRARIES ${GLOG_LIBRARY} ${GFLAGS_LIBRARY})
+endif()
+set(CMAKE_REQUIRED_INCLUDES ${GLOG_INCLUDE_DIR} ${GFLAGS_INCLUDE_DIR})
+check_cxx_source_compiles("#include <glog/logging.h>
+int main() { return FLAGS_log_year_in_prefix; }" GLOG_HAS_YEAR)
+unset(CMAKE_REQUIRED_LIBRARIES)
+unset(CMAKE_REQUIRED_INCLUDES)
+unset(CMAKE_REQUIRED_QUIET)
+
 include(cmake/Blas.cmake)
 caffe_use("${CBLAS_LIBRARIES}" ${CBLAS_INCLUDE_DIR})
 
@@ -103,6 +118,12 @@ endforeach()
 caffe_part(OPENCV OPENCV_FOUND)
 if(HAVE_OPENCV)
   caffe_use("${OPENCV_LIBRARIES}" ${OPENCV_core_INCLUDE_DIR})
+endif()
+# For VideoData: not linked to libcaffe but to a library that it loads when it needs videos.
+caffe_find(OPENCV_videoio opencv2/videoio.hpp opencv_videoio opencv4)
+set(HAVE_VIDEO FALSE)
+if(HAVE_OPENCV AND OPENCV_videoio_FOUND)
+  set(HAVE_VIDEO TRUE)
 endif()
 
 if(NOT USE_HDF5 STREQUAL "OFF")

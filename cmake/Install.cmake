@@ -5,9 +5,13 @@ install(TARGETS caffe ${caffe_tools} EXPORT CaffeTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(HAVE_VIDEO)
+  install(TARGETS caffe_video LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/caffe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh")
-install(FILES ${proto_dir}/caffe.pb.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caffe/proto)
+install(FILES ${proto_dir}/caffe.pb.h ${proto_dir}/names.inc
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caffe/proto)
 install(FILES ${proto_file} DESTINATION ${CMAKE_INSTALL_DATADIR}/Caffe)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Caffe)

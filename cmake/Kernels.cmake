@@ -4,7 +4,7 @@ set(vector_flags "-O3 -fno-math-errno -fno-trapping-math")
 set(avx2_flags "-mavx2 -mfma -mf16c")
 # GCC 12 and 13 take the undefined operand inside their own AVX-512 intrinsics for a mistake.
 set(avx512_flags "${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 \
--Wno-maybe-uninitialized")
+-Wno-uninitialized -Wno-maybe-uninitialized")
 
 # Products of pairs and their sums in one instruction: variants of the two sets before.
 set(avx_vnni_flags "${avx2_flags} -mavxvnni")

@@ -10,6 +10,14 @@ add_custom_command(
   DEPENDS ${proto_file}
   COMMENT "Generating caffe.pb.h"
   VERBATIM)
+set(names_script ${PROJECT_SOURCE_DIR}/cmake/SchemaNames.cmake)
+add_custom_command(
+  OUTPUT ${proto_dir}/names.inc
+  COMMAND ${CMAKE_COMMAND} -DHEADER=${proto_dir}/caffe.pb.h -DOUTPUT=${proto_dir}/names.inc
+          -P ${names_script}
+  DEPENDS ${proto_dir}/caffe.pb.h ${names_script}
+  COMMENT "Listing the schema's names"
+  VERBATIM)
 set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS "-w")
 
 file(GLOB sources CONFIGURE_DEPENDS
@@ -28,7 +36,8 @@ file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/solvers/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp)
+  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/video/*.cpp)
 file(GLOB onednn_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.cpp)
 list(REMOVE_ITEM onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cpp)
 if(NOT HAVE_ONEDNN)
@@ -52,16 +61,22 @@ if(HAVE_MPI)
     INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
     COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 endif()
-add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h)
+add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
+  ${proto_dir}/names.inc)
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 target_compile_features(caffe PUBLIC cxx_std_17)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/inference/plan_file.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/version.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
-target_compile_definitions(caffe PUBLIC ${caffe_definitions})
+if(GLOG_HAS_YEAR)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/util/log_prefix.cpp PROPERTIES
+    COMPILE_DEFINITIONS CAFFE_GLOG_HAS_YEAR)
+endif()
+target_compile_definitions(caffe PUBLIC ${caffe_definitions}
+  PRIVATE $<$<COMPILE_LANGUAGE:CXX>:CAFFE_BUILT_IN>)
 target_include_directories(caffe PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -94,4 +109,15 @@ endif()
 target_compile_options(caffe PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${caffe_warnings}>)
 if(HAVE_CUDA)
   caffe_cuda_settings(caffe)
+endif()
+
+if(HAVE_VIDEO)
+  add_library(caffe_video MODULE ${PROJECT_SOURCE_DIR}/src/caffe/video/plugin/video_plugin.cpp)
+  set_target_properties(caffe_video PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+    CXX_VISIBILITY_PRESET hidden)
+  target_compile_features(caffe_video PRIVATE cxx_std_17)
+  target_include_directories(caffe_video SYSTEM PRIVATE ${OPENCV_videoio_INCLUDE_DIR})
+  target_compile_options(caffe_video PRIVATE ${caffe_warnings})
+  target_link_libraries(caffe_video PRIVATE ${OPENCV_videoio_LIBRARY} ${OPENCV_LIBRARIES})
 endif()

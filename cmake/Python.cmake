@@ -86,7 +86,6 @@ if(HAVE_PYTHON)
     LIBRARY_OUTPUT_DIRECTORY ${python_output}
     CXX_VISIBILITY_PRESET hidden)
   target_include_directories(pycaffe SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
-  target_compile_definitions(pycaffe PRIVATE CAFFE_VERSION="${PROJECT_VERSION}")
   target_compile_options(pycaffe PRIVATE ${caffe_warnings})
   target_link_libraries(pycaffe PRIVATE caffe)
 

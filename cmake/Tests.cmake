@@ -18,6 +18,11 @@ endif()
 # Tests are compiled more often than they run.
 target_compile_options(caffe_tests PRIVATE ${caffe_warnings} $<$<NOT:$<CONFIG:Debug>>:-O1>)
 target_link_libraries(caffe_tests PRIVATE caffe GTest::gtest)
+if(HAVE_VIDEO)
+  add_dependencies(caffe_tests caffe_video)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/test_video_data_layer.cpp
+    PROPERTIES COMPILE_DEFINITIONS HAVE_VIDEO)
+endif()
 add_test(NAME caffe_tests COMMAND caffe_tests)
 
 # What Python's tests put in the place of a GPU, and of NCCL's library.

@@ -126,6 +126,10 @@ inline int BuildPlan(const NetParameter& param, const std::string& model,
   Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
   EngineMaker maker(param, model, weights, &std::cout, /*for_all=*/!FLAGS_report.empty(),
                     FLAGS_normalize);
+  const bool measures = IsGiven("max_accuracy_loss") || !FLAGS_report.empty();
+  Require(!maker.config.calibration || FLAGS_calibration_table.empty() || measures ||
+              !engine_flags::DataIsGiven(),
+          "give -calibration_table, or ", kInputFlags, " to calibrate on, not both");
   std::unique_ptr<PassDump> dump;
   if (!FLAGS_dump_passes.empty()) {
     dump = std::make_unique<PassDump>(FLAGS_dump_passes);

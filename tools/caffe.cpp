@@ -20,6 +20,7 @@
 
 #include "build_plan.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/ranks.hpp"
@@ -30,12 +31,15 @@
 #include "check_fp16.hpp"
 #include "command_line.hpp"
 #include "compare.hpp"
+#include "gpu_fallback_flag.hpp"
 #include "infer.hpp"
 #include "test_plan.hpp"
 #include "type_flags.hpp"
+#include "unknown_fields_flag.hpp"
 #include "use_plan.hpp"
 
-DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty.");
+DEFINE_string(gpu, "", "Run on these GPUs, '0' or '0,1' or 'all'; on the CPU when empty or -1.");
+DEFINE_string(gpus, "", "The same as -gpu.");
 DEFINE_string(solver, "", "The solver definition (prototxt): train.");
 DEFINE_string(model, "", "The net definition (prototxt).");
 DEFINE_string(phase, "", "TRAIN or TEST: the phase that `time` runs the net in (default TRAIN).");
@@ -54,8 +58,8 @@ DEFINE_string(ap_version, "11point",
 DEFINE_bool(show_per_class_result, true, "test_detection shows each class's average precision.");
 DEFINE_string(batch_per, "device",
               "What batch_size is with several ranks: device, of each; host, of all together.");
-DEFINE_bool(ignore_unknown_fields, false,
-            "Warn of fields that this Caffe does not know instead of refusing the file.");
+DEFINE_bool(forward_only, false, "`time` leaves out the backward pass.");
+DEFINE_bool(detection, false, "`test` computes average precisions, as test_detection does.");
 
 namespace {
 
@@ -101,12 +105,18 @@ flags:
   -level N, -stage A,B  the net's state, for include and exclude rules
   -forward_type, -backward_type, -forward_math, -backward_math  FLOAT|FLOAT16|DOUBLE
                         run the net in these types whatever its prototxt says: train, test, time
-  -gpu 0|0,1|all        the GPUs to use; the CPU when not given
+  -gpu 0|0,1|all        the GPUs to use (also -gpus); the CPU when not given
+  -gpu_fallback         compute on the CPU where a GPU is asked for and none can be used, as
+                        CAFFE_GPU_FALLBACK=1 in the environment does; otherwise that is an error
   -sigint_effect, -sighup_effect  snapshot|stop|none: what these signals do while training
   -batch_per device|host  train on several GPUs, or started by mpirun: batch_size is that of each
                         rank (default), or of all ranks together
+  -engine NAME          CAFFE, ONEDNN (MKLDNN), CUDNN or REFERENCE: of nets that name none
+  -forward_only         `time` leaves out the backward pass
+  -detection            `test` does what test_detection does
   -ap_version 11point|MaxIntegral|Integral, -show_per_class_result  of test_detection
-  -ignore_unknown_fields          warn of unknown fields in prototxt files
+  -ignore_unknown_fields  warn of fields that prototxt files should not have, and leave them out
+  -version              print the version
 
 example:
   caffe train -solver models/lenet/solver.prototxt
@@ -133,6 +143,8 @@ Logs what the net's TEST phase puts out, batch by batch, and then the means.
   -iterations N         batches (default 50; of a list of pictures all)
   -level N, -stage A,B  the net's state, for include and exclude rules
   -forward_type, -forward_math  FLOAT|FLOAT16|DOUBLE: types of the net
+  -detection            average precisions of a detector, as caffe test_detection
+  -gpu N                the GPU that computes
 
 )";
 const char kTestExample[] =
@@ -158,6 +170,8 @@ the median, and what 99 of 100 do not exceed), items a second, and then the time
   -gpu N                the GPU that the net runs on, or that the plan was built on (default 0)
   -iterations N         runs (default 50)
   -phase TRAIN|TEST     of a net
+  -forward_only         leave out the backward pass of a net
+  -engine NAME          what computes a net that names no engine
   -level N, -stage A,B  the net's state, for include and exclude rules
   -forward_type, -backward_type, -forward_math, -backward_math  FLOAT|FLOAT16|DOUBLE: types of a net
 
@@ -192,12 +206,24 @@ caffe::SolverAction::Enum ActionOf(const string& flag, const string& value) {
   Fail(flag, " ", value, ": valid are snapshot, stop and none");
 }
 
-// The numbers that -gpu names; none if it is not given.
+// Names of flags that other Caffes have: -gpus, and -gpu -1 for the CPU.
+void TranslateOldFlags() {
+  Require(FLAGS_gpus.empty() || FLAGS_gpu.empty() || FLAGS_gpus == FLAGS_gpu, "-gpu ", FLAGS_gpu,
+          " and -gpus ", FLAGS_gpus, " are two names of one flag");
+  if (FLAGS_gpu.empty()) FLAGS_gpu = FLAGS_gpus;
+  if (FLAGS_gpu == "-1") FLAGS_gpu.clear();
+}
+
+// The numbers that -gpu names; none if it is not given, or if the CPU is to compute in their place,
+// and -gpu counts as not given then.
 vector<int> GpusOfFlag() {
   vector<int> gpus;
   if (FLAGS_gpu == "all") {
-    Require(caffe::Device::available(), caffe::Device::WhyNone());
-    for (int id = 0; id < caffe::Device::Count(); ++id) gpus.push_back(id);
+    if (caffe::RequireGpu("-gpu all")) {
+      for (int id = 0; id < caffe::Device::Count(); ++id) gpus.push_back(id);
+    } else {
+      FLAGS_gpu.clear();
+    }
     return gpus;
   }
   for (const string& id : SplitAtCommas(FLAGS_gpu)) {
@@ -206,6 +232,10 @@ vector<int> GpusOfFlag() {
     Require(std::count(gpus.begin(), gpus.end(), std::stoi(id)) == 0, "-gpu ", FLAGS_gpu,
             " names GPU ", id, " twice");
     gpus.push_back(std::stoi(id));
+  }
+  if (!gpus.empty() && !caffe::RequireGpu("-gpu " + FLAGS_gpu)) {
+    gpus.clear();
+    FLAGS_gpu.clear();
   }
   return gpus;
 }
@@ -264,9 +294,12 @@ caffe::SolverParameter TrainedSolver() {
   caffe::ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
   MergeNetState(&param);
   caffe::OverrideTypes(&param);
-  if (FLAGS_gpu.empty() && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU &&
-      caffe::Device::available()) {
-    FLAGS_gpu = std::to_string(param.device_id());
+  if (FLAGS_gpu.empty() && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU) {
+    if (caffe::Device::available()) {
+      FLAGS_gpu = std::to_string(param.device_id());
+    } else if (param.has_solver_mode()) {
+      caffe::RequireGpu(FLAGS_solver + ": solver_mode: GPU");
+    }
   }
   if (FLAGS_snapshot.empty()) {
     for (const string& weights : SplitAtCommas(FLAGS_weights)) param.add_weights(weights);
@@ -284,7 +317,7 @@ using SolverPointer = caffe::shared_ptr<caffe::Solver<float>>;
 
 void RestoreSnapshot(caffe::Solver<float>* solver) {
   LOG(INFO) << "Resuming from " << FLAGS_snapshot;
-  solver->Restore(FLAGS_snapshot.c_str());
+  solver->Restore(FLAGS_snapshot.c_str(), /*data_positions=*/true);
 }
 
 void Optimize(caffe::Solver<float>* solver) {
@@ -516,14 +549,6 @@ int TestPlan() {
   return 0;
 }
 
-int Test() {
-  if (!FLAGS_plan.empty()) return TestPlan();
-  const std::unique_ptr<Net<float>> tested = TestedNet("test");
-  Net<float>& net = *tested;
-  LogScores(net, [&](float* loss) { return net.Forward(loss); });
-  return 0;
-}
-
 int TestDetection() {
   if (!FLAGS_plan.empty()) {
     caffe::inference::EngineScoring scoring = TestedPlan("test_detection");
@@ -532,6 +557,15 @@ int TestDetection() {
   }
   const std::unique_ptr<Net<float>> net = TestedNet("test_detection");
   LogAveragePrecisions(*net, [&](float* loss) { return net->Forward(loss); });
+  return 0;
+}
+
+int Test() {
+  if (FLAGS_detection) return TestDetection();
+  if (!FLAGS_plan.empty()) return TestPlan();
+  const std::unique_ptr<Net<float>> tested = TestedNet("test");
+  Net<float>& net = *tested;
+  LogScores(net, [&](float* loss) { return net.Forward(loss); });
   return 0;
 }
 
@@ -552,10 +586,18 @@ void RunOnce(Net<float>* net, LayerTimes* times) {
     times->forward[i] += timer.MicroSeconds() / 1000.0;
   }
   times->forward_total += pass.MicroSeconds() / 1000.0;
+  if (FLAGS_forward_only) return;
   pass.Start();
   for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
     timer.Start();
-    layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i], net->bottom_vecs()[i]);
+    try {
+      layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i],
+                          net->bottom_vecs()[i]);
+    } catch (caffe::Error& error) {
+      const caffe::LayerParameter& param = layers[i]->layer_param();
+      error.AddContext(caffe::Join("layer '", param.name(), "' (", param.type(), ")"));
+      throw;
+    }
     times->backward[i] += timer.MicroSeconds() / 1000.0;
   }
   times->backward_total += pass.MicroSeconds() / 1000.0;
@@ -568,13 +610,45 @@ void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
     const string& name = net.layers()[i]->layer_param().name();
     LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tforward: " << times.forward[i] / n
               << " ms.";
+    if (FLAGS_forward_only) continue;
     LOG(INFO) << std::setfill(' ') << std::setw(10) << name
               << "\tbackward: " << times.backward[i] / n << " ms.";
   }
   LOG(INFO) << "Average Forward pass: " << times.forward_total / n << " ms.";
-  LOG(INFO) << "Average Backward pass: " << times.backward_total / n << " ms.";
-  LOG(INFO) << "Average Forward-Backward: " << total / n << " ms.";
+  if (!FLAGS_forward_only) {
+    LOG(INFO) << "Average Backward pass: " << times.backward_total / n << " ms.";
+    LOG(INFO) << "Average Forward-Backward: " << total / n << " ms.";
+  }
   LOG(INFO) << "Total Time: " << total << " ms.";
+}
+
+LayerTimes NoTimes(const Net<float>& net) {
+  LayerTimes times;
+  times.forward.resize(net.layers().size());
+  times.backward.resize(net.layers().size());
+  return times;
+}
+
+/// Passes before the clock starts: memory is allocated at the first use, and where a whole pass
+/// joins layers, each one computes by itself then. A net in the TEST phase may lack what backward
+/// passes need: then says so, and only forward passes are timed.
+void WarmUp(Net<float>* net) {
+  LOG(INFO) << "Performing Forward";
+  float initial_loss = 0;
+  net->Forward(&initial_loss);
+  LOG(INFO) << "Initial loss: " << initial_loss;
+  LayerTimes first = NoTimes(*net);
+  try {
+    if (!FLAGS_forward_only) {
+      LOG(INFO) << "Performing Backward";
+      net->Backward();
+    }
+    RunOnce(net, &first);
+  } catch (const caffe::Error& error) {
+    if (FLAGS_forward_only || net->phase() != caffe::TEST) throw;
+    LOG(INFO) << "Only forward passes are timed: " << error.what();
+    FLAGS_forward_only = true;
+  }
 }
 
 int Time() {
@@ -592,20 +666,8 @@ int Time() {
   Net<float>& net = *timed;
   for (const string& weights : SplitAtCommas(FLAGS_weights)) net.CopyTrainedLayersFrom(weights);
 
-  // A pass before the clock starts: memory is allocated at the first use.
-  LOG(INFO) << "Performing Forward";
-  float initial_loss = 0;
-  net.Forward(&initial_loss);
-  LOG(INFO) << "Initial loss: " << initial_loss;
-  LOG(INFO) << "Performing Backward";
-  net.Backward();
-
-  LayerTimes times;
-  times.forward.resize(net.layers().size());
-  times.backward.resize(net.layers().size());
-  // That pass joined layers; here each one computes by itself.
-  LayerTimes first = times;
-  RunOnce(&net, &first);
+  WarmUp(&net);
+  LayerTimes times = NoTimes(net);
   caffe::LogTypes(net);
   LOG(INFO) << "*** Benchmark begins ***";
   LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
@@ -616,8 +678,9 @@ int Time() {
     Timer iteration;
     iteration.Start();
     RunOnce(&net, &times);
-    LOG(INFO) << "Iteration: " << i + 1 << " forward-backward time: " << iteration.MilliSeconds()
-              << " ms.";
+    LOG(INFO) << "Iteration: " << i + 1
+              << (FLAGS_forward_only ? " forward time: " : " forward-backward time: ")
+              << iteration.MilliSeconds() << " ms.";
   }
   PrintTimes(net, times, total.MicroSeconds() / 1000.0);
   if (phase == caffe::TEST) {
@@ -730,7 +793,9 @@ int Run(int argc, char** argv) {
           caffe::DidYouMean(argv[1], names),
           " Valid are train, test, test_detection, time, device_query, layers, check_fp16, "
           "calibrate, build, inspect, infer and compare");
-  caffe::set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
+  TranslateOldFlags();
+  caffe::ApplyGpuFallbackFlag();
+  caffe::ApplyUnknownFieldsFlag();
   return command->second();
 }
 

@@ -20,6 +20,8 @@
 #include "caffe/util/net_comparison.hpp"
 #include "command_line.hpp"
 #include "engine_building.hpp"
+#include "gpu_fallback_flag.hpp"
+#include "unknown_fields_flag.hpp"
 
 DEFINE_string(deploy, "", "The net definition (prototxt).");
 DEFINE_string(model, "", "Trained weights (.caffemodel); random ones when empty.");
@@ -83,6 +85,8 @@ build:
   --loadEngine=FILE       run this plan instead of building one
   --device=N              build for this GPU, or run a plan of it (default: the CPU; a plan of a
                           GPU runs on the first one)
+  --gpu_fallback          build for the CPU where --device is given and no GPU can be used
+  --ignore_unknown_fields  warn of fields that the net should not have, and leave them out
 
 inference:
   --batch=N               items a run (default 1; of a plan its largest batch)
@@ -321,7 +325,15 @@ int Exec() {
           "give a net, --deploy=FILE, or a plan, --loadEngine=FILE; --help shows how");
   Require(FLAGS_avgRuns > 0, "--avgRuns must be positive, got ", FLAGS_avgRuns);
   Require(FLAGS_batch >= 0, "--batch must be positive, got ", FLAGS_batch);
-  if (FLAGS_device >= 0) caffe::Caffe::SetDevice(FLAGS_device);
+  caffe::ApplyGpuFallbackFlag();
+  caffe::ApplyUnknownFieldsFlag();
+  if (FLAGS_device >= 0) {
+    if (caffe::RequireGpu(Join("--device ", FLAGS_device))) {
+      caffe::Caffe::SetDevice(FLAGS_device);
+    } else {
+      FLAGS_device = -1;
+    }
+  }
   const vector<double> percentiles = Percentiles();
   for (const string& file : {FLAGS_saveEngine, FLAGS_exportProfile}) {
     if (!file.empty()) caffe::AtomicFile probe(file);

@@ -11,6 +11,7 @@
 
 #include "caffe/common.hpp"
 #include "caffe/util/printable.hpp"
+#include "caffe/version.hpp"
 
 namespace caffe {
 
@@ -27,8 +28,9 @@ inline void TellError(const std::string& message) {
 }
 
 /// What every tool does around its work: `--help` (also -help, -h) prints `usage` alone and
-/// returns 0, flags are parsed, and whatever goes wrong is one line on stderr and status 1.
-/// `work` gets what is left of the command line, the program's name first.
+/// returns 0, `--version` prints "caffe version 1.0.0" and ends the program, flags are parsed, and
+/// whatever goes wrong is one line on stderr and status 1. `work` gets what is left of the command
+/// line, the program's name first.
 template <typename Work>
 int RunTool(int argc, char** argv, const std::string& usage, Work&& work) {
   for (int i = 1; i < argc; ++i) {
@@ -41,6 +43,7 @@ int RunTool(int argc, char** argv, const std::string& usage, Work&& work) {
   FLAGS_alsologtostderr = true;
   try {
     gflags::SetUsageMessage(usage);
+    gflags::SetVersionString(Version());
     GlobalInit(&argc, &argv);
     return work(argc, argv);
   } catch (const std::exception& error) {

@@ -12,6 +12,7 @@
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/listed.hpp"
 #include "caffe/util/progress.hpp"
 #include "caffe/util/text_table.hpp"
 
@@ -35,14 +36,6 @@ inline size_t BytesOfMegabytes(const std::string& flag, double megabytes) {
 }
 
 /// "'a', 'b' and 3 more".
-inline std::string Listed(const std::vector<std::string>& names, size_t most = 5) {
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), most); ++i) {
-    text += (i == 0 ? "'" : ", '") + names[i] + "'";
-  }
-  return names.size() > most ? Join(text, " and ", names.size() - most, " more") : text;
-}
-
 /// A table of any format for a net. Says on `out` if it was made for another net or other weights,
 /// and which blobs it lacks.
 inline std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file,
@@ -60,7 +53,7 @@ inline std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file
   }
   const std::vector<std::string> missing = MissingBlobs(*table, net);
   if (!missing.empty()) {
-    out << "note: " << file << " lacks " << Listed(missing)
+    out << "note: " << file << " lacks " << ListedQuoted(missing, 5)
         << ": layers that read or write them in INT8 stay FP32\n";
   }
   return table;
@@ -100,11 +93,21 @@ class CachedBuilder {
     };
     auto engine = inference::Builder(std::move(config)).Build(net);
     if (progress) progress->Clear();
-    if (cache_) cache_->Write(file_);
+    WriteCache();
     return engine;
   }
 
  private:
+  // The engine is worth more than the times.
+  void WriteCache() const {
+    if (!cache_) return;
+    try {
+      cache_->Write(file_);
+    } catch (const Error& error) {
+      *out_ << "note: the timing cache is not written: " << error.what() << '\n';
+    }
+  }
+
   const std::string file_;
   std::ostream* const out_;
   std::shared_ptr<inference::TimingCache> cache_;

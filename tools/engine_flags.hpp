@@ -229,8 +229,6 @@ class EngineMaker {
     std::unique_ptr<Net<float>> net = FloatNet(param_, weights_);
     const bool data = engine_flags::DataIsGiven() || net->num_inputs() == 0;
     if (!FLAGS_calibration_table.empty()) {
-      Require(judged || for_all_ || !engine_flags::DataIsGiven(), "give -calibration_table, or ",
-              kInputFlags, " to calibrate on, not both");
       config.calibration = ReadTable(FLAGS_calibration_table, *net, param_, *out_);
     } else if (data) {
       config.calibration = std::make_shared<const CalibrationTable>(

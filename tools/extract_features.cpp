@@ -9,7 +9,9 @@
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/progress.hpp"
 #include "command_line.hpp"
+#include "gpu_fallback_flag.hpp"
 #include "new_database.hpp"
+#include "unknown_fields_flag.hpp"
 
 namespace {
 
@@ -23,11 +25,13 @@ using std::vector;
 const char kUsage[] = R"(extract_features: writes what a trained net computes to databases.
 
 usage: extract_features WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHES DB_TYPE
-                        [CPU|GPU] [DEVICE_ID]
+                        [CPU|GPU] [DEVICE_ID] [-gpu_fallback] [-ignore_unknown_fields]
 
 NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
 BLOB goes to the DATABASE at its place, a record of floats for each picture, under the keys
 0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
+With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields fields that
+NET should not have are left out, with a warning.
 
 example:
   extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb
@@ -61,6 +65,7 @@ void ChooseDevice(int argc, char** argv) {
   }
   string device = argc > 8 ? argv[8] : "0";
   if (device.compare(0, 10, "DEVICE_ID=") == 0) device.erase(0, 10);
+  if (!caffe::RequireGpu("GPU")) return Caffe::set_mode(Caffe::CPU);
   LOG(INFO) << "Using GPU, device " << device;
   Caffe::SetDevice(WholeNumber(device, "DEVICE_ID"));
   Caffe::set_mode(Caffe::GPU);
@@ -101,6 +106,8 @@ int Extract(int argc, char** argv) {
   Require(blobs.size() == databases.size(), "there are ", blobs.size(), " blobs and ",
           databases.size(), " databases: each blob needs one");
   const int batches = WholeNumber(argv[5], "BATCHES");
+  caffe::ApplyGpuFallbackFlag();
+  caffe::ApplyUnknownFieldsFlag();
   ChooseDevice(argc, argv);
   Net<float> net(argv[2], caffe::TEST);
   net.CopyTrainedLayersFrom(argv[1]);

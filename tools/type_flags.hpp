@@ -10,19 +10,20 @@
 #include "caffe/util/upgrade_proto.hpp"
 #include "command_line.hpp"
 
-// Flags that run a net in other types than its prototxt says.
+// Flags that run a net in other types, or on another engine, than its prototxt says.
 
 DEFINE_string(forward_type, "", "Storage of activations and parameters, FLOAT, FLOAT16 or DOUBLE.");
 DEFINE_string(backward_type, "", "Storage of the activations' gradients, likewise.");
 DEFINE_string(forward_math, "", "What layers multiply in, forward, likewise.");
 DEFINE_string(backward_math, "", "What layers multiply in, backward, likewise.");
+DEFINE_string(engine, "", "What computes layers that name no engine: CAFFE, CUDNN, ONEDNN, ...");
 
 namespace caffe {
 
-/// True if the command line overrides a type.
+/// True if the command line overrides a type or the engine.
 inline bool OverridesTypes() {
-  return IsGiven("forward_type") || IsGiven("backward_type") || IsGiven("forward_math") ||
-         IsGiven("backward_math");
+  return IsGiven("engine") || IsGiven("forward_type") || IsGiven("backward_type") ||
+         IsGiven("forward_math") || IsGiven("backward_math");
 }
 
 /// Throws Error for what is no type that layers compute in.
@@ -34,8 +35,10 @@ inline Type ComputedTypeNamed(const std::string& flag, const std::string& name) 
   return type;
 }
 
-/// Gives the net the command line's types, in place of its own fields and of those of its layers.
+/// Gives the net the command line's types, in place of its own fields and of those of its layers,
+/// and its engine, in place of the net's own.
 inline void OverrideTypes(NetParameter* net) {
+  if (IsGiven("engine")) net->set_engine(FLAGS_engine);
   if (IsGiven("forward_type")) {
     net->set_default_forward_type(ComputedTypeNamed("-forward_type", FLAGS_forward_type));
     for (LayerParameter& layer : *net->mutable_layer()) layer.clear_forward_type();

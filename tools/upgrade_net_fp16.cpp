@@ -11,6 +11,7 @@
 #include "caffe/net.hpp"
 #include "caffe/util/net_comparison.hpp"
 #include "command_line.hpp"
+#include "unknown_fields_flag.hpp"
 
 DEFINE_string(input, "", "The net definition (prototxt) that the weights belong to.");
 DEFINE_string(model, "", "The trained weights, .caffemodel or .h5.");
@@ -59,6 +60,7 @@ flags:
   -inputs FILE[,FILE]   inputs for the comparison, .npy files in the order of the net's inputs
   -seed N               of the random inputs between -1 and 1 that are used otherwise (default 1)
   -skip_check           do not run the nets, so neither their fit nor their outputs are checked
+  -ignore_unknown_fields  warn of fields that NET should not have, and leave them out
 
 example:
   upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel
@@ -89,6 +91,7 @@ void RequireApart(const string& flag, const string& written, const vector<string
 }
 
 void CheckFlags(int argc, char** argv) {
+  caffe::ApplyUnknownFieldsFlag();
   Require(argc == 1, "unexpected argument '", argc > 1 ? argv[1] : "", "'; --help shows the flags");
   Require(!FLAGS_input.empty(), "a net definition is needed: -input NET.prototxt");
   Require(!FLAGS_model.empty(), "trained weights are needed: -model WEIGHTS.caffemodel");

@@ -1,51 +1,21 @@
 // Upgrades a net in binary form (a caffemodel) to the current one. See caffe/util/upgrade_proto.hpp
 // for what changes.
-
-#include <glog/logging.h>
-
-#include <iostream>
-#include <string>
-
-#include "caffe/io/proto_binary.hpp"
-#include "caffe/util/upgrade_proto.hpp"
+#include "upgrade_tool.hpp"
 
 namespace {
 
-constexpr char kUsage[] =
-    "Usage: upgrade_net_proto_binary v0_net_proto_file_in net_proto_file_out\n"
-    "Reads a net (caffemodel) of any age and writes it in today's form.\n";
+constexpr char kUsage[] = R"(upgrade_net_proto_binary: brings a caffemodel to today's form.
 
-int Run(const std::string& in, const std::string& out) {
-  caffe::NetParameter net;
-  caffe::ReadProtoBinary(in, &net);
-  const bool needed = caffe::NetNeedsUpgrade(net);
-  if (!needed) LOG(ERROR) << "File already in latest proto format: " << in;
-  const bool complete = caffe::UpgradeNetAsNeeded(in, &net);
-  if (!complete) {
-    LOG(ERROR) << "Encountered error(s) while upgrading the net; see details above.";
-  }
-  caffe::WriteProtoBinary(net, out);
-  LOG(INFO) << "Wrote upgraded NetParameter binary proto to " << out;
-  return complete ? 0 : 1;
-}
+usage: upgrade_net_proto_binary OLD.caffemodel NEW.caffemodel
+
+Reads a net (caffemodel) of any age and writes it in today's form.
+)";
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  FLAGS_alsologtostderr = true;
-  google::InitGoogleLogging(argv[0]);
-  if (argc == 2 && std::string(argv[1]) == "--help") {
-    std::cout << kUsage;
-    return 0;
-  }
-  if (argc != 3) {
-    std::cerr << kUsage;
-    return 1;
-  }
-  try {
-    return Run(argv[1], argv[2]);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
+  return caffe::RunUpgradeTool<caffe::NetParameter>(
+      argc, argv, kUsage,
+      {caffe::ReadProtoBinary, caffe::NetNeedsUpgrade, caffe::UpgradeNetAsNeeded,
+       caffe::WriteProtoBinary, "NetParameter binary proto"});
 }

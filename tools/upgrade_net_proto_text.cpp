@@ -1,51 +1,22 @@
 // Upgrades a net in text form to the current one. See caffe/util/upgrade_proto.hpp for what
 // changes.
-
-#include <glog/logging.h>
-
-#include <iostream>
-#include <string>
-
-#include "caffe/io/proto_text.hpp"
-#include "caffe/util/upgrade_proto.hpp"
+#include "upgrade_tool.hpp"
 
 namespace {
 
-constexpr char kUsage[] =
-    "Usage: upgrade_net_proto_text v0_net_proto_file_in net_proto_file_out\n"
-    "Reads a net (prototxt) of any age and writes it in today's form.\n";
+constexpr char kUsage[] = R"(upgrade_net_proto_text: brings a net definition to today's form.
 
-int Run(const std::string& in, const std::string& out) {
-  caffe::NetParameter net;
-  caffe::ReadProtoText(in, &net);
-  const bool needed = caffe::NetNeedsUpgrade(net);
-  if (!needed) LOG(ERROR) << "File already in latest proto format: " << in;
-  const bool complete = caffe::UpgradeNetAsNeeded(in, &net);
-  if (!complete) {
-    LOG(ERROR) << "Encountered error(s) while upgrading prototxt; see details above.";
-  }
-  caffe::WriteProtoText(net, out);
-  LOG(INFO) << "Wrote upgraded NetParameter text proto to " << out;
-  return complete ? 0 : 1;
-}
+usage: upgrade_net_proto_text OLD.prototxt NEW.prototxt [-ignore_unknown_fields]
+
+Reads a net (prototxt) of any age and writes it in today's form. -ignore_unknown_fields leaves out,
+with a warning, what this Caffe does not know.
+)";
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  FLAGS_alsologtostderr = true;
-  google::InitGoogleLogging(argv[0]);
-  if (argc == 2 && std::string(argv[1]) == "--help") {
-    std::cout << kUsage;
-    return 0;
-  }
-  if (argc != 3) {
-    std::cerr << kUsage;
-    return 1;
-  }
-  try {
-    return Run(argv[1], argv[2]);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 1;
-  }
+  return caffe::RunUpgradeTool<caffe::NetParameter>(
+      argc, argv, kUsage,
+      {caffe::ReadProtoText, caffe::NetNeedsUpgrade, caffe::UpgradeNetAsNeeded,
+       caffe::WriteProtoText, "NetParameter text proto"});
 }

@@ -162,11 +162,11 @@ class Caffe {
   static RNG& rng_stream();
 
   static Brew mode();
-  /// Takes effect in the calling thread and in threads started later. GPU in a build without CUDA
-  /// throws at the first use of the device, not here.
+  /// Takes effect in the calling thread and in threads started later. GPU throws Error where no GPU
+  /// can be used, unless the CPU is to compute in its place (caffe/gpu_fallback.hpp).
   static void set_mode(Brew mode);
   static void set_random_seed(const unsigned int seed);
-  /// Throws Error when the device does not exist or the library has no CUDA.
+  /// Throws Error when the device does not exist or, as set_mode(GPU) does, when there is none.
   static void SetDevice(const int device_id);
   static void DeviceQuery();
   static bool CheckDevice(const int device_id);

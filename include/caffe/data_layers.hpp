@@ -3,6 +3,11 @@
 
 // Layers that make data or write it. Caffe before 2016 had them in this one header.
 
+#include <boost/scoped_ptr.hpp>
+
+#include "caffe/data_reader.hpp"
+#include "caffe/data_transformer.hpp"
+#include "caffe/filler.hpp"
 #include "caffe/layers/base_data_layer.hpp"
 #include "caffe/layers/data_layer.hpp"
 #include "caffe/layers/dummy_data_layer.hpp"
@@ -11,5 +16,7 @@
 #include "caffe/layers/image_data_layer.hpp"
 #include "caffe/layers/memory_data_layer.hpp"
 #include "caffe/layers/window_data_layer.hpp"
+#include "caffe/util/db.hpp"
+#include "caffe/util/hdf5.hpp"
 
 #endif  // CAFFE_DATA_LAYERS_HPP_

@@ -16,6 +16,7 @@ namespace caffe {
 struct PictureDraws {
   uint32_t short_side = 0, ratio = 0, longer = 0, vertical = 0, horizontal = 0;  // resizing
   uint32_t mirror = 0, height = 0, width = 0;
+  ResizeParameter::Interp_mode interpolation = ResizeParameter::LINEAR;  // of resize_param
 };
 
 /// A picture in memory, of any layout: value (c, h, w) lies at
@@ -40,10 +41,16 @@ struct PictureCut {
   int picture_height = 0, picture_width = 0;
 };
 
+/// Throws Error for fields that change a picture together with its annotations (distort_param,
+/// expand_param, emit_constraint), which DataTransformer's Transform passes over: for sources of
+/// pictures that know nothing else.
+void RefuseAugmentation(const TransformationParameter& param);
+
 /// From pictures to blobs: y = (x - mean) * scale, cropped to crop_size, or to crop_h by crop_w,
 /// (at random in TRAIN, in the middle in TEST) and mirrored at random if `mirror`; before that
-/// resized at random if NVCaffe's fields say so. Draws per picture: those of the resizing, mirror,
-/// height and width of the crop's corner.
+/// resized as resize_param says, and at random if NVCaffe's fields say so. Draws per picture: those
+/// of the resizing, mirror, height and width of the crop's corner; the interp_mode of resize_param
+/// comes from the calling thread's generator, as in the SSD fork.
 template <typename Dtype>
 class DataTransformer {
  public:
@@ -92,6 +99,60 @@ class DataTransformer {
   vector<int> InferBlobShape(const cv::Mat& cv_img);
 #endif
 
+#ifdef USE_OPENCV
+  // The SSD fork's functions on annotated pictures, with which its data layer augments them, in
+  // this order: DistortImage, ExpandImage, CropImage, Transform. What is random in the first two is
+  // drawn with the calling thread's generator. A Datum that is written has pixels, never a
+  // compressed picture. A box is made of fractions of a picture; annotations that leave it, or do
+  // not meet emit_constraint, are left out.
+
+  /// Changes colours as distort_param says.
+  void DistortImage(const Datum& datum, Datum* distort_datum);
+  /// Puts the picture into a larger one of mean_value as expand_param says, or leaves it as it is.
+  void ExpandImage(const AnnotatedDatum& anno_datum, AnnotatedDatum* expanded_anno_datum);
+  /// Puts the picture somewhere into one whose sides are `expand_ratio` times as long, and gives
+  /// that as a box of the picture.
+  void ExpandImage(const Datum& datum, const float expand_ratio, NormalizedBBox* expand_bbox,
+                   Datum* expanded_datum);
+  void ExpandImage(const cv::Mat& img, const float expand_ratio, NormalizedBBox* expand_bbox,
+                   cv::Mat* expand_img);
+  /// The part of the picture in `bbox`, at least one pixel.
+  void CropImage(const AnnotatedDatum& anno_datum, const NormalizedBBox& bbox,
+                 AnnotatedDatum* cropped_anno_datum);
+  void CropImage(const Datum& datum, const NormalizedBBox& bbox, Datum* crop_datum);
+  void CropImage(const cv::Mat& img, const NormalizedBBox& bbox, cv::Mat* crop_img);
+
+  /// Transform that tells, too, which part of the resized picture it took and whether it mirrored
+  /// it; for AnnotatedDatum, what becomes of its annotations.
+  void Transform(const Datum& datum, Blob<Dtype>* transformed_blob, NormalizedBBox* crop_bbox,
+                 bool* do_mirror);
+  void Transform(const cv::Mat& cv_img, Blob<Dtype>* transformed_blob, NormalizedBBox* crop_bbox,
+                 bool* do_mirror);
+  void Transform(const AnnotatedDatum& anno_datum, Blob<Dtype>* transformed_blob,
+                 google::protobuf::RepeatedPtrField<AnnotationGroup>* transformed_anno_group_all,
+                 bool* do_mirror);
+  void Transform(const AnnotatedDatum& anno_datum, Blob<Dtype>* transformed_blob,
+                 google::protobuf::RepeatedPtrField<AnnotationGroup>* transformed_anno_group_all);
+  void Transform(const AnnotatedDatum& anno_datum, Blob<Dtype>* transformed_blob,
+                 vector<AnnotationGroup>* transformed_anno_vec, bool* do_mirror);
+  void Transform(const AnnotatedDatum& anno_datum, Blob<Dtype>* transformed_blob,
+                 vector<AnnotationGroup>* transformed_anno_vec);
+  /// Adds the annotations as fractions of `crop_bbox`, a part of the picture, or with `do_resize`
+  /// of the one that resize_param makes of it; then mirrored.
+  void TransformAnnotation(
+      const AnnotatedDatum& anno_datum, const bool do_resize, const NormalizedBBox& crop_bbox,
+      const bool do_mirror,
+      google::protobuf::RepeatedPtrField<AnnotationGroup>* transformed_anno_group_all);
+
+  /// Pictures of 8 bits again: x = y / scale + mean, rounded, of each item of a blob.
+  void TransformInv(const Blob<Dtype>* blob, vector<cv::Mat>* cv_imgs);
+  void TransformInv(const Dtype* data, cv::Mat* cv_img, const int height, const int width,
+                    const int channels);
+
+  /// The pixels of a record, decoded in the colours that force_color or force_gray asks for.
+  cv::Mat ImageOf(const Datum& datum) const;
+#endif
+
   /// The generator's state as text ("" if it draws nothing), for resumed runs.
   string RandomState() const;
   void SetRandomState(const string& state);
@@ -114,13 +175,27 @@ class DataTransformer {
   PictureCut DrawCut(int height, int width);
   PictureCut DrawnCut(int height, int width, const PictureDraws& draws) const;
 
+  /// Transform, which says what it did.
+  PictureCut TransformWhole(const Datum& datum, Blob<Dtype>* blob);
+#ifdef USE_OPENCV
+  PictureCut TransformWhole(const cv::Mat& image, Blob<Dtype>* blob);
+#endif
+
   uint32_t RawDraw();
   void DrawResize(PictureDraws* draws);
   bool crops_at_random() const { return phase_ == TRAIN && crop_height_ > 0; }
 
+  /// Of a picture as it is; of one that has been resized.
+  vector<int> InferPictureShape(int channels, int height, int width) const;
   vector<int> CroppedShape(int channels, int height, int width) const;
   void CheckFit(int channels, int height, int width, const vector<int>& item_shape) const;
   void CheckSizes(int channels, int height, int width, const vector<int>& item_shape) const;
+  void CheckChannels(int channels) const;
+  /// mean_value of a channel.
+  Dtype MeanOf(int channel) const {
+    if (mean_values_.empty()) return 0;
+    return mean_values_[mean_values_.size() == 1 ? 0 : channel];
+  }
   /// Without `normalize` values are only moved.
   template <typename Value>
   void Write(const Picture<Value>& picture, const PictureCut& cut, Dtype* item,
@@ -132,6 +207,7 @@ class DataTransformer {
 #ifdef USE_OPENCV
   cv::Mat Decode(const Datum& datum) const;
   cv::Mat Resized(const cv::Mat& image, const PictureDraws& draws) const;
+  cv::Mat RandomlyResized(const cv::Mat& image, const PictureDraws& draws) const;
 #endif
 
   int crop_height_ = 0, crop_width_ = 0;  // 0: not cropped

@@ -105,6 +105,8 @@ class Net {
   void ToBinaryProto(const string& filename, bool write_diff = false, bool raw = false) const;
 
   const string& name() const { return name_; }
+  /// What logs and saved files call the net from here on.
+  void set_name(const string& name) { name_ = name; }
   Phase phase() const { return phase_; }
   /// In the order in which they run, splits included.
   const vector<string>& layer_names() const { return layer_names_; }

@@ -26,7 +26,7 @@ constexpr char kSmallConstants[] = "it makes small constants of the shapes";
 ///     static const bool registered = OperationTable::Add(
 ///         Operation("ReLU").InPlace().Native().Homogeneous().BackwardReads(kBottomData)...);
 ///
-/// Types that are not in the table (somebody's own layer) are treated as knowing only the net's
+/// Types that are not in the table (custom layers) are treated as knowing only the net's
 /// Dtype, not in place, and nothing else.
 struct Operation {
   explicit Operation(std::string type) : type(std::move(type)) {}
@@ -96,6 +96,11 @@ struct Operation {
     stateful = true;
     return *this;
   }
+  /// The forward pass may write its parameters (statistics) in the TEST phase.
+  Operation& UpdatesParameters() {
+    updates_parameters = true;
+    return *this;
+  }
   Operation& Loss() {
     loss = true;
     return *this;
@@ -112,15 +117,16 @@ struct Operation {
   bool any_in_place = false;  ///< so may any other top be any bottom
   unsigned backward_reads = kBottomData | kTopData;
   bool native = false;
-  std::vector<int> float_bottoms;  ///< read as the net's Dtype always; -1: all
-  std::vector<int> float_tops;     ///< written as the net's Dtype always; -1: all
-  bool float_parameters = false;   ///< parameters are stored FLOAT (statistics)
-  bool homogeneous = false;        ///< f(p x) = p f(x) for p > 0
-  bool test_identity = false;      ///< top 0 equals bottom 0 in the TEST phase
-  bool quantizable = false;        ///< has an INT8 form
-  bool type_agnostic = false;      ///< moves elements without arithmetic
-  bool source = false;             ///< makes data (no bottoms, no gradients)
-  bool stateful = false;           ///< a pass cannot be repeated
+  std::vector<int> float_bottoms;   ///< read as the net's Dtype always; -1: all
+  std::vector<int> float_tops;      ///< written as the net's Dtype always; -1: all
+  bool float_parameters = false;    ///< parameters are stored FLOAT (statistics)
+  bool homogeneous = false;         ///< f(p x) = p f(x) for p > 0
+  bool test_identity = false;       ///< top 0 equals bottom 0 in the TEST phase
+  bool quantizable = false;         ///< has an INT8 form
+  bool type_agnostic = false;       ///< moves elements without arithmetic
+  bool source = false;              ///< makes data (no bottoms, no gradients)
+  bool stateful = false;            ///< a pass cannot be repeated
+  bool updates_parameters = false;  ///< a pass in TEST may write them
   bool loss = false;
   std::string cpu_only;  ///< why GPU mode runs it on the CPU; empty: it has kernels for the GPU
 

@@ -1,11 +1,13 @@
 #ifndef CAFFE_PARALLEL_HPP_
 #define CAFFE_PARALLEL_HPP_
 
-// What Caffe's header of this name brings along, and in builds with USE_NCCL, there as here, its
-// class NCCL. `caffe train -gpu 0,1` trains with ranks.hpp, on which that class stands.
+// What Caffe's header of this name brings along; its class P2PSync of 2015, and in builds with
+// USE_NCCL, there as here, its class NCCL. `caffe train -gpu 0,1` trains with ranks.hpp, on which
+// both stand.
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/blob.hpp"
@@ -17,7 +19,36 @@
 #include "caffe/syncedmem.hpp"
 #include "caffe/util/blocking_queue.hpp"
 
+namespace caffe {
+
+/// Trains a net on several devices of this machine, a thread for each.
+template <typename Dtype>
+class P2PSync {
+ public:
+  /// `root_solver` is that of the first device, made after Caffe::set_solver_count. The others are
+  /// made of `param`; `parent` is null: which thread sends its gradients to which is no concern of
+  /// the caller's.
+  P2PSync(shared_ptr<Solver<Dtype>> root_solver, P2PSync* parent, const SolverParameter& param);
+
+  const shared_ptr<Solver<Dtype>>& solver() const { return solver_; }
+  /// Trains to max_iter, from where the root solver is. In GPU mode each thread has one of `gpus`,
+  /// the calling one the first; in CPU mode only their number counts. Throws Error if it is not
+  /// Caffe::solver_count(); rethrows what one of the threads threw.
+  void Run(const vector<int>& gpus);
+
+ private:
+  const shared_ptr<Solver<Dtype>> solver_;
+  const SolverParameter param_;
+
+  DISABLE_COPY_AND_ASSIGN(P2PSync);
+};
+
+}  // namespace caffe
+
 #ifdef USE_NCCL
+
+// Programs take it from here, as from Caffe's header in such builds.
+#include <boost/thread.hpp>
 
 namespace caffe {
 

@@ -37,7 +37,8 @@ void AllOf(Communicator* communicator, const std::function<void()>& work,
 /// Trains a solver together with those of the other ranks, as one that had all their batches: the
 /// gradients of each iteration become their means over all ranks before they are applied; losses
 /// and scores are shown as means; snapshots are rank 0's. Each rank makes one of these for the
-/// solver that it made after JoinRanks, all in the same order, and keeps it as long as it trains.
+/// solver that it made after JoinRanks, all in the same order, and keeps it as long as it trains;
+/// without it the solver trains alone again.
 ///
 /// What normalizes over a batch sees its own rank's part of it: BatchNorm's statistics are averaged
 /// when the net is tested or saved, and a loss that is normalized by the number of its valid items

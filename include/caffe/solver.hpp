@@ -1,6 +1,7 @@
 #ifndef CAFFE_SOLVER_HPP_
 #define CAFFE_SOLVER_HPP_
 
+#include <algorithm>
 #include <boost/function.hpp>
 #include <string>
 #include <utility>
@@ -10,7 +11,7 @@
 #include "caffe/loss_scale.hpp"
 #include "caffe/net.hpp"
 #include "caffe/solver_factory.hpp"
-#include "caffe/util/benchmark.hpp"
+#include "caffe/util/timer.hpp"
 
 namespace caffe {
 
@@ -27,9 +28,9 @@ typedef boost::function<SolverAction::Enum()> ActionCallback;
 /// the intervals of its SolverParameter.
 ///
 /// A snapshot is two files, <prefix>_iter_<n>.caffemodel and .solverstate (.h5 in HDF5 format),
-/// each written aside and renamed. Beside what BVLC Caffe stores, the state holds the positions
-/// of data layers, random generators and the loss window, so that a resumed run goes on bit for bit
-/// as though it had never stopped.
+/// each written aside and renamed. In addition to what BVLC Caffe stores, the state holds the
+/// positions of data layers, random generators and the loss window, so that a resumed run can go on
+/// bit for bit as though it had never stopped (see Restore).
 template <typename Dtype>
 class Solver {
  public:
@@ -43,15 +44,21 @@ class Solver {
   void InitTestNets();
 
   void SetActionFunction(ActionCallback func) { action_request_function_ = func; }
+  const ActionCallback& action_function() const { return action_request_function_; }
   SolverAction::Enum GetRequestedAction();
 
-  /// Trains to max_iter, from `resume_file` if given.
+  /// Trains to max_iter, from `resume_file` if given, data positions included.
   virtual void Solve(const char* resume_file = NULL);
   void Solve(const string& resume_file) { Solve(resume_file.c_str()); }
   /// Does `iters` iterations.
   void Step(int iters);
-  /// Takes up where a .solverstate was written.
-  void Restore(const char* resume_file);
+  /// Takes up the iteration, the weights and the history of a .solverstate or .solverstate.h5, as
+  /// Caffe's function of that name: data layers and random generators stay where they are, so that
+  /// a program which goes past the data of earlier iterations by itself does so once.
+  void Restore(const char* resume_file) { Restore(resume_file, false); }
+  /// With `data_positions` also the positions of data layers and the random generators, so that
+  /// training goes on bit for bit as though it had never stopped.
+  void Restore(const char* resume_file, bool data_positions);
   /// Writes the two files; of solvers that train together the root does.
   void Snapshot();
   /// Makes this solver's state, but for the parameters, that of rank 0, as after Restore. Every
@@ -88,6 +95,9 @@ class Solver {
   };
   const vector<Callback*>& callbacks() const { return callbacks_; }
   void add_callback(Callback* value) { callbacks_.push_back(value); }
+  void remove_callback(Callback* value) {
+    callbacks_.erase(std::remove(callbacks_.begin(), callbacks_.end(), value), callbacks_.end());
+  }
 
   /// Layers at which callbacks hear of the backward pass, in descending order. A layer that works
   /// in place is none.
@@ -113,7 +123,8 @@ class Solver {
   /// Makes smoothed_loss_ the mean of the latest `average_loss` losses, this one included.
   void UpdateSmoothedLoss(Dtype loss, int start_iter, int average_loss);
 
-  /// All that a bit-identical resume needs beyond BVLC's fields.
+  /// All that a bit-identical resume needs beyond BVLC's fields. Of these Restore(file, false)
+  /// leaves out positions and generators.
   void SaveTrainingState(TrainingState* state);
   void RestoreTrainingState(const TrainingState& state);
   /// The weights that `state_file` names, also if both were moved together.
@@ -160,6 +171,9 @@ class Solver {
   Dtype MeanOverRanks(Dtype value);
   void CheckSnapshotFolder();
 
+  void RestorePositions(const TrainingState& state);
+
+  bool restores_positions_ = true;
   bool warned_of_bad_loss_ = false;
   double gradient_squares_ = -1;
   int reduce_buckets_ = 0;

@@ -30,6 +30,12 @@ class SolverRegistry {
   SolverRegistry() {}
 };
 
+/// The name of CreateSolver in Caffe before 2016.
+template <typename Dtype>
+Solver<Dtype>* GetSolver(const SolverParameter& param) {
+  return SolverRegistry<Dtype>::CreateSolver(param);
+}
+
 template <typename Dtype>
 class SolverRegisterer {
  public:

@@ -8,6 +8,7 @@
 What needs the compiled module ``caffe._caffe`` says so when it is asked for and was not built;
 ``caffe.proto.caffe_pb2`` and other modules that are Python alone work without it.
 """
+import contextlib
 import importlib
 import importlib.util
 import os
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
         NCCL, TEST, TRAIN, AdaDeltaSolver, AdaGradSolver, AdamSolver, Blob, Error, Layer, LayerBase,
         LayerParameter, NesterovSolver, Net, RMSPropSolver, SGDSolver, Solver, Timer, __version__,
         create_layer, get_solver, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
-        set_logging_disabled, set_mode_cpu, set_mode_gpu, set_multiprocess, set_random_seed,
+        set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu,
+        set_mode_gpu, set_multiprocess, set_phase_test, set_phase_train, set_random_seed,
         set_solver_count, set_solver_rank, solver_count, solver_rank)
 
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
@@ -26,9 +28,10 @@ _COMPILED_NAMES = [
     "AdaDeltaSolver", "AdaGradSolver", "AdamSolver", "Blob", "Error", "Layer", "LayerBase",
     "LayerParameter", "NCCL", "NesterovSolver", "Net", "RMSPropSolver", "SGDSolver", "Solver", "TEST",
     "TRAIN", "Timer", "__version__", "create_layer", "get_solver", "has_nccl", "init_log",
-    "layer_type_list", "log", "set_device", "set_devices", "set_logging_disabled", "set_mode_cpu",
-    "set_mode_gpu", "set_multiprocess", "set_random_seed", "set_solver_count", "set_solver_rank",
-    "solver_count", "solver_rank",
+    "layer_type_list", "log", "set_device", "set_devices", "set_gpu_fallback",
+    "set_ignore_unknown_fields", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
+    "set_multiprocess", "set_phase_test", "set_phase_train", "set_random_seed",
+    "set_solver_count", "set_solver_rank", "solver_count", "solver_rank",
 ]
 
 #: What lies in modules of its own, imported when it is first asked for.
@@ -36,8 +39,12 @@ _ELSEWHERE = {
     "Classifier": "classifier", "Detector": "detector", "layers": "net_spec", "params": "net_spec",
     "NetSpec": "net_spec", "to_proto": "net_spec",
 }
-_MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "net_spec", "proto",
-            "pycaffe"]
+_MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "model_libs",
+            "net_spec", "proto", "pycaffe"]
+
+# Scripts count on `import google.protobuf as pb2; pb2.text_format` behind `import caffe`.
+with contextlib.suppress(ImportError):  # caffe_pb2 says what to install
+    importlib.import_module("google.protobuf.text_format")
 
 if importlib.util.find_spec("caffe._caffe") is not None:
     from . import pycaffe as _pycaffe

@@ -6,7 +6,10 @@
 
 #include <mutex>
 
-#include "caffe/util/benchmark.hpp"
+#include "caffe/gpu_fallback.hpp"
+#include "caffe/io/proto_text.hpp"
+#include "caffe/util/timer.hpp"
+#include "caffe/version.hpp"
 #include "handles.hpp"
 #include "inference_handles.hpp"
 
@@ -67,8 +70,14 @@ void BindSettings(py::module_& module) {
       "set_mode_cpu", [] { SetMode(Caffe::CPU); }, "Computes on the CPU, in all threads.");
   module.def(
       "set_mode_gpu", [] { SetMode(Caffe::GPU); },
-      "Computes on the GPU, in all threads. In a build without CUDA the first use of a net\n"
-      "then raises caffe.Error.");
+      "Computes on the GPU, in all threads. Where no GPU can be used it raises caffe.Error,\n"
+      "unless the CPU is to compute in its place: set_gpu_fallback.");
+  module.def("set_gpu_fallback", &set_gpu_fallback, py::arg("fall_back") = true,
+             "Lets the CPU compute, after a warning, where a GPU is asked for and none can be\n"
+             "used. CAFFE_GPU_FALLBACK=1 in the environment does so, too.");
+  module.def("set_ignore_unknown_fields", &set_ignore_unknown_fields, py::arg("ignore") = true,
+             "Has fields of prototxt files that this Caffe does not know skipped with a warning;\n"
+             "otherwise they raise caffe.Error.");
   module.def("set_device", &SetDevice, py::arg("device"),
              "Chooses the GPU of this number, for all threads.");
   module.def("set_devices", &SetDevices, py::arg("devices"),
@@ -103,7 +112,7 @@ PYBIND11_MODULE(_caffe, module) {
   using namespace caffe::pycaffe;
   module.attr("TRAIN") = int(caffe::TRAIN);
   module.attr("TEST") = int(caffe::TEST);
-  module.attr("__version__") = CAFFE_VERSION;
+  module.attr("__version__") = caffe::Version();
   BindErrors(module);
   BindLogging(module);
   BindSettings(module);

@@ -2,11 +2,15 @@
 from __future__ import annotations
 
 import io
-from typing import Callable
+import os
+import urllib.request
+from typing import IO, Callable, Union
 
 import numpy as np
 
 _Reader = Callable[[bytes], np.ndarray]
+
+_URLS = ("file:", "http:", "https:", "ftp:")
 
 
 def _pillow() -> _Reader:
@@ -60,10 +64,15 @@ def decode(data: bytes, name: str) -> np.ndarray:
         raise ValueError(f"{name} cannot be read as a picture: {error}") from error
 
 
-def read(path: str) -> np.ndarray:
-    """:func:`decode` of a file. Raises OSError when it cannot be opened."""
-    with open(path, "rb") as file:
-        return decode(file.read(), path)
+def read(source: Union[str, os.PathLike[str], IO[bytes]]) -> np.ndarray:
+    """:func:`decode` of a path, a URL or an open file. Raises OSError when it cannot be opened."""
+    if hasattr(source, "read"):
+        return decode(source.read(), str(getattr(source, "name", "the open file")))
+    if isinstance(source, str) and source.lower().startswith(_URLS):
+        with urllib.request.urlopen(source) as file:
+            return decode(file.read(), source)
+    with open(source, "rb") as file:
+        return decode(file.read(), os.fspath(source))
 
 
 def as_unit_floats(pixels: np.ndarray) -> np.ndarray:

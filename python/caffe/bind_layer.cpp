@@ -114,17 +114,23 @@ void BindLayer(py::module_& module) {
       .def("to_message", &ToMessage, "The same as a caffe_pb2.LayerParameter.")
       .def("__str__", [](const LayerParameter& param) { return param.DebugString(); });
 
-  py::class_<LayerBlobs>(module, "BlobVec", "The learned blobs of a layer, a sequence.")
+  py::class_<LayerBlobs>(
+      module, "BlobVec",
+      "The learned blobs of a layer, a sequence. BlobVec() is an empty one that\n"
+      "belongs to no layer.")
+      .def(py::init<>())
       .def("__len__", &LayerBlobs::size)
       .def("__getitem__", &LayerBlobs::At, py::arg("index"))
       .def("__getitem__", &LayerBlobs::Slice, py::arg("slice"))
       .def("__iter__", [](const LayerBlobs& blobs) { return py::iter(blobs.List()); })
       .def("__repr__", [](const LayerBlobs& blobs) { return py::repr(blobs.List()); })
       .def("add_blob", &LayerBlobs::Add,
-           "add_blob(*shape): appends a blob of zeros; for the setup of a Python layer.");
+           "add_blob(*shape): appends a blob of zeros; for the setup of a Python layer.")
+      .def("append", &LayerBlobs::Append, py::arg("blob"),
+           "Appends a blob, which is then shared with whoever has it.");
 
   py::class_<LayerHandle, std::shared_ptr<LayerHandle>>(
-      module, "LayerBase",
+      module, "LayerBase", py::dynamic_attr(),
       "A layer of any type: one of a net, or one that create_layer made and that is run by hand\n"
       "with SetUp, Forward and Backward on blobs of one's own.")
       .def_property_readonly(

@@ -124,8 +124,8 @@ void SetInputArrays(NetHandle& net, const py::object& data, const py::object& la
 void BindNet(py::module_& module) {
   using Handle = std::shared_ptr<NetHandle>;
   py::class_<NetHandle, Handle>(module, "Net", "What caffe.Net is made on.")
-      .def(py::init(&MakeNet), py::arg("network_file"), py::arg("phase"), py::arg("level"),
-           py::arg("stages"), py::arg("weights"))
+      .def(py::init(&MakeNet), py::arg("network_file"), py::arg("phase"), py::arg("level") = 0,
+           py::arg("stages") = std::vector<std::string>(), py::arg("weights") = py::none())
       .def(py::init([](const Handle& same) { return same; }), py::arg("same"))
       .def("_forward", &Forward, py::arg("start"), py::arg("end"),
            "Runs the layers start to end, both included; returns their loss.")
@@ -150,9 +150,10 @@ void BindNet(py::module_& module) {
            "Writes the weights to an HDF5 file.")
       .def("load_hdf5", &LoadHdf5, py::arg("file"), "Loads weights that save_hdf5 wrote.")
       .def("_set_input_arrays", &SetInputArrays, py::arg("data"), py::arg("labels"))
-      .def_property_readonly(
+      .def_property(
           "name", [](NetHandle& net) { return net.net->name(); },
-          "The net's name in its prototxt file.")
+          [](NetHandle& net, const std::string& name) { net.net->set_name(name); },
+          "The net's name: its prototxt file's, or the one set since. Saved files have it.")
       .def_property_readonly(
           "phase", [](NetHandle& net) { return int(net.net->phase()); },
           "caffe.TRAIN or caffe.TEST.")

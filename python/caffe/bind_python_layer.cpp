@@ -88,8 +88,11 @@ void PythonLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                     const vector<Blob<Dtype>*>& top) {
   const py::gil_scoped_acquire with_gil;
   Require(bool(self_), "a Python layer is made by a net or by caffe.create_layer");
-  self_.attr("param_str") = this->layer_param_.python_param().param_str();
-  self_.attr("phase") = static_cast<int>(this->phase_);
+  const std::string& text = this->layer_param_.python_param().param_str();
+  self_.attr("param_str") = text;
+  self_.attr("param_str_") = text;  // its name before 2015
+  self_.attr("phase") =
+      py::module_::import("caffe._phase").attr("Phase")(static_cast<int>(this->phase_));
   vector<shared_ptr<Blob<Dtype>>> given;
   given.swap(this->blobs_);
   if (Overrides("setup")) Call("setup", Lend(bottom), Lend(top));
@@ -231,7 +234,7 @@ py::object LayerObject(const boost::shared_ptr<Layer<float>>& layer,
 
 void BindPythonLayer(py::module_& module) {
   py::class_<PythonLayerHandle, LayerHandle, std::shared_ptr<PythonLayerHandle>>(
-      module, "Layer", py::dynamic_attr(),
+      module, "Layer",
       "The base of layers written in Python, which a prototxt file names:\n\n"
       "    layer { type: \"Python\" ... python_param { module: \"m\" layer: \"L\" param_str: "
       "\"..\" } }\n"

@@ -92,9 +92,9 @@ void Step(SolverHandle& handle, int iterations) {
   handle.Run([&] { handle.solver->Step(iterations); });
 }
 
-void Restore(SolverHandle& handle, const py::object& state_file) {
+void Restore(SolverHandle& handle, const py::object& state_file, bool data_positions) {
   const std::string file = PathOf(state_file);
-  handle.Run([&] { handle.solver->Restore(file.c_str()); });
+  handle.Run([&] { handle.solver->Restore(file.c_str(), data_positions); });
 }
 
 void ShareWeights(SolverHandle& handle, NetHandle& net) {
@@ -164,7 +164,10 @@ void BindSolver(py::module_& module) {
            "Trains up to max_iter, from a .solverstate file if one is given. Ctrl-C ends it with\n"
            "KeyboardInterrupt between two iterations; what was learned stays.")
       .def("step", &Step, py::arg("iterations"), "Does so many iterations.")
-      .def("restore", &Restore, py::arg("state_file"), "Takes up where a .solverstate was written.")
+      .def("restore", &Restore, py::arg("state_file"), py::arg("data_positions") = true,
+           "Takes up where a .solverstate was written: iteration, weights, history and, with\n"
+           "data_positions, the positions of data layers and the random generators, so that\n"
+           "training goes on bit for bit. Without it, as in Caffe, they stay where they are.")
       .def(
           "snapshot", [](SolverHandle& handle) { handle.Run([&] { handle.solver->Snapshot(); }); },
           "Writes the weights and the state under snapshot_prefix.")

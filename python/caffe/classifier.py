@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
-from . import io
+from . import _deprecated, io
 from .proto.caffe_pb2 import TEST
 from .pycaffe import Net
 
@@ -23,13 +23,15 @@ class Classifier(Net):
 
     ``image_dims`` is the height and width to which pictures are resized before cuts of the net's
     input size are taken (default: that size). ``mean``, ``input_scale``, ``raw_scale`` and
-    ``channel_swap`` are those of :class:`caffe.io.Transformer`.
+    ``channel_swap`` are those of :class:`caffe.io.Transformer`. ``gpu`` and ``mean_file``, as
+    pycaffe had them in 2014, are taken with a DeprecationWarning.
     """
 
     def __init__(self, model_file: str, pretrained_file: str,
                  image_dims: Optional[Sequence[int]] = None, mean: Optional[np.ndarray] = None,
                  input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
-                 channel_swap: Optional[Sequence[int]] = None) -> None:
+                 channel_swap: Optional[Sequence[int]] = None, **old: Any) -> None:
+        mean = _deprecated.old_arguments("Classifier", mean, **old)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         shape = self.blobs[name].data.shape

@@ -16,7 +16,7 @@ std::atomic<int> process_device{0};
 
 void SetMode(Caffe::Brew mode) {
   Caffe::set_mode(mode);
-  process_mode = mode;
+  process_mode = Caffe::mode();  // the CPU where it stands in for a GPU
 }
 
 void SetDevice(int device) {

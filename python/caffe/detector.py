@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from . import io
+from . import _deprecated, io
 from ._selective_search import windows_of
 from .proto.caffe_pb2 import TEST
 from .pycaffe import Net
@@ -24,12 +24,14 @@ class Detector(Net):
     ``mean``, ``input_scale``, ``raw_scale`` and ``channel_swap`` are those of
     :class:`caffe.io.Transformer`. ``context_pad`` is how many pixels of the net's input show what
     is around the window, on each side; where that lies outside the picture, the mean is seen.
+    ``gpu`` and ``mean_file``, as pycaffe had them in 2014, are taken with a DeprecationWarning.
     """
 
     def __init__(self, model_file: str, pretrained_file: str, mean: Optional[np.ndarray] = None,
                  input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
                  channel_swap: Optional[Sequence[int]] = None,
-                 context_pad: Optional[int] = None) -> None:
+                 context_pad: Optional[int] = None, **old: Any) -> None:
+        mean = _deprecated.old_arguments("Detector", mean, **old)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         self.transformer = io.Transformer.for_pictures(name, self.blobs[name].data.shape, mean,

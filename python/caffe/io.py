@@ -10,8 +10,10 @@
 """
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, Union
+from typing import IO, Any, Optional, Union
 
 import numpy as np
 
@@ -261,11 +263,14 @@ class Transformer:
 # --- Pictures ---
 
 
-def load_image(filename: str, color: bool = True) -> np.ndarray:
-    """A picture's file as float32 from 0 to 1: H x W x 3, RGB, or H x W x 1 without ``color``.
+def load_image(filename: Union[str, os.PathLike[str], IO[bytes]],
+               color: bool = True) -> np.ndarray:
+    """An image as float32 from 0 to 1: H x W x 3, RGB, or H x W x 1 without ``color``.
 
-    Grey pictures get three equal channels; transparency is left out. Read with Pillow or OpenCV,
-    the first that is installed. Raises OSError or ValueError with the file's name.
+    ``filename`` is a path, a URL (``file:``, ``http:``, ``https:`` or ``ftp:``) or a file that is
+    open for reading bytes. Grey images get three equal channels; transparency is left out. Read
+    with Pillow or OpenCV, the first that is installed. Raises OSError or ValueError with the file's
+    name.
     """
     pixels = _pictures.as_unit_floats(_pictures.read(filename))
     if pixels.ndim == 2:
@@ -299,6 +304,31 @@ def resize_image(im: np.ndarray, new_dims: Sequence[int], interp_order: int = 1)
     return (resized + lowest).astype(np.float32)
 
 
+def resize(image: np.ndarray, output_shape: Sequence[int], order: int = 1, mode: str = "constant",
+           cval: float = 0, clip: bool = True, preserve_range: bool = False) -> np.ndarray:
+    """An image, H x W or H x W x K, in the size ``output_shape`` (height, width, perhaps K):
+    scikit-image's function of 2014, which pycaffe offered under this name.
+
+    Integers become floats from 0 to 1 unless ``preserve_range``. ``order`` is as in
+    :func:`resize_image`; pixels outside count as ``cval`` (``mode`` 'constant'), and ``clip`` keeps
+    splines within the range of the image. Raises ValueError for other modes, and where K changes.
+    """
+    image = np.asarray(image)
+    if mode != "constant":
+        raise ValueError(f"caffe.io.resize has no mode '{mode}', only 'constant'; "
+                         "skimage.transform.resize has more")
+    dims = tuple(int(size) for size in output_shape)
+    if image.ndim not in (2, 3) or len(dims) not in (2, 3) or dims[2:] not in ((), image.shape[2:]):
+        raise ValueError(f"an image of the shape {image.shape} cannot be resized to {dims}")
+    values = (image.astype(np.float64) if preserve_range or image.dtype.kind == "f"
+              else _pictures.as_unit_floats(image).astype(np.float64))
+    planes = values.reshape(*values.shape[:2], -1) - cval
+    resized = _resize.by_pixel_areas(planes, (dims[0], dims[1]), order) + cval
+    if clip and order > 1:
+        resized = resized.clip(min(values.min(), cval), max(values.max(), cval))
+    return resized.reshape(*dims[:2], *image.shape[2:])
+
+
 def oversample(images: Union[np.ndarray, Sequence[np.ndarray]],
                crop_dims: Sequence[int]) -> np.ndarray:
     """Ten cuts of each picture: four corners, the centre, and the mirror images of these five.
@@ -321,3 +351,18 @@ def oversample(images: Union[np.ndarray, Sequence[np.ndarray]],
             own[index] = image[top:top + height, left:left + width]
         own[5:] = own[:5, :, ::-1]
     return cuts
+
+
+def __getattr__(name: str) -> Any:
+    """``caffe.io.skimage`` and ``caffe.io.zoom``, which pycaffe's module had: imported when they are
+    asked for."""
+    try:
+        if name == "skimage":
+            importlib.import_module("skimage.io")
+            return importlib.import_module("skimage")
+        if name == "zoom":
+            return importlib.import_module("scipy.ndimage").zoom
+    except ImportError as error:
+        package = {"skimage": "scikit-image", "zoom": "scipy"}[name]
+        raise ImportError(f"caffe.io.{name} needs {package}: pip install {package}") from error
+    raise AttributeError(f"module 'caffe.io' has no attribute '{name}'")

@@ -59,13 +59,17 @@ def _is_repeated(field: Any) -> bool:
 
 
 def _scalar(field: Any, value: Any) -> Any:
-    """The number of an enumerator given by name; anything else as it is."""
+    """A value as the field takes it: the number of an enumerator given by name, and whole floats as
+    integers, as Python 3's ``/`` makes them of what were integers in Python 2."""
     value = _plain(value)
     if field.enum_type is not None and isinstance(value, str):
         if value not in field.enum_type.values_by_name:
             raise ValueError(f"{field.containing_type.name}.{field.name} is one of "
                              f"{', '.join(field.enum_type.values_by_name)}, not '{value}'")
         return field.enum_type.values_by_name[value].number
+    is_real = field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE)
+    if isinstance(value, float) and value.is_integer() and not is_real:
+        return int(value)
     return value
 
 
@@ -152,8 +156,7 @@ class Function:
         self.inputs = tuple(inputs)
         for index, bottom in enumerate(self.inputs):
             if not isinstance(bottom, Top):
-                raise TypeError(f"{type_name} input {index} is not a Top (its type is "
-                                f"{type(bottom).__name__}); a layer's fields need their names")
+                raise TypeError(f"{type_name} input {index} is not a Top (type is {type(bottom)})")
         self.params = dict(params)
         self.ntop = self.params.pop("ntop", 1)
         self.in_place = self.params.pop("in_place", False)

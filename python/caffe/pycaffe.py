@@ -6,12 +6,13 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 import numpy as np
 
-from . import _caffe
+from . import _caffe, _deprecated, _vectors
 from ._caffe import (  # noqa: F401
     NCCL, TEST, TRAIN, Blob, Error, Layer, LayerBase, LayerParameter, Timer, __version__,
     create_layer, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
-    set_logging_disabled, set_mode_cpu, set_mode_gpu, set_multiprocess, set_random_seed,
-    set_solver_count, set_solver_rank, solver_count, solver_rank)
+    set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu, set_mode_gpu,
+    set_multiprocess, set_random_seed, set_solver_count, set_solver_rank, solver_count, solver_rank)
+from ._deprecated import set_phase_test, set_phase_train  # noqa: F401
 
 
 class BlobsByName(Mapping):
@@ -30,6 +31,9 @@ class BlobsByName(Mapping):
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._known)
+
     def __len__(self) -> int:
         return len(self._known)
 
@@ -37,7 +41,7 @@ class BlobsByName(Mapping):
         return f"<blobs {', '.join(self._known)}>"
 
 
-class Net(_caffe.Net):
+class Net(_caffe.Net, _deprecated.OldNet):
     """A net of a prototxt file, with its weights.
 
         Net(network_file, phase, level=0, stages=None, weights=None)
@@ -59,8 +63,8 @@ class Net(_caffe.Net):
     @staticmethod
     def _name_arguments(args: Sequence[Any], options: Dict[str, Any]) -> Dict[str, Any]:
         """The arguments after the file by name, whichever form of the constructor was used."""
-        old_form = bool(args) and not isinstance(args[0], (int, np.integer))
-        names = ["weights", "phase"] if old_form else ["phase", "level", "stages", "weights"]
+        weights_first = bool(args) and not isinstance(args[0], (int, np.integer))
+        names = ["weights", "phase"] if weights_first else ["phase", "level", "stages", "weights"]
         if len(args) > len(names):
             raise TypeError(f"Net takes at most {len(names) + 1} arguments in this form")
         given = dict(zip(names, args))
@@ -71,8 +75,11 @@ class Net(_caffe.Net):
                 raise TypeError(f"Net was given '{name}' twice")
             given[name] = value
         if "phase" not in given:
-            raise TypeError("Net needs a phase: Net(network_file, caffe.TEST) or "
-                            "Net(network_file, weights, caffe.TEST)")
+            if set(given) - {"weights"}:
+                raise TypeError("Net needs a phase: Net(network_file, caffe.TEST, ...)")
+            _deprecated.warn("a net without a phase", "caffe.Net(network_file, caffe.TEST)",
+                             depth=4)
+            given["phase"] = _deprecated.default_phase()
         return given
 
     # Of what does not change one object is made, so that names can be looked up quickly and what
@@ -103,7 +110,7 @@ class Net(_caffe.Net):
     @property
     def layers(self) -> List[LayerBase]:
         """The layers in the order in which they run; Python layers are the user's own objects."""
-        return self._once("_layers_list", lambda: self._layers)
+        return self._once("_layers_list", lambda: _vectors.LayerVec(self._layers))
 
     @property
     def layer_dict(self) -> "OrderedDict[str, LayerBase]":
@@ -221,7 +228,7 @@ class Net(_caffe.Net):
         filled up with zeros, whose results are left out.
         """
         collected: Dict[str, List[np.ndarray]] = {}
-        for batch in self._batches(inputs):
+        for batch in self._batch(inputs):
             _collect(collected, self.forward(blobs=blobs, **batch))
         return _joined(collected, _items(inputs))
 
@@ -241,13 +248,13 @@ class Net(_caffe.Net):
         outputs: Dict[str, List[np.ndarray]] = {}
         results: Dict[str, List[np.ndarray]] = {}
         for inputs_now, gradients_now in zip_longest(
-                self._batches(inputs), self._batches(gradients), fillvalue={}):
+                self._batch(inputs), self._batch(gradients), fillvalue={}):
             _collect(outputs, self.forward(blobs=blobs, **inputs_now))
             _collect(results, self.backward(diffs=diffs, **gradients_now))
         items = _items(inputs or gradients)
         return _joined(outputs, items), _joined(results, items)
 
-    def _batches(self, values_of: Dict[str, Any]) -> Iterator[Dict[str, np.ndarray]]:
+    def _batch(self, values_of: Dict[str, Any]) -> Iterator[Dict[str, np.ndarray]]:
         """Cuts arrays into batches of the net's size; the last one is filled up with zeros."""
         if not values_of:
             return
@@ -322,7 +329,7 @@ class Solver(_caffe.Solver):
     @property
     def test_nets(self) -> List[Net]:
         """The nets that tests run, which use the trained net's weights then."""
-        return self._all_nets()[1:]
+        return _vectors.NetVec(self._all_nets()[1:])
 
 
 class SGDSolver(Solver):
@@ -369,3 +376,32 @@ def get_solver(solver_file: Any) -> Solver:
     """The solver that a prototxt file describes, of the class for its type."""
     solver = _caffe.Solver(solver_file, "")
     return _SOLVERS.get(solver.type, Solver)(solver)
+
+
+# Names that scripts take from here, or from the compiled module, as they lay in pycaffe 1.0.
+
+_Net_blobs = Net.blobs
+_Net_blob_loss_weights = Net.blob_loss_weights
+_Net_layer_dict = Net.layer_dict
+_Net_params = Net.params
+_Net_inputs = Net.inputs
+_Net_outputs = Net.outputs
+_Net_forward = Net.forward
+_Net_backward = Net.backward
+_Net_forward_all = Net.forward_all
+_Net_forward_backward_all = Net.forward_backward_all
+_Net_set_input_arrays = Net.set_input_arrays
+_Net_batch = Net._batch
+
+
+def _Net_get_id_name(func: Any, field: str) -> property:
+    """A property of nets: names of blobs by the layer's name, from a function of the layer's index
+    such as ``Net._top_ids``. ``field`` is where each net keeps them."""
+    return property(lambda net: net._once(field, lambda: net._names_of(
+        lambda layer: func(net, layer))))
+
+
+for _class in (*_SOLVERS.values(), _vectors.BoolVec, _vectors.DtypeVec, _vectors.IntVec,
+               _vectors.LayerVec, _vectors.NetVec, _vectors.RawBlobVec, _vectors.StringVec):
+    setattr(_caffe, _class.__name__, _class)
+_caffe.get_solver = get_solver

@@ -168,12 +168,12 @@ py::object BlobRef::Array(bool diff, ElementType type) {
                        ViewBuffer{state, data, bytes, group_->borrowed()});
 }
 
-namespace {
-
 std::shared_ptr<BlobRef> NewBlob(const std::vector<int>& shape) {
   return std::make_shared<BlobRefOf<float>>(boost::shared_ptr<Blob<float>>(new Blob<float>(shape)),
                                             std::make_shared<ViewGroup>());
 }
+
+namespace {
 
 std::string Describe(const BlobRef& blob) {
   return Join("<caffe.Blob of shape ", py::str(ShapeTuple(blob.shape())).cast<std::string>(),
@@ -190,7 +190,8 @@ void BindBlob(py::module_& module) {
       });
 
   py::class_<BlobRef, std::shared_ptr<BlobRef>>(
-      module, "Blob", "An array with its gradient: what layers take, make and learn.")
+      module, "Blob", py::dynamic_attr(),
+      "An array with its gradient: what layers take, make and learn.")
       .def(py::init(&NewBlob), py::arg("shape"), "A float32 blob of zeros that no net knows.")
       .def_property_readonly(
           "data", [](BlobRef& blob) { return blob.Array(false, blob.dtype()); },

@@ -146,6 +146,9 @@ ElementType ElementTypeOf(const py::object& dtype);
 /// whole number.
 std::vector<int> ExtentsOf(const py::args& args);
 
+/// A blob of zeros that no net knows.
+std::shared_ptr<BlobRef> NewBlob(const std::vector<int>& shape);
+
 /// A shape as Python has it.
 py::tuple ShapeTuple(const std::vector<int>& shape);
 

@@ -790,21 +790,21 @@ def test_the_documentation_runs(tmp_path, monkeypatch, random):
     first, _, second = re.findall(r"```python\n(.*?)```", section, re.S)  # _: needs a GPU
     batches = iter([random.rand(8, 3, 32, 32)] * 13 + [None] + [random.rand(8, 3, 32, 32)] * 13)
 
-    def next_pictures():
+    def next_images():
         batch = next(batches, None)
         if batch is None:
             raise EOFError
         return batch
 
     names = {"weights": random.randn(16, 3, 3, 3), "bias": random.randn(16),
-             "pictures": random.rand(8, 3, 32, 32), "next_pictures": next_pictures}
+             "images": random.rand(8, 3, 32, 32), "next_images": next_images}
     monkeypatch.chdir(tmp_path)
     exec(first, names)
     assert names["relu"].shape == (8, 16, 30, 30) and (tmp_path / "small.plan").exists()
-    # The class of the documentation ends with its pictures.
-    second = second.replace("return {'data': next_pictures()}     # None: there are no more", """
+    # The class of the documentation ends with its images.
+    second = second.replace("return {'data': next_images()}       # None: there are no more", """
         try:
-            return {'data': next_pictures()}
+            return {'data': next_images()}
         except EOFError:
             return None""")
     exec(second, names)

@@ -1,5 +1,10 @@
 """caffe.io: pictures, preprocessing, and the messages of blobs and records."""
+import functools
+import http.server
 import io as streams
+import sys
+import threading
+import types
 
 import numpy as np
 import pytest
@@ -188,6 +193,114 @@ def test_load_image_names_the_file(library, tmp_path):
         io.load_image(str(tmp_path / "text.jpg"))
     with pytest.raises(OSError, match="missing.jpg"):
         io.load_image(str(tmp_path / "missing.jpg"))
+
+
+def test_load_image_of_open_files_and_urls(library, tmp_path):
+    path = tmp_path / "a b.png"
+    expected = io.load_image(write(path, np.array([[[255, 0, 51]]], np.uint8)))
+    with open(path, "rb") as file:
+        np.testing.assert_array_equal(io.load_image(file), expected)
+    np.testing.assert_array_equal(io.load_image(streams.BytesIO(path.read_bytes())), expected)
+    np.testing.assert_array_equal(io.load_image(path), expected)
+    np.testing.assert_array_equal(io.load_image(path.as_uri()), expected)
+    np.testing.assert_array_equal(io.load_image(path.as_uri(), color=False).shape, (1, 1, 1))
+
+
+def test_load_image_names_the_url_or_the_open_file(library, tmp_path):
+    (tmp_path / "text.jpg").write_text("no picture")
+    with pytest.raises(ValueError, match="file:.*text.jpg cannot be read"):
+        io.load_image((tmp_path / "text.jpg").as_uri())
+    with pytest.raises(OSError, match="missing.jpg"):
+        io.load_image((tmp_path / "missing.jpg").as_uri())
+    with pytest.raises(ValueError, match="text.jpg cannot be read"), \
+            open(tmp_path / "text.jpg", "rb") as file:
+        io.load_image(file)
+    with pytest.raises(ValueError, match="the open file cannot be read"):
+        io.load_image(streams.BytesIO(b"no picture"))
+
+
+def test_load_image_over_http(library, tmp_path):
+    write(tmp_path / "a.png", np.full((1, 1, 3), 255, np.uint8))
+    handler = functools.partial(QuietHandler, directory=str(tmp_path))
+    with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        image = io.load_image(f"http://127.0.0.1:{server.server_port}/a.png")
+    assert image.tolist() == [[[1, 1, 1]]]
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder and says nothing."""
+
+    def log_message(self, *_):
+        pass
+
+
+# --- resize, skimage and zoom, which pycaffe's module had imported ---
+
+
+def test_resize_gives_floats_from_0_to_1():
+    image = np.array([[0, 255], [51, 102]], np.uint8)
+    np.testing.assert_allclose(io.resize(image, (2, 2)), [[0, 1], [0.2, 0.4]])
+    np.testing.assert_allclose(io.resize(image, (2, 2), preserve_range=True), image)
+    floats = image.astype(np.float32)
+    np.testing.assert_allclose(io.resize(floats, (2, 2)), floats)
+
+
+def test_resize_takes_the_channels_along():
+    image = np.arange(24, dtype=float).reshape(2, 4, 3)
+    expected = image[:, 0::2] / 2 + image[:, 1::2] / 2
+    np.testing.assert_allclose(io.resize(image, (2, 2)), expected)
+    np.testing.assert_allclose(io.resize(image, (2, 2, 3)), expected)
+    np.testing.assert_array_equal(io.resize(image, (4, 8), order=0),
+                                  image.repeat(2, 0).repeat(2, 1))
+
+
+def test_resize_sees_the_given_value_outside():
+    # The new outermost pixels lie at -0.25 and 1.25: a quarter of what is outside.
+    np.testing.assert_allclose(io.resize(np.array([[4.0, 8.0]]), (1, 4), cval=0), [[3, 5, 7, 6]])
+    np.testing.assert_allclose(io.resize(np.array([[4.0, 8.0]]), (1, 4), cval=4), [[4, 5, 7, 7]])
+
+
+@pytest.mark.parametrize("order, clip, least", [(3, True, 0), (3, False, -1)])
+def test_resize_clips_splines(order, clip, least):
+    pytest.importorskip("scipy")
+    step = np.repeat([[0.0, 0, 0, 1, 1, 1]], 6, 0)
+    resized = io.resize(step, (12, 12), order=order, clip=clip)
+    assert (resized.min() >= 0) == (least == 0) and resized.min() >= least
+
+
+def test_resize_says_what_it_cannot():
+    image = np.zeros((2, 2, 3))
+    with pytest.raises(ValueError, match="mode 'reflect'"):
+        io.resize(image, (1, 1), mode="reflect")
+    for shape in ((1, 1, 4), (1,), (1, 1, 3, 1)):
+        with pytest.raises(ValueError, match="cannot be resized"):
+            io.resize(image, shape)
+
+
+@pytest.mark.parametrize("name, package", [("skimage", "scikit-image"), ("zoom", "scipy")])
+def test_modules_of_others_are_imported_when_asked_for(name, package, monkeypatch):
+    top = {"skimage": "skimage", "zoom": "scipy"}[name]
+    for module in [each for each in sys.modules if each.split(".")[0] == top] + [
+            f"{top}.io", f"{top}.ndimage"]:
+        monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
+    with pytest.raises(ImportError, match=f"caffe.io.{name} needs {package}: pip install"):
+        getattr(io, name)
+
+
+def test_modules_of_others_are_theirs(monkeypatch):
+    package = types.ModuleType("skimage")
+    package.io = types.ModuleType("skimage.io")
+    monkeypatch.setitem(sys.modules, "skimage", package)
+    monkeypatch.setitem(sys.modules, "skimage.io", package.io)
+    assert io.skimage is package and io.skimage.io is package.io
+    ndimage = types.ModuleType("scipy.ndimage")
+    ndimage.zoom = object()
+    monkeypatch.setitem(sys.modules, "scipy", types.ModuleType("scipy"))
+    monkeypatch.setitem(sys.modules, "scipy.ndimage", ndimage)
+    assert io.zoom is ndimage.zoom
+    with pytest.raises(AttributeError, match="no attribute 'skimages'"):
+        io.skimages  # noqa: B018
 
 
 def test_without_a_library_for_pictures(monkeypatch, tmp_path):

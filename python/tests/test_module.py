@@ -9,6 +9,8 @@ import time
 import caffe
 import pytest
 
+from conftest import SMALL_NET
+
 PACKAGE = pathlib.Path(caffe.__file__).parent
 
 
@@ -67,9 +69,51 @@ class TestSettings:
     def test_devices(self):
         with pytest.raises(caffe.Error, match="got none"):
             caffe.set_devices([])
-        for use in (lambda: caffe.set_device(0), lambda: caffe.set_devices([0, 1])):
-            with pytest.raises(caffe.Error, match="no GPU can be used"):
+        for use in (lambda: caffe.set_device(0), lambda: caffe.set_devices([0, 1]),
+                    caffe.set_mode_gpu):
+            with pytest.raises(caffe.Error, match="no GPU can be used.*CAFFE_GPU_FALLBACK=1"):
                 use()
+
+    @pytest.mark.parametrize("environment, says", [({"CAFFE_GPU_FALLBACK": "1"}, ""),
+                                                   ({}, "caffe.set_gpu_fallback()")])
+    def test_the_cpu_in_the_place_of_a_gpu(self, write, environment, says):
+        """One warning, whatever asks for the GPU; what was said last holds."""
+        net = write(SMALL_NET)
+        result = run(f"""if True:
+            import caffe
+            {says}
+            caffe.set_device(3)
+            for _ in range(2):
+                caffe.set_mode_gpu()
+                caffe.Net({net!r}, caffe.TEST).forward()
+            caffe.set_gpu_fallback(False)
+            try:
+                caffe.set_mode_gpu()
+            except caffe.Error as error:
+                print(error)
+        """, CUDA_VISIBLE_DEVICES="", GLOG_minloglevel="1", **environment)
+        assert result.returncode == 0, result.stderr
+        assert "no GPU can be used" in result.stdout
+        assert result.stderr.count("The CPU computes in its place") == 1
+
+    def test_unknown_fields(self, write):
+        net = write(SMALL_NET.replace('name: "small"', 'name: "small"\nfrob { kind: FAST }'))
+        with pytest.raises(caffe.Error, match='net.prototxt:3:.*no field named "frob"'):
+            caffe.Net(net, caffe.TEST)
+        result = run(f"""if True:
+            import caffe
+            caffe.set_ignore_unknown_fields()
+            caffe.Net({net!r}, caffe.TEST).forward()
+            caffe.set_ignore_unknown_fields(False)
+            try:
+                caffe.Net({net!r}, caffe.TEST)
+            except caffe.Error as error:
+                print(error)
+        """, GLOG_minloglevel="1")
+        assert result.returncode == 0, result.stderr
+        assert 'no field named "frob"' in result.stdout
+        assert result.stderr.count('net.prototxt:3:6: Message type "caffe.NetParameter" has no field '
+                                   'named "frob".') == 1
 
     def test_timer(self):
         timer = caffe.Timer()

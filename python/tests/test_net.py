@@ -60,8 +60,8 @@ class TestConstruction:
             assert (net.params["ip"][0].data == 5).all()
 
     @pytest.mark.parametrize("arguments, options, message", [
-        ((), {}, "needs a phase"),
-        (("w",), {}, "needs a phase"),
+        ((), {"level": 1}, "needs a phase"),
+        (("w",), {"stages": ["a"]}, "needs a phase"),
         ((1, 0, [], "w", 3), {}, "at most 5"),
         ((1,), {"phase": 1}, "'phase' twice"),
         ((1,), {"weigths": "w"}, "no argument 'weigths'"),
@@ -103,6 +103,28 @@ class TestConstruction:
                 self.mine = 1
 
         assert Mine(write(SMALL_NET)).forward(data=np.ones((2, 3)))["ip"].shape == (2, 4)
+
+
+#: A loss without a top, which only its weights tell apart from an output.
+LOSS = """
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }
+    layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+            inner_product_param { num_output: 2 weight_filler { type: "constant" value: 1 } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" }
+"""
+
+
+@pytest.mark.parametrize("phase", [caffe.TRAIN, caffe.TEST])
+def test_a_loss_without_a_top_can_be_looked_at_and_differentiated(write, phase):
+    net = caffe.Net(write(LOSS), phase)
+    for _ in range(2):
+        assert net.forward(data=np.ones((2, 3)), label=[0, 1]) == {}
+        assert net.blobs["(automatic)"].data == pytest.approx(np.log(2))
+        assert (net.blobs["ip"].data == 3).all()
+    net.backward()
+    np.testing.assert_allclose(net.params["ip"][1].diff, [0, 0], atol=1e-6)
+    np.testing.assert_allclose(net.blobs["ip"].diff, [[-.25, .25], [.25, -.25]], atol=1e-6)
 
 
 class TestDescription:

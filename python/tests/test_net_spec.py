@@ -224,6 +224,27 @@ def test_values_of_numpy():
     assert list(layer.loss_weight) == [0.5]
 
 
+def test_whole_floats_are_integers():
+    """Python 2's 6 / 2 is 3, Python 3's is 3.0."""
+    layer = layer_of(L.Convolution(data(), num_output=8 / 2, kernel_size=[3.0, np.float32(5)],
+                                   stride=np.float64(2), engine=1.0))
+    assert layer.convolution_param.num_output == 4
+    assert list(layer.convolution_param.kernel_size) == [3, 5]
+    assert list(layer.convolution_param.stride) == [2]
+    assert layer.convolution_param.engine == P.Convolution.CAFFE
+    reshape = layer_of(L.Reshape(data(), shape=dict(dim=[0.0, -1.0]))).reshape_param
+    assert reshape.shape.dim == [0, -1]
+    assert layer_of(L.Power(data(), scale=2)).power_param.scale == 2.0
+
+
+def test_other_floats_are_no_integers():
+    with pytest.raises(TypeError, match=r"num_output = 1\.5: .*float"):
+        to_proto(L.Convolution(data(), num_output=1.5))
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(TypeError):
+            to_proto(L.Convolution(data(), kernel_size=[number]))
+
+
 def test_an_empty_dict_sets_nothing():
     assert not layer_of(L.ReLU(data(), relu_param={})).HasField("relu_param")
 
@@ -270,9 +291,14 @@ def test_a_net_can_be_copied():
 # --- Mistakes ---
 
 
-def test_an_input_that_is_no_top_is_named():
-    with pytest.raises(TypeError, match="Pooling input 1 is not a Top.*int"):
-        L.Pooling(data(), 2)
+def test_an_input_that_is_no_top_is_named_in_caffes_words():
+    """Which scripts and tests look for."""
+    for bottoms, text in (
+            ((data(), 2), "Pooling input 1 is not a Top (type is <class 'int'>)"),
+            ((data(ntop=2),), "Pooling input 0 is not a Top (type is <class 'tuple'>)")):
+        with pytest.raises(TypeError) as error:
+            L.Pooling(*bottoms)
+        assert str(error.value) == text
 
 
 def test_an_unknown_field_names_the_layer_and_what_was_meant():

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import caffe
 import numpy as np
 import pytest
 from shared_data import cifar10_pictures, shared
@@ -12,9 +13,10 @@ from shared_data import cifar10_pictures, shared
 SCRIPTS = pathlib.Path(__file__).parent / "old_scripts"
 
 
-def run(script, *arguments):
+def run(script, *arguments, **settings):
     """What a script prints."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(os.path.abspath, sys.path[1:])))
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(os.path.abspath, sys.path[1:])),
+                       **settings)
     result = subprocess.run([sys.executable, str(SCRIPTS / script), *map(str, arguments)],
                             env=environment, text=True, capture_output=True, timeout=300)
     assert result.returncode == 0, result.stderr
@@ -53,3 +55,37 @@ def test_feature_extraction(cifar, tmp_path):
     features = np.load(tmp_path / "out.npy")
     assert features.shape == (6, 64 * 4 * 4) and (features.std(0) > 0).any()
     assert "then (4, 10)" in text and "gradient True" in text
+
+
+def test_a_detector_of_ssds_scripts(build, tmp_path):
+    """From annotated images to a trained detector, with caffe.model_libs."""
+    tools = {name: build / "tools" / name for name in (
+        "caffe", "convert_annoset", "create_label_map", "get_image_size")}
+    missing = [name for name, path in tools.items() if not path.exists()]
+    if missing:
+        pytest.skip(f"{build}/tools has no {', '.join(missing)}")
+    examples = SCRIPTS.parents[2] / "examples" / "ssd"
+    data, nets = tmp_path / "data", tmp_path / "nets"
+    make = examples / "make_pictures.py"
+    for command in ([sys.executable, make, data, "--train", 8, "--test", 4],
+                    [examples / "prepare_data.sh", data]):
+        made = subprocess.run([*map(str, command)], text=True, capture_output=True, timeout=120,
+                              env=dict(os.environ, BUILD=str(build.resolve())))
+        if made.returncode and "OpenCV" in made.stderr:
+            pytest.skip("this build has no OpenCV, which reads the images")
+        assert made.returncode == 0, made.stderr
+
+    log = run("ssd_shapes.py", data, nets, tools["caffe"].resolve(),
+              GLOG_minloglevel="0")
+    assert re.search(r"Iteration 5\b.*loss = ", log) and "Optimization Done" in log, log
+    weights = nets / "Tiny_96x96_iter_10.caffemodel"
+    net = caffe.Net(str(nets / "deploy.prototxt"), str(weights), caffe.TEST)
+    assert net.blobs["mbox_priorbox"].shape == (1, 2, 4 * 4 * (12 * 12 + 6 * 6))
+    image = np.random.RandomState(1).uniform(-1, 1, net.blobs["data"].shape)
+    found = net.forward(data=image)["detection_out"]
+    assert found.shape[3] == 7  # item, label, score, left, top, right, bottom
+    if found.shape[2] > 1:
+        assert ((found[0, 0, :, 1] >= 1) & (found[0, 0, :, 1] <= 3)).all()
+    trained = net.params["block1"][0].data.copy()
+    other = caffe.Net(str(nets / "deploy.prototxt"), caffe.TEST)
+    assert not np.array_equal(other.params["block1"][0].data, trained)

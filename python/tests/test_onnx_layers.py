@@ -35,6 +35,8 @@ CASES = {
     "Softmax": ([(2, 5, 3)], "type: 'Softmax'"),
     "Softmax of another axis": ([(2, 5, 3)], "type: 'Softmax' softmax_param { axis: -1 }"),
     "Dropout": ([(2, 3)], "type: 'Dropout'"),
+    "CropCenter": ([(2, 3, 6, 7)], "type: 'CropCenter' crop_center_param { crop_size: 0 crop_size: "
+                                   "0 crop_size: 2 crop_size: 1 }"),
     "Dropout unscaled": ([(2, 3)], "type: 'Dropout' dropout_param { scale_train: false }"),
     "Scale": ([(2, 3, 4, 5)], "type: 'Scale' scale_param { bias_term: true }"),
     "Scale of two axes": ([(2, 3, 4, 5)], "type: 'Scale' scale_param { axis: 1 num_axes: 2 }"),
@@ -89,6 +91,14 @@ CASES = {
                                 "num_output: 2 kernel_size: 2 }"),
     "Convolution of axis 2": ([(2, 3, 4, 5, 6)], "type: 'Convolution' convolution_param { "
                               "num_output: 2 kernel_size: 2 axis: 2 }"),
+    "Convolution of no axis": ([(2, 3, 4, 6)], "type: 'Convolution' convolution_param { "
+                               "num_output: 5 axis: 3 }"),
+    "Convolution of vectors": ([(3, 6)], "type: 'Convolution' convolution_param { num_output: 4 "
+                               "group: 2 bias_term: false }"),
+    "Deconvolution of no axis": ([(2, 4)], "type: 'Deconvolution' convolution_param { num_output: "
+                                 "5 }"),
+    "Convolution padded on one axis": ([(2, 3, 5, 6)], "type: 'Convolution' convolution_param { "
+                                       "num_output: 2 kernel_size: 3 pad_w: 1 }"),
     "DepthwiseConvolution": ([(1, 3, 6, 6)], "type: 'DepthwiseConvolution' convolution_param { "
                              "num_output: 6 kernel_size: 3 }"),
     "ConvolutionDepthwise": ([(1, 3, 6, 6)], "type: 'ConvolutionDepthwise' convolution_param { "
@@ -171,6 +181,12 @@ CASES = {
     "Parameter": ([(2, 3)], "type: 'Parameter' parameter_param { shape { dim: 2 dim: 4 } }"),
     "ContinuationIndicator": ([(2, 3)], "type: 'ContinuationIndicator' "
                               "continuation_indicator_param { time_step: 3 batch_size: 2 }"),
+    "ContinuationIndicator of a bottom": ([(2, 3)], "type: 'ContinuationIndicator' bottom: 'in0' "
+                                          "continuation_indicator_param { time_step: 4 axis: 1 }"),
+    "LabelSpecificAdd": ([(2, 3), (2,)], "type: 'LabelSpecificAdd' label_specific_add_param { "
+                                         "bias: -0.35 }"),
+    "LabelSpecificMargin": ([(2, 3), (2,)], "type: 'LabelSpecificMargin'"),
+    "CombinedMargin": ([(2, 3), (2,)], "type: 'CombinedMargin'"),
     "DummyData": ([(2, 3)], "type: 'DummyData' dummy_data_param { shape { dim: 2 dim: 4 } "
                   "data_filler { type: 'constant' value: 1.5 } }"),
     "CTCGreedyDecoder": ([(7, 2, 3)], "type: 'CTCGreedyDecoder'"),

@@ -146,6 +146,11 @@ def test_old_forms_are_upgraded():
                                   outputs_of(now, MadeUpWeights(now), {"data": data})["prob"])
 
 
+def test_old_crops_need_the_upgrade():
+    with pytest.raises(ExportError, match=r"layer 'crop' \(CROP\): upgrade_net_proto_text finds"):
+        parse("layers { name: 'crop' type: CROP bottom: 'a' bottom: 'b' top: 'c' }")
+
+
 class TestWeights:
     """Files of weights."""
 

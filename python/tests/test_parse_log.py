@@ -46,7 +46,7 @@ def as_caffe_wrote_it(text):
     return text.replace("I2026", "I")
 
 
-@pytest.mark.parametrize("form", [str, as_caffe_wrote_it], ids=["ours", "Caffe's"])
+@pytest.mark.parametrize("form", [str, as_caffe_wrote_it], ids=["with the year", "Caffe's"])
 def test_rows(tmp_path, form):
     train, test = parse_log.parse_log(write(tmp_path, form(OURS)))
     assert train == [

@@ -264,3 +264,42 @@ class TestInThePrograms:
         result = run("L", module="no_such_module")
         assert result.returncode == 1
         assert "'no_such_module' cannot be imported; sys.path is" in result.stderr
+
+
+#: Faster R-CNN in small: what is learned proposes the regions, so their gradient is asked for.
+FASTER_RCNN = """
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 dim: 6 dim: 6 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param {
+            num_output: 4 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+    layer { name: "rpn" type: "Convolution" bottom: "conv" top: "rpn" convolution_param {
+            num_output: 2 kernel_size: 1 weight_filler { type: "xavier" } } }
+    layer { name: "propose" type: "Python" bottom: "rpn" top: "rois" top: "labels" top: "targets"
+            top: "inside" top: "outside"
+            python_param { module: "pycaffe_test_layers" layer: "ProposeRegions" } }
+    layer { name: "pool" type: "ROIPooling" bottom: "conv" bottom: "rois" top: "pool"
+            roi_pooling_param { pooled_h: 2 pooled_w: 2 spatial_scale: 1 } }
+    layer { name: "scores" type: "InnerProduct" bottom: "pool" top: "scores" inner_product_param {
+            num_output: 2 weight_filler { type: "xavier" } } }
+    layer { name: "boxes" type: "InnerProduct" bottom: "pool" top: "boxes" inner_product_param {
+            num_output: 4 weight_filler { type: "xavier" } } }
+    layer { name: "loss_cls" type: "SoftmaxWithLoss" bottom: "scores" bottom: "labels"
+            top: "loss_cls" propagate_down: true propagate_down: false }
+    layer { name: "loss_bbox" type: "SmoothL1Loss" bottom: "boxes" bottom: "targets"
+            bottom: "inside" bottom: "outside" top: "loss_bbox" }
+"""
+
+
+def test_regions_that_are_learned_train_end_to_end(write):
+    caffe.set_random_seed(1)
+    solver = caffe.SGDSolver(write(
+        "base_lr: 0.1 lr_policy: 'fixed' max_iter: 50 snapshot_after_train: false train_net: '%s'"
+        % write(FASTER_RCNN), "solver.prototxt"))
+    net = solver.net
+    net.blobs["data"].data[...] = np.random.RandomState(0).randn(1, 2, 6, 6)
+    outputs = net.forward()
+    before = outputs["loss_cls"] + outputs["loss_bbox"]
+    solver.step(50)
+    outputs = net.forward()
+    assert outputs["loss_cls"] + outputs["loss_bbox"] < 0.3 * before
+    assert net.layer_dict["propose"].propagate_down == [True]
+    assert (net.blobs["rois"].diff == 0).all()

@@ -83,6 +83,42 @@ def test_snapshot_and_restore(solver_file, tmp_path):
     np.testing.assert_array_equal(other.net.params["ip"][0].data, expected)
 
 
+def test_restore_with_and_without_data_positions(write, tmp_path):
+    """Random data: a batch more or less shows in the weights."""
+    write("""
+        layer { name: "data" type: "DummyData" top: "x" top: "y" dummy_data_param {
+          shape { dim: 2 dim: 3 } shape { dim: 2 dim: 1 } data_filler { type: "gaussian" } } }
+        layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param {
+          num_output: 1 weight_filler { type: "constant" value: 1 } } }
+        layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" }
+    """)
+    file = write(f"""
+        net: "{tmp_path}/net.prototxt" base_lr: 0.1 lr_policy: "fixed" momentum: 0.9 random_seed: 5
+        snapshot_prefix: "{tmp_path}/snap" max_iter: 6
+    """, "solver.prototxt")
+    state = tmp_path / "snap_iter_3.solverstate"
+
+    def weights(solver, prepare):
+        prepare(solver)
+        solver.step(3)
+        return solver.net.params["ip"][0].data.tolist()
+
+    def train(solver):
+        solver.step(3)
+        solver.snapshot()
+
+    def go_past_the_data(solver):
+        solver.restore(state, data_positions=False)
+        assert solver.iter == 3
+        for _ in range(3):
+            solver.net.forward()
+
+    expected = weights(caffe.SGDSolver(file), train)
+    assert weights(caffe.SGDSolver(file), lambda solver: solver.restore(state)) == expected
+    assert weights(caffe.SGDSolver(file), go_past_the_data) == expected
+    assert weights(caffe.SGDSolver(file), lambda solver: solver.restore(state, False)) != expected
+
+
 def test_solve_from_a_snapshot(solver_file, tmp_path):
     solver = caffe.SGDSolver(solver_file(more="snapshot: 15"))
     solver.solve()

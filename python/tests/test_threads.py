@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import SMALL_NET
+from gpu_doubles import FakeGpu
 
 
 def run_in_threads(*functions):
@@ -138,10 +139,16 @@ def test_python_layers_in_other_threads(write):
     run_in_threads(*[work] * 4)
 
 
-def test_the_mode_of_one_thread_is_that_of_all(small_net):
-    """Without a GPU its mode shows itself as an error; with one nothing is shown here."""
+def test_the_mode_of_one_thread_is_that_of_all(small_net, build):
+    """GPU mode shows itself as an error once the tests' GPU is gone."""
     small_net.forward()  # this thread has used Caffe: it has settings of its own
-    run_in_threads(caffe.set_mode_gpu)
+
+    def choose_gpu(choose):
+        gpu = FakeGpu(build)
+        choose(caffe.set_mode_gpu)
+        gpu.remove()
+
+    choose_gpu(run_in_threads)
     try:
         small_net.forward()
     except caffe.Error as error:
@@ -151,7 +158,7 @@ def test_the_mode_of_one_thread_is_that_of_all(small_net):
     run_in_threads(caffe.set_mode_cpu)
     small_net.forward()
 
-    caffe.set_mode_gpu()
+    choose_gpu(lambda function: function())
     with pytest.raises(caffe.Error, match="no GPU can be used"):
         run_in_threads(small_net.forward)
 

@@ -121,6 +121,10 @@ has out.txt '^input data: 3x3x8x8$'
 rm -f a.plan
 refuses 'build needs a net definition' "$caffe" build -weights net.caffemodel -plan a.plan
 refuses 'build needs trained weights' "$caffe" build -model net.prototxt -plan a.plan
+sed 's/name: "conv"/name: "first"/; s/name: "bn"/name: "norm"/; s/name: "fc"/name: "last"/' \
+  net.prototxt > renamed.prototxt
+refuses "net.caffemodel: no layer of the net 'small' has weights there" "$caffe" build \
+  -model renamed.prototxt -weights net.caffemodel -plan a.plan
 refuses 'build needs a plan to write' "$caffe" build $net
 refuses 'inspect needs a plan' "$caffe" inspect
 refuses "no pass 'afine'" "$caffe" build $net -plan a.plan -skip_pass afine

@@ -46,10 +46,23 @@ for type in FLOAT FLOAT16; do
   run custom_loss_layer custom_loss_solver.prototxt
   run custom_solver train.prototxt
   run raw_memory classifier.prototxt
+  run replaced_layers replaced_layers.prototxt
   run write_model classifier.prototxt net.caffemodel mean.binaryproto picture.png
   run shared_weights classifier.prototxt net.caffemodel
+  run transitive_includes classifier.prototxt > /dev/null
+  run reader_data_layer reader_data.prototxt records
+  run ssd_data_layer ssd_data.prototxt annotated_records
+  run nv_classification classifier.prototxt net.caffemodel > /dev/null
+  run nv_pose classifier.prototxt net.caffemodel
+  run nv_train train.prototxt
   if [ -e "$work/build/gpu_layer" ]; then run gpu_layer gpu_layer.prototxt; fi
   if [ -e picture.png ]; then
+    run write_model detector.prototxt detector.caffemodel mean.binaryproto picture.png
+    for program in ssd_detect nv_ssd_detect; do
+      run $program detector.prototxt detector.caffemodel mean.binaryproto picture.png > $program.txt
+    done
+    grep '^picture.png 1 ' ssd_detect.txt > /dev/null
+    diff <(tail -n +2 ssd_detect.txt) <(tail -n +2 nv_ssd_detect.txt)
     printf 'cat\ndog\nbird\n' > labels.txt
     run classification classifier.prototxt net.caffemodel mean.binaryproto labels.txt picture.png \
       > prediction.txt
@@ -69,5 +82,25 @@ for type in FLOAT FLOAT16; do
   "$work/custom_layer/custom_layer" net.prototxt net.plan > engine_angles.txt
   cat angles.txt angles.txt | diff - engine_angles.txt
 done
+# The log says which layers are the program's, in lines with Caffe's prefix, though the program only
+# starts glog; the environment can ask for the year.
+replaced_layers() {
+  env GLOG_minloglevel=0 GLOG_logtostderr=1 "$@" "$work/build/replaced_layers" \
+    "$root/src/caffe/test/old_programs/nets/replaced_layers.prototxt" 2> log.txt
+}
+replaced_layers
+for type in ReLU6 DepthwiseConvolution Permute; do
+  prefix='^I[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6} +[0-9]+ layer_factory\.cpp:[0-9]+\] '
+  [ "$(grep -cE "${prefix}Layer type $type is the one that was registered outside" log.txt)" = 1 ] ||
+    { echo "no line, or several, about $type"; cat log.txt; exit 1; }
+done
+replaced_layers GLOG_log_year_in_prefix=1
+grep -qE '^I[0-9]{8} ' log.txt || { echo "GLOG_log_year_in_prefix=1 is not heard"; exit 1; }
 "$work/build/gradient_check" --gtest_brief=1
+"$work/build/configured_gradient_check" --gtest_brief=1
+# Behind caffe/nvcaffe.hpp nothing of Caffe's may be declared: it would land in namespace nvcaffe.
+"$work/build/nvcaffe_headers"
+awk '/^# [0-9]+ "/ { file = $3 }
+  /^ *namespace nvcaffe/ && file !~ /caffe\/nvcaffe/ { print file ": " $0; found = 1 }
+  END { exit found }' "$(find "$work/build" -name 'nvcaffe_headers*.ii')"
 "$work/build/all_headers"

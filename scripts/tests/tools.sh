@@ -31,6 +31,13 @@ sed -i 's/RelU/ReLU/' net.prototxt
 "$caffe" time -model net.prototxt -iterations 2 2> time.txt
 grep -q 'Average Forward pass:' time.txt
 grep -q '\*\*\* Benchmark ends \*\*\*' time.txt
+# A net in the TEST phase that has thrown away what its gradients need is timed forward.
+sed 's/"ReLU" bottom: "x" top: "y"/"PReLU" bottom: "x" top: "x" prelu_param { filler { value: 0 } }/' \
+  net.prototxt > prelu.prototxt
+"$caffe" time -model prelu.prototxt -phase TEST -iterations 2 2> time.txt
+has time.txt "Only forward passes are timed: .*layer 'relu' (PReLU)"
+has time.txt 'Average Forward pass:'
+lacks time.txt 'Average Backward pass:'
 # The types of a net, and those that the command line puts in their place.
 sed -i '1a default_forward_type: FLOAT16' net.prototxt
 sed -i 's/top: "y"/top: "y" backward_math: DOUBLE/' net.prototxt
@@ -56,6 +63,16 @@ echo 'net: "train.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 2 snapsho
 "$caffe" train -solver solver.prototxt -forward_type FLOAT16 2> train.txt
 grep -q '^default_forward_type: FLOAT16' train.txt
 ! "$caffe" train -solver solver.prototxt 2>&1 | grep -q 'default_forward_type' || { echo "a type without a flag"; exit 1; }
+# A loss that names no top, in the phase in which blobs are freed.
+sed 's/ top: "loss" / /' train.prototxt > untopped.prototxt
+"$caffe" time -model untopped.prototxt -phase TEST -iterations 2 2> time.txt || { cat time.txt; exit 1; }
+grep -q $'loss\tbackward: ' time.txt
+"$caffe" time -model untopped.prototxt -phase TEST -iterations 2 -forward_type FLOAT16 2> time.txt
+sed 's/snapshot_after_train: false/snapshot_prefix: "trained"/' solver.prototxt > snapshot.prototxt
+"$caffe" train -solver snapshot.prototxt 2> train.txt
+"$build"/tools/extract_features trained_iter_2.caffemodel untopped.prototxt y features 2 lmdb 2> features.txt \
+  || { cat features.txt; exit 1; }
+grep -q 'Extracted features of 4 query images for feature blob y' features.txt
 head -c 100 /dev/urandom > bad.caffemodel
 refuses "bad.caffemodel" "$caffe" test -model net.prototxt -weights bad.caffemodel
 refuses "no LMDB\|cannot be opened" "$caffe" time -model /dev/stdin <<'TEXT'
@@ -68,3 +85,12 @@ refuses "begins with" "$build/tools/convert_mnist_data" net.prototxt net.prototx
 sed -n '/^|/p' "$root/docs/layers.md" | diff - layers.md ||
   { echo "docs/layers.md is out of date: build/tools/caffe layers > docs/layers.md"; exit 1; }
 python3 "$root/models/generate.py" --check
+
+# What a killed program left of a database is replaced, other folders are not.
+pictures 3 4
+runs "$build"/tools/convert_imageset "$work/" list.txt made_lmdb
+cp -r made_lmdb again_lmdb.part
+runs "$build"/tools/convert_imageset "$work/" list.txt again_lmdb
+[ ! -e again_lmdb.part ] || fail 'again_lmdb.part is still there'
+mkdir own_lmdb.part
+refuses 'own_lmdb.part: is in the way' "$build"/tools/convert_imageset "$work/" list.txt own_lmdb

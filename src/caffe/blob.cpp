@@ -282,15 +282,26 @@ void Blob<Dtype>::scale_diff(Dtype scale_factor) {
   ScaleTensor(*diff_, count_, scale_factor);
 }
 
+namespace {
+
+template <typename Dtype>
+void RequireSameCount(const Blob<Dtype>& blob, const Blob<Dtype>& other) {
+  Require(blob.count() == other.count(),
+          "blobs share what has one number of elements: ", blob.shape_string(), " is not ",
+          other.shape_string());
+}
+
+}  // namespace
+
 template <typename Dtype>
 void Blob<Dtype>::ShareData(const Blob& other) {
-  CHECK_EQ(count_, other.count());
+  RequireSameCount(*this, other);
   data_ = other.data_;
 }
 
 template <typename Dtype>
 void Blob<Dtype>::ShareDiff(const Blob& other) {
-  CHECK_EQ(count_, other.count());
+  RequireSameCount(*this, other);
   diff_ = other.diff_;
 }
 

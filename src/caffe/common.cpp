@@ -5,6 +5,7 @@
 #include <random>
 
 #include "caffe/context.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/util/rng.hpp"
 
 namespace caffe {
@@ -53,13 +54,16 @@ void Change(Value Context::Settings::*member, Value value) {
 
 }  // namespace
 
-void Caffe::set_mode(Brew mode) { Change(&Context::Settings::mode, mode); }
+void Caffe::set_mode(Brew mode) {
+  if (mode == GPU && !RequireGpu("GPU mode")) mode = CPU;
+  Change(&Context::Settings::mode, mode);
+}
 
 void Caffe::set_random_seed(const unsigned int seed) { Context::Current().set_random_seed(seed); }
 
 void Caffe::SetDevice(const int device_id) {
+  if (!RequireGpu(Join("device ", device_id))) return;
   const int count = Device::Count();
-  Require(count > 0, Device::WhyNone());
   Require(device_id >= 0 && device_id < count, "there is no device number ", device_id,
           ": valid are 0 to ", count - 1);
   Change(&Context::Settings::device, device_id);

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "caffe/kernels/pixels.hpp"
+#include "caffe/util/im_transforms.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/math_functions.hpp"
@@ -24,21 +25,24 @@ bool Resizes(const TransformationParameter& p) {
          p.horizontal_stretch_lower() != 1 || p.horizontal_stretch_upper() != 1;
 }
 
+void Refuse(bool given, const char* field) {
+  Require(!given, "transform_param: this layer does not know ", field, ": leave it out");
+}
+
 // A field that would change pictures and is not known here must not be passed over.
 void RefuseUnknown(const TransformationParameter& p) {
-  const auto refuse = [](bool given, const char* field) {
-    Require(!given, "transform_param: this layer does not know ", field, ": leave it out");
-  };
-  refuse(p.has_resize_param(), "resize_param");
-  refuse(p.has_noise_param(), "noise_param");
-  refuse(p.has_distort_param(), "distort_param");
-  refuse(p.has_expand_param(), "expand_param");
-  refuse(p.has_emit_constraint(), "emit_constraint");
-  refuse(p.has_random_resize_param(), "random_resize_param");
-  refuse(p.has_random_aspect_ratio_param(), "random_aspect_ratio_param");
-  refuse(p.flow(), "flow");
-  refuse(p.forward_packing() != NCHW, "forward_packing NHWC");
+  Refuse(p.has_noise_param(), "noise_param");
+  Refuse(p.has_random_resize_param(), "random_resize_param");
+  Refuse(p.has_random_aspect_ratio_param(), "random_aspect_ratio_param");
+  Refuse(p.flow(), "flow");
+  Refuse(p.fix_crop() || p.more_fix_crop(), "fix_crop");
+  Refuse(p.multi_scale(), "multi_scale");
+  Refuse(p.is_flow(), "is_flow");
+  Refuse(p.forward_packing() != NCHW, "forward_packing NHWC");
 }
+
+/// Whether pictures change their size before they are cropped.
+bool ChangesSize(const TransformationParameter& p) { return Resizes(p) || p.has_resize_param(); }
 
 /// The side of the cut, of which each fork has a field of its own; 0: none.
 int CropSide(const TransformationParameter& p, uint32_t ssd_side, uint32_t reid_side) {
@@ -54,7 +58,7 @@ void CheckRange(Number lower, Number upper, const char* field) {
           field, "_upper ", upper, " are no range");
 }
 
-void CheckResize(const TransformationParameter& p) {
+void CheckRandomResize(const TransformationParameter& p) {
   CheckRange(p.img_rand_resize_lower(), p.img_rand_resize_upper(), "img_rand_resize");
   CheckRange(p.rand_resize_ratio_lower(), p.rand_resize_ratio_upper(), "rand_resize_ratio");
   CheckRange(p.vertical_stretch_lower(), p.vertical_stretch_upper(), "vertical_stretch");
@@ -68,13 +72,35 @@ void CheckResize(const TransformationParameter& p) {
 #endif
 }
 
+void CheckAugmentation(const TransformationParameter& p) {
+#ifdef USE_OPENCV
+  if (p.has_resize_param()) CheckResize(p.resize_param());
+  if (p.has_distort_param()) CheckDistortion(p.distort_param());
+  if (p.has_expand_param()) {
+    CheckExpansion(p.expand_param());
+    Require(!p.has_mean_file(),
+            "transform_param: expand_param fills frames with mean_value, it cannot use mean_file");
+  }
+#else
+  Require(!p.has_resize_param(),
+          "transform_param: resize_param needs OpenCV: build with USE_OPENCV=ON");
+#endif
+}
+
 }  // namespace
+
+void RefuseAugmentation(const TransformationParameter& p) {
+  Refuse(p.has_distort_param(), "distort_param");
+  Refuse(p.has_expand_param(), "expand_param");
+  Refuse(p.has_emit_constraint(), "emit_constraint");
+}
 
 template <typename Dtype>
 DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Phase phase)
     : param_(param), phase_(phase) {
   RefuseUnknown(param_);
-  CheckResize(param_);
+  CheckRandomResize(param_);
+  CheckAugmentation(param_);
   crop_height_ = CropSide(param_, param_.crop_h(), param_.crop_height());
   crop_width_ = CropSide(param_, param_.crop_w(), param_.crop_width());
   Require((crop_height_ > 0) == (crop_width_ > 0),
@@ -167,6 +193,9 @@ PictureCut DataTransformer<Dtype>::DrawnCut(int height, int width,
 
 template <typename Dtype>
 void DataTransformer<Dtype>::DrawResize(PictureDraws* draws) {
+#ifdef USE_OPENCV
+  if (param_.has_resize_param()) draws->interpolation = DrawInterpolation(param_.resize_param());
+#endif
   if (!Resizes(param_)) return;
   for (uint32_t* draw :
        {&draws->short_side, &draws->ratio, &draws->longer, &draws->vertical, &draws->horizontal}) {
@@ -220,6 +249,11 @@ void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
             "the mean in ", param_.mean_file(), " has shape ", data_mean_.shape_string(),
             ", the picture is ", channels, " x ", height, " x ", width);
   }
+  CheckChannels(channels);
+}
+
+template <typename Dtype>
+void DataTransformer<Dtype>::CheckChannels(int channels) const {
   Require(mean_values_.size() <= 1 || static_cast<int>(mean_values_.size()) == channels,
           "transform_param: mean_value is given ", mean_values_.size(), " times for ", channels,
           " channels: give it once, or once per channel");
@@ -251,9 +285,8 @@ void DataTransformer<Dtype>::Write(const Picture<Value>& picture, const PictureC
                                    Dtype* item, bool normalize) const {
   const Dtype scale = normalize ? param_.scale() : Dtype(1);
   const Dtype* mean_data = normalize && param_.has_mean_file() ? data_mean_.cpu_data() : nullptr;
-  const bool has_means = normalize && !mean_values_.empty();
   for (int c = 0; c < picture.channels; ++c) {
-    const Dtype mean = has_means ? mean_values_[mean_values_.size() == 1 ? 0 : c] : Dtype(0);
+    const Dtype mean = normalize ? MeanOf(c) : Dtype(0);
     const int source_c = normalize && param_.bgr2rgb() ? 2 - c : c;
     for (int h = 0; h < cut.height; ++h, item += cut.width) {
       const size_t source_h = cut.h_offset + h;
@@ -286,8 +319,8 @@ Picture<uint8_t> PictureOf(const cv::Mat& image) {
 }
 
 cv::Mat MatOf(const Picture<uint8_t>& picture) {
-  Require(picture.channels <= CV_CN_MAX, "a picture of ", picture.channels,
-          " channels cannot be resized");
+  Require(picture.channels <= CV_CN_MAX, "pictures have up to ", CV_CN_MAX,
+          " channels, this one has ", picture.channels);
   cv::Mat image(picture.height, picture.width, CV_8UC(picture.channels));
   for (int h = 0; h < picture.height; ++h) {
     uint8_t* row = image.ptr<uint8_t>(h);
@@ -315,9 +348,32 @@ cv::Mat DataTransformer<Dtype>::Decode(const Datum& datum) const {
   return DecodeDatumToCVMatNative(datum);
 }
 
-// The shorter side first, then the longer one as a multiple of it, then each side's stretch.
+template <typename Dtype>
+cv::Mat DataTransformer<Dtype>::ImageOf(const Datum& datum) const {
+  if (datum.encoded()) return Decode(datum);
+  const int height = datum.height(), width = datum.width(), channels = datum.channels();
+  Require(height > 0 && width > 0 && channels > 0, "the record says that it is a picture of ",
+          channels, " x ", height, " x ", width);
+  const size_t plane = size_t(height) * width;
+  Require(datum.data().size() % plane == 0 && datum.data().size() / plane == size_t(channels),
+          "the record has ", datum.data().size(), " bytes for a picture of ", channels, " x ",
+          height, " x ", width);
+  const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
+  return MatOf(Picture<uint8_t>::Planar(data, channels, height, width));
+}
+
 template <typename Dtype>
 cv::Mat DataTransformer<Dtype>::Resized(const cv::Mat& image, const PictureDraws& draws) const {
+  const cv::Mat resized = param_.has_resize_param()
+                              ? caffe::Resized(image, param_.resize_param(), draws.interpolation)
+                              : image;
+  return Resizes(param_) ? RandomlyResized(resized, draws) : resized;
+}
+
+// The shorter side first, then the longer one as a multiple of it, then each side's stretch.
+template <typename Dtype>
+cv::Mat DataTransformer<Dtype>::RandomlyResized(const cv::Mat& image,
+                                                const PictureDraws& draws) const {
   double height = image.rows, width = image.cols;
   if (param_.img_rand_resize_upper() > 0) {
     const uint32_t lower = std::max(1u, param_.img_rand_resize_lower());
@@ -360,8 +416,7 @@ void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws&
                                          Function&& f) const {
 #ifdef USE_OPENCV
   if (datum.encoded()) {
-    const cv::Mat image = Decode(datum);
-    return f(PictureOf(Resizes(param_) ? Resized(image, draws) : image));
+    return f(PictureOf(Resized(Decode(datum), draws)));
   }
 #endif
   Require(!datum.encoded(),
@@ -380,14 +435,14 @@ void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws&
   Require(found % plane == 0 && found / plane == size_t(channels), "the record has ", found,
           " values for a picture of ", channels, " x ", height, " x ", width);
   if (!bytes) {
-    Require(!Resizes(param_), "transform_param: random resizing is for pictures of bytes; the ",
+    Require(!ChangesSize(param_), "transform_param: resizing is for pictures of bytes; the ",
             "record has float_data");
     return f(Picture<float>::Planar(datum.float_data().data(), channels, height, width));
   }
   const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
   const auto picture = Picture<uint8_t>::Planar(data, channels, height, width);
 #ifdef USE_OPENCV
-  if (Resizes(param_)) return f(PictureOf(Resized(MatOf(picture), draws)));
+  if (ChangesSize(param_)) return f(PictureOf(Resized(MatOf(picture), draws)));
 #endif
   (void)draws;
   f(picture);
@@ -403,13 +458,21 @@ void DataTransformer<Dtype>::TransformTo(const Datum& datum, const PictureDraws&
 }
 
 template <typename Dtype>
-void DataTransformer<Dtype>::Transform(const Datum& datum, Blob<Dtype>* blob) {
+PictureCut DataTransformer<Dtype>::TransformWhole(const Datum& datum, Blob<Dtype>* blob) {
   PictureDraws draws;
   DrawResize(&draws);
+  PictureCut cut;
   WithPicture(datum, draws, [&](const auto& picture) {
     CheckSizes(picture.channels, picture.height, picture.width, blob->shape());
-    Write(picture, DrawCut(picture.height, picture.width), blob->mutable_cpu_data());
+    cut = DrawCut(picture.height, picture.width);
+    Write(picture, cut, blob->mutable_cpu_data());
   });
+  return cut;
+}
+
+template <typename Dtype>
+void DataTransformer<Dtype>::Transform(const Datum& datum, Blob<Dtype>* blob) {
+  TransformWhole(datum, blob);
 }
 
 namespace {
@@ -435,7 +498,7 @@ void DataTransformer<Dtype>::Transform(const vector<Datum>& datums, Blob<Dtype>*
 
 template <typename Dtype>
 void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
-  Require(!Resizes(param_), "transform_param: random resizing is for pictures, not for blobs");
+  Require(!ChangesSize(param_), "transform_param: resizing is for pictures, not for blobs");
   const int channels = input->channels(), height = input->height(), width = input->width();
   if (blob->count() == 0) {
     vector<int> shape = CroppedShape(channels, height, width);
@@ -454,11 +517,21 @@ void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
 }
 
 template <typename Dtype>
+vector<int> DataTransformer<Dtype>::InferPictureShape(int channels, int height, int width) const {
+#ifdef USE_OPENCV
+  if (param_.has_resize_param() && height > 0 && width > 0) {
+    InferNewSize(param_.resize_param(), width, height, &width, &height);
+  }
+#endif
+  return CroppedShape(channels, height, width);
+}
+
+template <typename Dtype>
 vector<int> DataTransformer<Dtype>::InferBlobShape(const Datum& datum) {
 #ifdef USE_OPENCV
   if (datum.encoded()) return InferBlobShape(Decode(datum));
 #endif
-  return CroppedShape(datum.channels(), datum.height(), datum.width());
+  return InferPictureShape(datum.channels(), datum.height(), datum.width());
 }
 
 template <typename Dtype>
@@ -472,19 +545,26 @@ vector<int> DataTransformer<Dtype>::InferBlobShape(const vector<Datum>& datums) 
 #ifdef USE_OPENCV
 
 template <typename Dtype>
-void DataTransformer<Dtype>::Transform(const cv::Mat& original, Blob<Dtype>* blob) {
+PictureCut DataTransformer<Dtype>::TransformWhole(const cv::Mat& original, Blob<Dtype>* blob) {
   PictureDraws draws;
   DrawResize(&draws);
-  const cv::Mat image = Resizes(param_) ? Resized(original, draws) : original;
+  const cv::Mat image = Resized(original, draws);
   const Picture<uint8_t> picture = PictureOf(image);
   CheckSizes(picture.channels, picture.height, picture.width, blob->shape());
-  Write(picture, DrawCut(picture.height, picture.width), blob->mutable_cpu_data());
+  const PictureCut cut = DrawCut(picture.height, picture.width);
+  Write(picture, cut, blob->mutable_cpu_data());
+  return cut;
+}
+
+template <typename Dtype>
+void DataTransformer<Dtype>::Transform(const cv::Mat& image, Blob<Dtype>* blob) {
+  TransformWhole(image, blob);
 }
 
 template <typename Dtype>
 PictureCut DataTransformer<Dtype>::TransformTo(const cv::Mat& original, const PictureDraws& draws,
                                                const vector<int>& item_shape, Dtype* item) const {
-  const cv::Mat image = Resizes(param_) ? Resized(original, draws) : original;
+  const cv::Mat image = Resized(original, draws);
   const Picture<uint8_t> picture = PictureOf(image);
   CheckSizes(picture.channels, picture.height, picture.width, item_shape);
   const PictureCut cut = DrawnCut(picture.height, picture.width, draws);
@@ -495,8 +575,8 @@ PictureCut DataTransformer<Dtype>::TransformTo(const cv::Mat& original, const Pi
 template <typename Dtype>
 void DataTransformer<Dtype>::TransformLabelsTo(const cv::Mat& labels, const PictureDraws& draws,
                                                const vector<int>& item_shape, Dtype* item) const {
-  Require(!Resizes(param_),
-          "transform_param: random resizing is for pictures, not for pictures of labels");
+  Require(!ChangesSize(param_),
+          "transform_param: resizing is for pictures, not for pictures of labels");
   const Picture<uint8_t> picture = PictureOf(labels);
   CheckFit(picture.channels, picture.height, picture.width, item_shape);
   Write(picture, DrawnCut(picture.height, picture.width, draws), item, false);
@@ -509,7 +589,7 @@ void DataTransformer<Dtype>::Transform(const vector<cv::Mat>& images, Blob<Dtype
 
 template <typename Dtype>
 vector<int> DataTransformer<Dtype>::InferBlobShape(const cv::Mat& image) {
-  return CroppedShape(image.channels(), image.rows, image.cols);
+  return InferPictureShape(image.channels(), image.rows, image.cols);
 }
 
 template <typename Dtype>

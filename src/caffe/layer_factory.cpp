@@ -1,5 +1,6 @@
 #include "caffe/layer_factory.hpp"
 
+#include <mutex>
 #include <set>
 
 #include "caffe/engine.hpp"
@@ -36,6 +37,97 @@ bool IsLeftOut(const string& type) {
   return types.count(type) > 0;
 }
 
+/// The layer types of BVLC Caffe 1.0: programs that register one of them never worked with it, and
+/// the library itself relies on what they compute.
+bool IsCaffes(const string& type) {
+  static const std::set<string> types = {"AbsVal",
+                                         "Accuracy",
+                                         "ArgMax",
+                                         "BNLL",
+                                         "BatchNorm",
+                                         "BatchReindex",
+                                         "Bias",
+                                         "Concat",
+                                         "ContrastiveLoss",
+                                         "Convolution",
+                                         "Crop",
+                                         "Data",
+                                         "Deconvolution",
+                                         "Dropout",
+                                         "DummyData",
+                                         "ELU",
+                                         "Eltwise",
+                                         "Embed",
+                                         "EuclideanLoss",
+                                         "Exp",
+                                         "Filter",
+                                         "Flatten",
+                                         "HDF5Data",
+                                         "HDF5Output",
+                                         "HingeLoss",
+                                         "Im2col",
+                                         "ImageData",
+                                         "InfogainLoss",
+                                         "InnerProduct",
+                                         "Input",
+                                         "LRN",
+                                         "LSTM",
+                                         "LSTMUnit",
+                                         "Log",
+                                         "MVN",
+                                         "MemoryData",
+                                         "MultinomialLogisticLoss",
+                                         "PReLU",
+                                         "Parameter",
+                                         "Pooling",
+                                         "Power",
+                                         "Python",
+                                         "RNN",
+                                         "ReLU",
+                                         "Reduction",
+                                         "Reshape",
+                                         "SPP",
+                                         "Scale",
+                                         "Sigmoid",
+                                         "SigmoidCrossEntropyLoss",
+                                         "Silence",
+                                         "Slice",
+                                         "Softmax",
+                                         "SoftmaxWithLoss",
+                                         "Split",
+                                         "TanH",
+                                         "Threshold",
+                                         "Tile",
+                                         "WindowData"};
+  return types.count(type) > 0;
+}
+
+/// The types that were registered from each origin.
+struct RegisteredTypes {
+  std::set<string> built_in, outside;
+
+  std::set<string>& Of(LayerOrigin origin) {
+    return origin == LayerOrigin::BUILT_IN ? built_in : outside;
+  }
+  bool IsReplaced(const string& type) const { return built_in.count(type) && outside.count(type); }
+};
+
+template <typename Dtype>
+RegisteredTypes& Registered() {
+  static RegisteredTypes types;
+  return types;
+}
+
+/// Once a type, whatever its Dtype.
+void LogReplacement(const string& type) {
+  static std::mutex mutex;
+  static std::set<string> logged;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!logged.insert(type).second) return;
+  LOG(INFO) << "Layer type " << type << " is the one that was registered outside the library; it "
+            << "replaces the library's own.";
+}
+
 }  // namespace
 
 template <typename Dtype>
@@ -44,10 +136,21 @@ typename LayerRegistry<Dtype>::CreatorRegistry& LayerRegistry<Dtype>::Registry()
   return registry;
 }
 
+// Called before main, in an order that only the linker knows.
 template <typename Dtype>
-void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator) {
-  const bool added = Registry().emplace(type, creator).second;
-  CHECK(added) << "Layer type " << type << " already registered.";
+void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator, LayerOrigin origin) {
+  RegisteredTypes& registered = Registered<Dtype>();
+  const bool added = registered.Of(origin).insert(type).second;
+  LOG_IF(FATAL, !added) << "Layer type " << type << " already registered.";
+  LOG_IF(FATAL, registered.IsReplaced(type) && IsCaffes(type))
+      << "Layer type " << type << " already registered: it is one of Caffe's own. Give the layer "
+      << "that is registered outside the library another name.";
+  if (origin == LayerOrigin::OUTSIDE || !registered.IsReplaced(type)) Registry()[type] = creator;
+}
+
+template <typename Dtype>
+bool LayerRegistry<Dtype>::IsReplaced(const string& type) {
+  return Registered<Dtype>().IsReplaced(type);
 }
 
 template <typename Dtype>
@@ -62,7 +165,11 @@ shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter&
          "examples/custom_layer; in Python type: 'Python' with python_param { module layer }, the "
          "class deriving from caffe.Layer");
   }
-  ExplainEngine(param);
+  if (IsReplaced(param.type())) {
+    LogReplacement(param.type());
+  } else {
+    ExplainEngine(param);
+  }
   return found->second(param);
 }
 

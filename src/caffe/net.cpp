@@ -1,6 +1,7 @@
 // Running a net.
 #include "caffe/net.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "caffe/context.hpp"
@@ -11,6 +12,20 @@
 #include "net_checks.hpp"
 
 namespace caffe {
+namespace {
+
+/// Calls f; what it throws says that it was about `layer`.
+template <typename Dtype, typename Function>
+void AboutLayer(const Layer<Dtype>& layer, Function&& f) {
+  try {
+    f();
+  } catch (Error& error) {
+    error.AddContext(Describe(layer.layer_param()));
+    throw;
+  }
+}
+
+}  // namespace
 
 template <typename Dtype>
 Net<Dtype>::Net(const NetParameter& param, const NetOptions& options) {
@@ -93,21 +108,26 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
   Layer<Dtype>& layer = *layers_[layer_id];
-  if (sharing_ != Sharing::NEVER) {
-    for (const int id : top_id_vecs_[layer_id]) PrepareTop(id);
+  const vector<Blob<Dtype>*>& bottoms = bottom_vecs_[layer_id];
+  for (const int id : top_id_vecs_[layer_id]) {
+    const Tensor& data = blobs_[id]->data_tensor();
+    const bool is_bottom =
+        std::any_of(bottoms.begin(), bottoms.end(),
+                    [&](const Blob<Dtype>* bottom) { return &bottom->data_tensor() == &data; });
+    if (!is_bottom) PrepareTop(id);  // else it was, by the layer that made it
   }
   const vector<int>& absorbed = absorbed_[layer_id];
   const bool fused =
       !absorbed.empty() && absorbed.back() <= end && !IsWatched() && Caffe::mode() == Caffe::CPU;
-  try {
+  AboutLayer(layer, [&] {
     *loss += fused ? layer.ForwardFused(bottom_vecs_[layer_id], top_vecs_[layer_id])
                    : layer.Forward(bottom_vecs_[layer_id], top_vecs_[layer_id]);
-  } catch (Error& error) {
-    error.AddContext(Describe(layer.layer_param()));
-    throw;
-  }
-  if (fused) {
-    for (const int id : absorbed) (*done)[id] = true;
+  });
+  for (size_t i = 0; fused && i < absorbed.size(); ++i) {
+    const int id = absorbed[i];
+    // In the TEST phase the layer computes its gradients by itself.
+    AboutLayer(*layers_[id], [&] { layers_[id]->Reshape(bottom_vecs_[id], top_vecs_[id]); });
+    (*done)[id] = true;
   }
   if (debug_info_) ForwardDebugInfo(layer_id);
 }
@@ -173,14 +193,11 @@ void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
     return;
   }
   Layer<Dtype>& layer = *layers_[layer_id];
-  try {
+  AboutLayer(layer, [&] {
     const auto backward =
         (*left)[layer_id] ? &Layer<Dtype>::BackwardFused : &Layer<Dtype>::Backward;
     (layer.*backward)(top_vecs_[layer_id], bottom_need_backward_[layer_id], bottom_vecs_[layer_id]);
-  } catch (Error& error) {
-    error.AddContext(Describe(layer.layer_param()));
-    throw;
-  }
+  });
   if (debug_info_) BackwardDebugInfo(layer_id);
 }
 
@@ -211,12 +228,7 @@ Dtype Net<Dtype>::ForwardBackward() {
 template <typename Dtype>
 void Net<Dtype>::Reshape() {
   for (size_t i = 0; i < layers_.size(); ++i) {
-    try {
-      layers_[i]->Reshape(bottom_vecs_[i], top_vecs_[i]);
-    } catch (Error& error) {
-      error.AddContext(Describe(layers_[i]->layer_param()));
-      throw;
-    }
+    AboutLayer(*layers_[i], [&] { layers_[i]->Reshape(bottom_vecs_[i], top_vecs_[i]); });
   }
 }
 

@@ -10,6 +10,7 @@
 #include "caffe/net.hpp"
 #include "caffe/operation.hpp"
 #include "device_registry.hpp"
+#include "repeatable.hpp"
 
 namespace caffe {
 namespace {
@@ -159,10 +160,8 @@ void Net<Dtype>::set_share_activations(bool share) {
 }
 
 // Sources, layers with a memory and those that we know nothing about.
-template <typename Dtype>
-bool IsRepeatable(const Layer<Dtype>& layer, const vector<int>& bottom_ids) {
-  const Operation* operation = OperationTable::Find(layer.layer_param().type());
-  return operation && !operation->source && !operation->stateful && !bottom_ids.empty();
+static bool MakesTheSameAgain(const LayerParameter& layer, const vector<int>& bottom_ids) {
+  return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source && !bottom_ids.empty();
 }
 
 // What a source makes it may not make again in the next pass; inputs and outputs are the caller's.
@@ -171,7 +170,7 @@ void Net<Dtype>::FindLastReaders() {
   vector<int> last(blobs_.size(), -1);
   vector<bool> kept(blobs_.size(), false);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const bool repeatable = IsRepeatable(*layers_[i], bottom_id_vecs_[i]);
+    const bool repeatable = MakesTheSameAgain(layers_[i]->layer_param(), bottom_id_vecs_[i]);
     for (const int id : bottom_id_vecs_[i]) last[id] = i;
     for (const int id : top_id_vecs_[i]) {
       last[id] = i;
@@ -211,13 +210,30 @@ void Net<Dtype>::StopSharing() const {
 }
 
 // Somebody wants to see blobs that are gone: the layers that made them run again, and those that
-// work in place on another top of such a layer, which is written anew with it.
+// work in place on another top of such a layer, which is written again with it. A layer that fails
+// now (its input has changed since) keeps nobody from looking at the rest.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
   std::set<const Tensor*> written;
   for (const shared_ptr<Blob<Dtype>>& blob : blobs_) {
     if (blob->data_tensor().released()) written.insert(&blob->data_tensor());
   }
+  // What is not written: the tops of layers from `first` on, but for those that show a bottom's
+  // tensor (Split, Flatten).
+  const auto release_from = [&](size_t first, const string& why) {
+    for (size_t i = first; i < layers_.size(); ++i) {
+      for (const int id : top_id_vecs_[i]) {
+        Tensor& tensor = blobs_[id]->data_tensor();
+        const bool is_view = std::any_of(
+            bottom_vecs_[i].begin(), bottom_vecs_[i].end(), [&](const Blob<Dtype>* bottom) {
+              return bottom != blobs_[id].get() && &bottom->data_tensor() == &tensor;
+            });
+        if (is_view || StaysAfterPass(id) || written.count(&tensor) == 0) continue;
+        tensor.Release(Join("blob '", blob_names_[id], "' was freed, and there is none until the ",
+                            "next forward pass: computing it again failed: ", why));
+      }
+    }
+  };
   const kernels::FlushDenormals flush;
   const int end = static_cast<int>(layers_.size()) - 1;
   vector<bool> done(layers_.size(), false);
@@ -229,15 +245,22 @@ void Net<Dtype>::RestoreReleased() {
     });
     if (!needed) continue;
     for (const Blob<Dtype>* top : tops) written.insert(&top->data_tensor());
-    if (!done[i]) RunForward(i, end, &loss, &done);
+    if (done[i]) continue;
+    try {
+      RunForward(i, end, &loss, &done);
+    } catch (const Error& error) {
+      return release_from(i, error.what());
+    }
   }
 }
 
+// A freed top is to be written, whatever the net does with its blobs now, and layers that take it
+// with mutable_cpu_data read it.
 template <typename Dtype>
 void Net<Dtype>::PrepareTop(int blob_id) {
   Tensor& data = blobs_[blob_id]->data_tensor();
   data.Revive();
-  if (!StaysAfterPass(blob_id)) data.set_allocator(pool_);
+  if (sharing_ != Sharing::NEVER && !StaysAfterPass(blob_id)) data.set_allocator(pool_);
 }
 
 // Several blobs may be one tensor (Split, Flatten): it goes with the last of them.

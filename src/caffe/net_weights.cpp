@@ -4,6 +4,7 @@
 
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/net.hpp"
+#include "caffe/util/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "finite_weights.hpp"
 #include "weight_source.hpp"
@@ -38,12 +39,6 @@ void SetValues(const vector<float>& values, const string& layer, const char* wha
           " of batch normalization '", layer, "': the stored one has ", values.size(),
           " elements, the net's has ", blob->count(), kRename);
   std::copy(values.begin(), values.end(), blob->template overwrite_cpu_data_as<Dtype>());
-}
-
-string Listed(const vector<string>& names) {
-  string list;
-  for (const string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 }  // namespace

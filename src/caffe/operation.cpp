@@ -4,6 +4,9 @@
 #include <map>
 
 #include "caffe/common.hpp"
+#include "caffe/layer_factory.hpp"
+#include "caffe/proto/caffe.pb.h"
+#include "repeatable.hpp"
 
 namespace caffe {
 namespace {
@@ -29,15 +32,28 @@ bool OperationTable::Add(const Operation& operation) {
   return true;
 }
 
+// A layer from outside that replaces the library's own shares no more than the name.
 const Operation* OperationTable::Find(const std::string& type) {
   const auto found = Table().find(type);
-  return found == Table().end() ? nullptr : &found->second;
+  if (found == Table().end() || LayerRegistry<float>::IsReplaced(type)) return nullptr;
+  return &found->second;
 }
 
 std::vector<const Operation*> OperationTable::All() {
   std::vector<const Operation*> all;
   for (const auto& entry : Table()) all.push_back(&entry.second);
   return all;
+}
+
+bool IsRepeatable(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  if (!operation || operation->stateful) return false;
+  const BatchNormParameter& norm = layer.batch_norm_param();
+  const bool collects = norm.has_use_global_stats() && !norm.use_global_stats();
+  if (layer.type() == "BatchNorm" && collects) return false;
+  const DropoutParameter& dropout = layer.dropout_param();
+  return layer.type() != "Dropout" || !dropout.sample_weights_test() ||
+         dropout.dropout_ratio() == 0;
 }
 
 }  // namespace caffe

@@ -76,7 +76,10 @@ Ranks<Dtype>::Ranks(shared_ptr<Solver<Dtype>> solver, Communicator* communicator
 }
 
 template <typename Dtype>
-Ranks<Dtype>::~Ranks() = default;
+Ranks<Dtype>::~Ranks() {
+  solver_->remove_callback(this);
+  solver_->set_backward_stops({});
+}
 
 template <typename Dtype>
 void Ranks<Dtype>::LogBatches() const {

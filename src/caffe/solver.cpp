@@ -463,7 +463,7 @@ void Solver<Dtype>::Solve(const char* resume_file) {
   requested_early_exit_ = false;
   if (resume_file) {
     LOG(INFO) << "Restoring previous solver status from " << resume_file;
-    Restore(resume_file);
+    Restore(resume_file, /*data_positions=*/true);
   }
   const int start_iter = iter_;
   Step(std::max(0, param_.max_iter() - iter_));

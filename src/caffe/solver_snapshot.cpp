@@ -21,6 +21,18 @@ bool EndsWith(const string& text, const string& suffix) {
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
+/// A value for as long as this object lives.
+template <typename T>
+class SetAndReset {
+ public:
+  SetAndReset(T* variable, T value) : variable_(variable), before_(*variable) { *variable = value; }
+  ~SetAndReset() { *variable_ = before_; }
+
+ private:
+  T* const variable_;
+  const T before_;
+};
+
 /// Entries of TrainingState.extra: of several ranks each one's TrainingState, in their order.
 constexpr char kRankState[] = "rank_state";
 
@@ -83,8 +95,9 @@ string Solver<Dtype>::SnapshotToHDF5() {
 }
 
 template <typename Dtype>
-void Solver<Dtype>::Restore(const char* state_file) {
+void Solver<Dtype>::Restore(const char* state_file, bool data_positions) {
   const string file = state_file;
+  const SetAndReset<bool> scope(&restores_positions_, data_positions);
   try {
     if (EndsWith(file, ".h5")) {
       RestoreSolverStateFromHDF5(file);
@@ -173,6 +186,11 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   if (loss_scale_.dynamic() && state.has_loss_scale()) {
     loss_scale_.Resume(state.loss_scale(), state.loss_scale_good_steps());
   }
+  if (restores_positions_) RestorePositions(state);
+}
+
+template <typename Dtype>
+void Solver<Dtype>::RestorePositions(const TrainingState& state) {
   for (const auto& entry : state.layer_state()) {
     const bool known = entry.net_id() >= 0 && entry.net_id() <= static_cast<int>(test_nets_.size());
     Net<Dtype>* net = !known                ? nullptr
@@ -203,12 +221,13 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   template void Solver<Dtype>::Snapshot();                                         \
   template string Solver<Dtype>::SnapshotToBinaryProto();                          \
   template string Solver<Dtype>::SnapshotToHDF5();                                 \
-  template void Solver<Dtype>::Restore(const char*);                               \
+  template void Solver<Dtype>::Restore(const char*, bool);                         \
   template string Solver<Dtype>::LearnedNetOf(const string&, const string&) const; \
   template void Solver<Dtype>::GatherStates(Communicator*);                        \
   template void Solver<Dtype>::BroadcastState(Communicator*);                      \
   template void Solver<Dtype>::SaveTrainingState(TrainingState*);                  \
-  template void Solver<Dtype>::RestoreTrainingState(const TrainingState&)
+  template void Solver<Dtype>::RestoreTrainingState(const TrainingState&);         \
+  template void Solver<Dtype>::RestorePositions(const TrainingState&)
 CAFFE_SOLVER_SNAPSHOT(float);
 CAFFE_SOLVER_SNAPSHOT(double);
 #undef CAFFE_SOLVER_SNAPSHOT

@@ -47,6 +47,7 @@ StoredBlob StoredBlobOf(const BlobProto& proto, const std::string& where) {
     blob.diff = RawPayloadOf(proto.raw_diff(), proto.has_raw_diff_type(), proto.raw_diff_type(),
                              "raw_diff");
   }
+  blob.TakeDiffForMissingData();
   return blob;
 }
 
@@ -78,8 +79,9 @@ std::string StoredShapeString(const StoredBlob& blob) {
 bool StoredShapeFits(const StoredBlob& blob, const std::vector<int>& shape) {
   const std::vector<int64_t> wanted(shape.begin(), shape.end());
   if (blob.shape == wanted) return true;
-  if (blob.shape.size() != 4 || wanted.size() > 4) return false;
-  const size_t extra = 4 - wanted.size();
+  const size_t axes = blob.shape.size();  // four of old files, five of C3D's
+  if ((axes != 4 && axes != 5) || wanted.size() > axes) return false;
+  const size_t extra = axes - wanted.size();
   return std::all_of(blob.shape.begin(), blob.shape.begin() + extra,
                      [](int64_t extent) { return extent == 1; }) &&
          std::equal(wanted.begin(), wanted.end(), blob.shape.begin() + extra);

@@ -51,12 +51,17 @@ class Payload {
 /// as the reader that gave it.
 struct StoredBlob {
   std::string where;           ///< "lenet.caffemodel: layer 'conv1', blob 0", for messages
-  std::vector<int64_t> shape;  ///< four axes for old files (num, channels, height, width)
+  std::vector<int64_t> shape;  ///< of old files num, channels, height, width; of C3D's five axes
   Payload data;                ///< double_data, data or raw_data: the first that is not empty
   Payload diff;                ///< likewise; usually empty
 
   /// Product of the shape. Throws Error if an axis is negative or the product overflows.
   int64_t ShapeCount() const;
+
+  /// In files of C3D the values of blobs stand where Caffe looks for their diff: if there is
+  /// nothing but a diff, makes it the data and logs a warning that names the blob. ParseStoredBlob
+  /// does so.
+  void TakeDiffForMissingData();
 
   /// Throws Error unless there are as many elements as the shape has.
   void RequireComplete() const;

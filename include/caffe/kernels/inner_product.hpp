@@ -99,7 +99,9 @@ class Int8InnerProduct {
   /// hold.
   Int8InnerProduct(int inputs, int outputs);
 
-  size_t packed_size() const { return panels_.size(); }
+  /// Elements of the packed weights: those of the matrix, zeros for what fills up blocks, and with
+  /// VNNI four bytes for each output.
+  size_t packed_size() const;
   size_t scratch_bytes(int num) const;
   void PackWeights(const int8_t* weights, int8_t* packed) const;
 

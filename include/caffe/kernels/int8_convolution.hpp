@@ -43,7 +43,8 @@ class Int8Convolution {
 
   virtual int block() const = 0;  ///< channels of a block: 8 or 16
   virtual bool plain_input() const = 0;
-  /// Elements of the packed weights: those of the shape, and zeros for what fills up blocks.
+  /// Elements of the packed weights: those of the shape, zeros for what fills up blocks, and with
+  /// VNNI four bytes for each output.
   virtual size_t packed_size() const = 0;
   /// Bytes that Forward needs as scratch, aligned to 64.
   virtual size_t scratch_bytes(int num) const = 0;

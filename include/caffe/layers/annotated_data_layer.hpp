@@ -15,9 +15,9 @@ namespace caffe {
 /// of a Data layer.
 ///
 /// A picture goes through transform_param's distort_param, expand_param, one random patch of those
-/// that annotated_data_param's batch_samplers draw, resize_param; then mirror, crop_size, mean and
-/// scale. Boxes go with it; those that do not meet emit_constraint in a patch are left out. Needs
-/// OpenCV.
+/// that annotated_data_param's batch_samplers draw, resize_param, noise_param; then mirror,
+/// crop_size, mean and scale. Boxes go with it; those that do not meet emit_constraint in a patch
+/// are left out. Needs OpenCV.
 template <typename Dtype>
 class AnnotatedDataLayer : public DataLayer<Dtype> {
  public:

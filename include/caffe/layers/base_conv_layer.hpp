@@ -9,6 +9,9 @@
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "caffe/layer.hpp"
 
+// Programs take it from here, as from Caffe's header.
+#include "caffe/util/im2col.hpp"
+
 namespace caffe {
 
 /// kernel_size, stride, pad and dilation of `param` as one value per spatial axis; checked.
@@ -20,7 +23,8 @@ struct ConvolutionGeometry {
 /// (weights, and a bias unless bias_term is false), and products for one image at a time.
 ///
 /// Bottoms: (outer axes, channels, spatial axes). The outer axes, before `axis`, are images that
-/// share nothing; there may be any number of spatial axes.
+/// share nothing; there may be any number of spatial axes. Without any no kernel_size is needed,
+/// the weights have 2 axes, and the layer is an inner product over the channels.
 template <typename Dtype>
 class BaseConvolutionLayer : public Layer<Dtype> {
  public:
@@ -105,6 +109,7 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   bool is_1x1_ = false;
   bool force_nd_im2col_ = false;
 
+  /// One value per axis of shape_.
   ConvolutionGeometry geometry() const {
     return {shape_.kernel, shape_.stride, shape_.pad, shape_.dilation};
   }
@@ -114,7 +119,7 @@ class BaseConvolutionLayer : public Layer<Dtype> {
   }
 
   const Engine engine_ = ReadEngine(this->layer_param_);
-  /// The product's sizes, seen from the side of Convolution.
+  /// The product's sizes, seen from the side of Convolution; one spatial axis at least.
   kernels::ConvolutionShape shape_;
 
 #ifndef CPU_ONLY

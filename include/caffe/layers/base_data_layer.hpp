@@ -47,6 +47,21 @@ class Batch {
   std::string state_;
 };
 
+/// One of the batches that are made ready ahead: prefetch_[i]->data_ in Caffe 1.0,
+/// prefetch_[i].data_ before.
+template <typename Dtype>
+class PrefetchedBatch : public shared_ptr<Batch<Dtype>> {
+ public:
+  PrefetchedBatch() : PrefetchedBatch(new Batch<Dtype>()) {}
+
+  Blob<Dtype>& data_;
+  Blob<Dtype>& label_;
+
+ private:
+  explicit PrefetchedBatch(Batch<Dtype>* batch)
+      : shared_ptr<Batch<Dtype>>(batch), data_(batch->data_), label_(batch->label_) {}
+};
+
 /// A layer whose batches a thread of its own makes ready, data_param.prefetch of them ahead. A
 /// subclass implements load_batch, which runs in that thread.
 template <typename Dtype>
@@ -72,13 +87,17 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
   /// Threads for load_batch to decode with: `asked`, or as many as suit the machine if 0.
   ThreadTeam& DecodingTeam(uint32_t asked);
 
-  vector<shared_ptr<Batch<Dtype>>> prefetch_;
+  /// How many batches are made ready ahead; a constant in Caffe before 1.0.
+  const int PREFETCH_COUNT;
+  vector<PrefetchedBatch<Dtype>> prefetch_;
   BlockingQueue<Batch<Dtype>*> prefetch_free_;
   BlockingQueue<Batch<Dtype>*> prefetch_full_;
   Batch<Dtype>* prefetch_current_ = nullptr;
   Blob<Dtype> transformed_data_;
 
  private:
+  void StopPrefetching();
+
   std::string consumed_;  // the source's state behind the batch that the net took last
   std::unique_ptr<ThreadTeam> team_;
 };

@@ -54,6 +54,7 @@ class BatchNormLayer : public Layer<Dtype> {
   int channels_ = 0;
 
  private:
+  void FreezeStatistics();
   void GlobalStatistics(vector<double>* mean, vector<double>* variance) const;
   void UpdateGlobalStatistics(const vector<double>& mean, const vector<double>& variance);
 #ifndef CPU_ONLY

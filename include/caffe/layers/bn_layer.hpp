@@ -46,7 +46,6 @@ class BNLayer : public Layer<Dtype> {
   /// What mean and variance are in this pass.
   enum class Statistics { BATCH, STORED, NONE };
   Statistics statistics() const;
-  void FillParameters();
   /// The gradients that Backward computes; the bottom's unless it is not asked for.
   typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down,
                                                                   Blob<Dtype>* bottom) const;

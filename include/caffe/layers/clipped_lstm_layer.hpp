@@ -30,7 +30,7 @@ class LstmLayer : public LSTMLayer<Dtype> {
   RecurrentParameter Parameters() const override;
   std::vector<Shape> TopShapes(const std::vector<Shape>& bottoms) const override;
   void SetLengths(const Shape& input) override;
-  void MakeParameters(int inputs, int static_inputs) override;
+  std::vector<ParameterBlob> NeededParameters(int inputs, int static_inputs) const override;
   const Dtype* Continuation(const vector<Blob<Dtype>*>& bottom) override;
   bool KeepsState(const vector<Blob<Dtype>*>& bottom) const override { return bottom.size() > 1; }
   void StepGradient(int t, const Dtype* cont) override;

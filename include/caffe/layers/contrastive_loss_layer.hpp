@@ -14,8 +14,9 @@ namespace caffe {
 ///                                                 max(margin - d, 0)^2 otherwise,
 ///
 /// or max(margin - d^2, 0) for the latter with contrastive_loss_param.legacy_version. Bottoms: two
-/// of shape (num, values), and (num) with 0 for dissimilar pairs. As in Caffe the gradient of a
-/// dissimilar pair is divided by d + 1e-4, so that equal ones are no trouble.
+/// of shape (num, values), and (num) with 0 for dissimilar pairs, whose diff is left alone. As in
+/// Caffe the gradient of a dissimilar pair is divided by d + 1e-4, so that equal ones are no
+/// trouble.
 template <typename Dtype>
 class ContrastiveLossLayer : public LossLayer<Dtype> {
  public:

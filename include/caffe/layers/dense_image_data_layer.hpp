@@ -13,12 +13,12 @@ namespace caffe {
 /// (batch_size, channels, height, width) as transform_param makes them; labels (batch_size, 1,
 /// height / f, width / f), the grey values of the second picture as they are, f being
 /// label_divide_factor (ENet's). Both are resized to new_height x new_width first, the labels
-/// without interpolation, and are cropped and mirrored alike.
+/// without interpolation, and are cropped and mirrored alike. SegNet's own mirror, crop_height,
+/// crop_width and mean_file mean those of transform_param.
 template <typename Dtype>
 class DenseImageDataLayer : public ImageListLayer<Dtype, std::string> {
  public:
-  explicit DenseImageDataLayer(const LayerParameter& param)
-      : ImageListLayer<Dtype, std::string>(param) {}
+  explicit DenseImageDataLayer(const LayerParameter& param);
   ~DenseImageDataLayer() override { this->StopInternalThread(); }
   void DataLayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "DenseImageData"; }

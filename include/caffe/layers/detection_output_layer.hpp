@@ -12,10 +12,16 @@ namespace caffe {
 
 /// An SSD detector's predictions as a list of boxes: decoded, those of each class above
 /// confidence_threshold (the nms_param.top_k best) thinned out by non-maximum suppression, and of
-/// all classes the keep_top_k best (Liu et al., "SSD: Single Shot MultiBox Detector").
+/// all classes the keep_top_k best (Liu et al., "SSD: Single Shot MultiBox Detector"). With
+/// soft_nms scores of boxes that overlap better ones decay instead (caffe/util/box.hpp:
+/// SoftlySuppress), until they are not above confidence_threshold.
 ///
 /// Bottoms: locations (N, priors * classes * 4), the classes being one with share_location; scores
 /// (N, priors * num_classes); priors (1, 2, priors * 4); possibly the pictures, which are not used.
+/// Or, with five bottoms, those of RefineDet (Zhang, Wen, Bian, Lei and Li 2018), whose second
+/// stage these locations and scores are: behind the priors the first stage's probabilities (N,
+/// priors * 2) of background and object, and its locations (N, priors * 4). Priors are moved by
+/// these first, and those whose probability of an object is below objectness_score are background.
 /// Top: (1, 1, detections, 7), rows of item, label, score, xmin, ymin, xmax, ymax, by item and
 /// label, the best first. Without any detection there is a row (item, -1, ..., -1) for each item.
 ///
@@ -29,7 +35,7 @@ class DetectionOutputLayer : public Layer<Dtype> {
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "DetectionOutput"; }
   int MinBottomBlobs() const override { return 3; }
-  int MaxBottomBlobs() const override { return 4; }
+  int MaxBottomBlobs() const override { return 5; }
   int ExactNumTopBlobs() const override { return 1; }
   bool AllowForceBackward(const int /*bottom_index*/) const override { return false; }
 
@@ -46,18 +52,29 @@ class DetectionOutputLayer : public Layer<Dtype> {
   int top_k_ = -1, keep_top_k_ = -1;
 
  private:
+  /// One item's part of the bottoms.
+  struct Item {
+    const Dtype* locations;
+    const Dtype* scores;
+    const Dtype* priors;
+    const Dtype* objectness = nullptr;       // of a first stage, if there is one
+    const Dtype* first_locations = nullptr;  // its
+  };
   struct Detection {
     int label;
     float score;
     Box box;
   };
-  vector<vector<ScoredIndex>> Candidates(const Dtype* scores) const;
-  vector<Box> DecodeBoxes(const Dtype* locations, const Dtype* priors,
-                          const vector<vector<ScoredIndex>>& candidates) const;
-  vector<Detection> DetectItem(const Dtype* locations, const Dtype* scores,
-                               const Dtype* priors) const;
+  Item ItemOf(const vector<Blob<Dtype>*>& bottom, int i) const;
+  vector<vector<ScoredIndex>> Candidates(const Item& item) const;
+  Prior PriorOf(const Item& item, int p) const;
+  vector<Box> DecodeBoxes(const Item& item, const vector<vector<ScoredIndex>>& candidates) const;
+  vector<ScoredIndex> Kept(const Box* boxes, const vector<ScoredIndex>& candidates) const;
+  vector<Detection> DetectItem(const Item& item) const;
   void Save(const vector<vector<Detection>>& items);
 
+  bool soft_ = false;
+  SoftSuppression soft_suppression_;
   std::unique_ptr<DetectionResults> results_;
 };
 

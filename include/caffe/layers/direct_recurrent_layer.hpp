@@ -8,6 +8,8 @@
 
 namespace caffe {
 
+struct ParameterBlob;
+
 /// What RNN and LSTM have in common: N sequences of T inputs go through T steps that share their
 /// weights and hand a state (h; c of an LSTM) on.
 ///
@@ -16,7 +18,7 @@ namespace caffe {
 /// recurrent_param.expose_hidden the state before the first step, (1, N, D) each. Tops: the outputs
 /// (T, N, D), D being num_output; with expose_hidden the state after the last step. Without it
 /// the state is kept: a sequence may go on in the next batch (its gradient does not; Reset begins
-/// anew, as does another N).
+/// again, as does another N).
 ///
 /// Parameters, in Caffe's order: W_x (G, inputs), b (G), W_x_static (G, static inputs) if there is
 /// a static input, W_h (G, D), then the subclass's; G is D times the number of gates.
@@ -61,7 +63,8 @@ class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
   }
   /// False: the first step's state is zero.
   virtual bool KeepsState(const vector<Blob<Dtype>*>&) const { return true; }
-  virtual void MakeParameters(int inputs, int static_inputs);
+  /// For this many values of an input, and of a static one.
+  virtual std::vector<ParameterBlob> NeededParameters(int inputs, int static_inputs) const;
   /// Step `t`: from its gates' inputs and state(., t) to state(., t + 1).
   virtual void Step(int t, const Dtype* cont) = 0;
   /// The gradients of the gates' inputs and of state(1, t) from those of state(., t + 1).
@@ -89,8 +92,6 @@ class DirectRecurrentLayer : public RecurrentLayer<Dtype> {
   Dtype* gpu_gate_diff(int t) { return gates_.mutable_gpu_diff() + RowOffset(t) * gates(); }
 #endif
 
-  /// Blob (rows, columns) at blobs_[index], made and filled.
-  void AddWeights(const FillerParameter& filler, const vector<int>& shape);
   /// Row `t` of state number `which`, (N, D); t = 0 is the state before the first step.
   Dtype* state(int which, int t) { return state_[which].mutable_cpu_data() + RowOffset(t); }
   Dtype* state_diff(int which, int t) { return state_[which].mutable_cpu_diff() + RowOffset(t); }

@@ -13,14 +13,18 @@ namespace caffe {
 /// In the TRAIN phase each element is set to 0 with probability dropout_ratio and divided by
 /// 1 - dropout_ratio otherwise; in the TEST phase nothing happens. With `scale_train: false`
 /// (NVCaffe) nothing is divided in the TRAIN phase, and in the TEST phase all are multiplied by
-/// 1 - dropout_ratio. May be in place. Srivastava et al. 2014.
+/// 1 - dropout_ratio. With `sample_weights_test` the TEST phase drops elements as the TRAIN phase
+/// does: each pass is a sample of the net's posterior (Gal and Ghahramani 2016; Bayesian SegNet).
+/// May be in place. Srivastava et al. 2014.
 template <typename Dtype>
 class DropoutLayer : public NeuronLayer<Dtype> {
  public:
   explicit DropoutLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Dropout"; }
-  bool DescribePointwise(Pointwise* /*description*/) override { return test_scale_ == 1; }
+  bool DescribePointwise(Pointwise* /*description*/) override {
+    return test_scale_ == 1 && !drops_;
+  }
   std::string SaveState() override;
   void RestoreState(const std::string& state) override;
 
@@ -35,14 +39,15 @@ class DropoutLayer : public NeuronLayer<Dtype> {
 #endif
 
   Dtype threshold_ = 0;  ///< the probability of an element to be dropped
-  Dtype scale_ = 1;      ///< what the others are multiplied by in the TRAIN phase
+  Dtype scale_ = 1;      ///< what the others are multiplied by where it is
+  bool drops_ = false;   ///< in this phase
 
  private:
   void DrawMask(size_t count);
   template <typename T>
   void Apply(size_t count, const T* x, T* y) const;
 
-  Dtype test_scale_ = 1;                // what all are multiplied by in the TEST phase
+  Dtype test_scale_ = 1;                // what all are multiplied by where none is dropped
   std::unique_ptr<Caffe::RNG> random_;  // with a random_seed of its own
   vector<uint8_t> mask_;                // 1: kept
 #ifndef CPU_ONLY

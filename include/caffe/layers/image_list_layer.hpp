@@ -41,6 +41,8 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
     PictureDraws draws;
   };
   vector<Item> TakeItems(int count);
+  /// Which items of a batch are this solver's.
+  const RecordShare& share() const { return share_; }
 
   std::string SourceState() override;
   void SetSourceState(const std::string& state) override;
@@ -61,6 +63,12 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
 /// The picture's file, resized to height x width where these are not 0. Throws Error, naming the
 /// file, if it cannot be read as a picture.
 cv::Mat ReadListedPicture(const std::string& file, int height, int width, bool is_color);
+
+/// The grey image of the labels of `picture`'s pixels, in 1 / factor of its size, without
+/// interpolation. Throws Error, naming the file, if it cannot be read, or has not the size of
+/// `picture` although that was not `resized`.
+cv::Mat ReadListedLabels(const std::string& file, const cv::Mat& picture, bool resized,
+                         int factor = 1);
 
 /// Throws Error unless new_height and new_width are both given or both 0; `message` is the name of
 /// the parameter message they are in.

@@ -19,7 +19,7 @@ class InputLayer : public Layer<Dtype> {
   int MinTopBlobs() const override { return 1; }
 
  protected:
-  void Forward_cpu(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) override {}
+  void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>&,
                     const vector<Blob<Dtype>*>&) override {}
 };

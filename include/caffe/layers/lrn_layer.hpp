@@ -8,6 +8,12 @@
 #include "caffe/kernels/lrn.hpp"
 #include "caffe/layer.hpp"
 
+// Programs take them from here, as from Caffe's header.
+#include "caffe/layers/eltwise_layer.hpp"
+#include "caffe/layers/pooling_layer.hpp"
+#include "caffe/layers/power_layer.hpp"
+#include "caffe/layers/split_layer.hpp"
+
 namespace caffe {
 
 namespace onednn {

@@ -20,7 +20,7 @@ namespace caffe {
 ///
 /// Bottoms: x (M..., K...) split at `axis`, labels (M). Tops: y (M..., num_output); with a second
 /// one, lambda. Parameter: the weights (num_output, K), which are scaled to length 1 in every
-/// forward pass of the TRAIN phase.
+/// forward pass of the TRAIN phase. Labels have no gradient: their diff is left alone.
 ///
 /// As in SphereFace the gradients are not quite y's: that of the weights is that of x w, and in
 /// that of x the margin's part, a w - b x, is divided by sqrt(a^2 + b^2).

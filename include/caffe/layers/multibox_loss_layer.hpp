@@ -13,11 +13,14 @@ namespace caffe {
 ///
 /// Bottoms: locations (N, priors * classes * 4), the classes being one with share_location; scores
 /// (N, priors * num_classes); priors (1, 2, priors * 4); true boxes (1, 1, M, 8), rows of item,
-/// label, instance, corners, difficult. Top: the loss. Priors are matched to true boxes
-/// (caffe/util/box.hpp: Match). The location loss is that of the matched ones against their encoded
-/// true boxes; the confidence loss, of the matched ones and, as background, of the negatives that
-/// mining chose, or of all priors with mining_type NONE: softmax or, with LOGISTIC, one sigmoid a
-/// class.
+/// label, instance, corners, difficult. With six bottoms, for the second stage of RefineDet (Zhang,
+/// Wen, Bian, Lei and Li 2018), also the first stage's probabilities (N, priors * 2) of background
+/// and object and its locations (N, priors * 4): these move the priors first, and negatives whose
+/// probability of an object is below objectness_score are too easy to be mined. Top: the loss.
+/// Priors are matched to true boxes (caffe/util/box.hpp: Match). The location loss is that of the
+/// matched ones against their encoded true boxes; the confidence loss, of the matched ones and, as
+/// background, of the negatives that mining chose, or of all priors with mining_type NONE: softmax
+/// or, with LOGISTIC, one sigmoid a class.
 ///
 /// MAX_NEGATIVE takes the neg_pos_ratio times as many negatives that lose most, HARD_EXAMPLE the
 /// sample_size of all priors, positive or negative; both with nms_param only those that do not
@@ -33,7 +36,9 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "MultiBoxLoss"; }
-  int ExactNumBottomBlobs() const override { return 4; }
+  int ExactNumBottomBlobs() const override { return -1; }
+  int MinBottomBlobs() const override { return 4; }
+  int MaxBottomBlobs() const override { return 6; }
   int ExactNumTopBlobs() const override { return 1; }
   bool AllowForceBackward(const int bottom_index) const override { return bottom_index < 2; }
 
@@ -65,6 +70,8 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
     const Dtype* scores;
     const Dtype* log_sums;  // log of the sum of exp of each prior's scores
     vector<TrueBox> truths;
+    vector<Prior> priors;
+    vector<bool> easy;  // priors that a first stage thinks to be background; empty: none
   };
 
   bool mining() const { return param().mining_type() != MultiBoxLossParameter_MiningType_NONE; }
@@ -74,6 +81,7 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   Dtype Normalizer() const;
 
   Item ItemOf(const vector<Blob<Dtype>*>& bottom, int i) const;
+  void ReadPriorsOf(const vector<Blob<Dtype>*>& bottom, int i, Item* item) const;
   const Dtype* LocationOf(const Item& item, int prior, int loc_class) const;
   Box Decoded(const Item& item, int prior, int loc_class) const;
   PredictedBox PredictionsOf(const Item& item) const;
@@ -86,7 +94,6 @@ class MultiBoxLossLayer : public LossLayer<Dtype> {
   void LocationGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
   void ConfidenceGradient(Dtype weight, const vector<Blob<Dtype>*>& bottom) const;
 
-  vector<Prior> priors_;
   vector<Assignment> assignments_;  // of each item, for the backward pass
   vector<Dtype> log_sums_;
 };

@@ -7,6 +7,9 @@
 #include "caffe/layer.hpp"
 #include "caffe/net.hpp"
 
+// Programs take it from here, as from Caffe's header.
+#include "caffe/util/format.hpp"
+
 namespace caffe {
 
 /// A layer whose steps in time are a net: a subclass says what the net for T steps is, and this

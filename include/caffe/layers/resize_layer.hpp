@@ -55,8 +55,13 @@ class ResizeLayer : public Layer<Dtype> {
 #endif
 };
 
-/// A dimension that is wanted for a top, checked.
-int ResizedExtent(const char* parameter, const char* axis, double extent);
+/// The height and width that are wanted of a top for this bottom, whose last two axes they replace.
+/// Throws Error that names `parameter` unless both are at least 1 and an int counts the top's
+/// elements.
+struct ResizedExtents {
+  ResizedExtents(const char* parameter, const Shape& bottom, double height, double width);
+  int height, width;
+};
 
 }  // namespace caffe
 

@@ -22,7 +22,7 @@ class RNNLayer : public DirectRecurrentLayer<Dtype> {
  protected:
   int states() const override { return 1; }
   int gates() const override { return 1; }
-  void MakeParameters(int inputs, int static_inputs) override;
+  std::vector<ParameterBlob> NeededParameters(int inputs, int static_inputs) const override;
   void Step(int t, const Dtype* cont) override;
   void StepGradient(int t, const Dtype* cont) override;
   const Dtype* Outputs() override;

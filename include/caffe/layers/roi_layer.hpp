@@ -18,7 +18,8 @@ struct Roi {
 
 /// Cuts regions out of a feature map. Bottoms: the map (N, C, H, W); regions (R, 5). Top:
 /// (R, C', pooled height, pooled width). A subclass says, in LayerSetUp and Reshape, what shape_
-/// and the top's channels are, and where the bins of a region lie.
+/// and the top's channels are, and where the bins of a region lie. Regions have no gradient: their
+/// diff is left alone, even if one is asked for, as where layers with parameters propose them.
 template <typename Dtype>
 class RoiLayer : public Layer<Dtype> {
  public:
@@ -33,10 +34,6 @@ class RoiLayer : public Layer<Dtype> {
   /// Of all regions. Throws Error for an item that is not there and for corners that are no numbers
   /// or too large.
   vector<kernels::RoiBins> Bins(const Blob<Dtype>& rois) const;
-  /// Throws Error if one of the regions' gradients is wanted: they have none.
-  static void RefuseRoiGradient(const vector<bool>& propagate_down) {
-    Require(!propagate_down[1], "regions (bottom 1) have no gradient");
-  }
 
 #ifndef CPU_ONLY
   /// Bins in device memory, good until the next call. The host computes them: regions are few, and

@@ -5,6 +5,9 @@
 
 #include "caffe/layer.hpp"
 
+// Programs take it from here, as from Caffe's header.
+#include "caffe/layers/bias_layer.hpp"
+
 namespace caffe {
 
 /// y = scale * x + bias, the scale being broadcast: it covers the axes of x from `axis` on, as many

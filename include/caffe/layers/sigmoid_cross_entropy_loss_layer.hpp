@@ -5,6 +5,9 @@
 
 #include "caffe/layers/loss_layer.hpp"
 
+// Programs take it from here, as from Caffe's header.
+#include "caffe/layers/sigmoid_layer.hpp"
+
 namespace caffe {
 
 /// The cross entropy of independent probabilities p = sigmoid(x) and targets t in [0, 1]:

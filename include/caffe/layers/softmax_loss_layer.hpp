@@ -6,6 +6,9 @@
 #include "caffe/kernels/cuda/softmax.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
+// Programs take it from here, as from Caffe's header.
+#include "caffe/layers/softmax_layer.hpp"
+
 namespace caffe {
 
 /// The multinomial logistic loss of the softmax of the logits: -sum of log p[label] / normalizer.

@@ -15,7 +15,8 @@ namespace caffe {
 /// given, a blob of 4 axes as high and wide as the output. Top (N, C, height, width); without the
 /// third bottom the smallest size that such a pooling makes H x W of: (H - 1) stride + kernel - 2
 /// pad. Where windows overlapped, the last of those that share a position wins. A position outside
-/// is an Error in Forward.
+/// is an Error in Forward. The mask and the third bottom have no gradient: if one is asked for, as
+/// of a pooling behind layers with parameters, their diffs are left alone.
 template <typename Dtype>
 class UnPoolingLayer : public Layer<Dtype> {
  public:

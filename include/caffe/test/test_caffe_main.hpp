@@ -14,6 +14,29 @@
 #include "caffe/common.hpp"
 #include "caffe/device.hpp"
 
+// Where a test finds its files, and the GPU that it runs on (-1: the first that is there). A build
+// with CMake's own of Caffe says so in a header; relative paths are those of a run in the folder
+// that the test's own src/ and examples/ lie in.
+#if defined(CMAKE_BUILD) && __has_include("caffe_config.h")
+#include "caffe_config.h"
+#endif
+#ifndef CUDA_TEST_DEVICE
+#define CUDA_TEST_DEVICE -1
+#endif
+#ifndef EXAMPLES_SOURCE_DIR
+#define EXAMPLES_SOURCE_DIR "examples/"
+#endif
+#ifndef ABS_TEST_DATA_DIR
+#define ABS_TEST_DATA_DIR "src/caffe/test/test_data"
+#endif
+// Their names before 2016.
+#ifndef CMAKE_SOURCE_DIR
+#define CMAKE_SOURCE_DIR "src/"
+#endif
+#ifndef CMAKE_EXT
+#define CMAKE_EXT ""
+#endif
+
 // As in Caffe, whose tests name them so.
 using std::cout;
 using std::endl;
@@ -36,12 +59,17 @@ class MultiDeviceTest : public ::testing::Test {
   typedef typename TypeParam::Dtype Dtype;
 
  protected:
-  MultiDeviceTest() { Caffe::set_mode(TypeParam::device); }
+  MultiDeviceTest() {
+    if (CanRun()) Caffe::set_mode(TypeParam::device);
+  }
   ~MultiDeviceTest() override { Caffe::set_mode(Caffe::CPU); }
 
   void SetUp() override {
-    if (TypeParam::device == Caffe::GPU && !Device::available()) GTEST_SKIP() << Device::WhyNone();
+    if (!CanRun()) GTEST_SKIP() << Device::WhyNone();
   }
+
+ private:
+  static bool CanRun() { return TypeParam::device == Caffe::CPU || Device::available(); }
 };
 
 /// The types that layers are instantiated for. FLOAT16 is no Dtype but a storage type, set when the

@@ -1,34 +1,12 @@
 #ifndef CAFFE_UTIL_BENCHMARK_HPP_
 #define CAFFE_UTIL_BENCHMARK_HPP_
 
-#include <chrono>
+// Timers, and what programs take from Caffe's header of this name besides: Boost's clocks and
+// lexical_cast. The library itself includes caffe/util/timer.hpp, which is compiled faster.
 
-namespace caffe {
+#include <boost/date_time/posix_time/posix_time.hpp>
+#include <boost/lexical_cast.hpp>
 
-/// A stopwatch. Reading it stops it.
-class Timer {
- public:
-  virtual ~Timer() {}
-  virtual void Start();
-  virtual void Stop();
-  virtual float MilliSeconds() { return MicroSeconds() / 1000; }
-  virtual float MicroSeconds();
-  virtual float Seconds() { return MicroSeconds() / 1e6f; }
-
-  bool initted() const { return true; }
-  bool running() const { return running_; }
-  bool has_run_at_least_once() const { return has_run_; }
-
- protected:
-  using Clock = std::chrono::steady_clock;
-  bool running_ = false;
-  bool has_run_ = false;
-  Clock::time_point start_, stop_;
-};
-
-/// Caffe's name for a timer that never looks at a GPU.
-class CPUTimer : public Timer {};
-
-}  // namespace caffe
+#include "caffe/util/timer.hpp"
 
 #endif  // CAFFE_UTIL_BENCHMARK_HPP_

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <queue>
 #include <string>
@@ -23,6 +24,14 @@ class BlockingQueue {
     std::lock_guard<std::mutex> lock(mutex_);
     queue_.push(t);
     filled_.notify_one();
+  }
+
+  /// Says that nothing will come any more: who waits for an element gets this error instead, when
+  /// all those that are there have been taken.
+  void Close(std::exception_ptr error) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    closed_by_ = error;
+    filled_.notify_all();
   }
 
   bool try_pop(T* t) {
@@ -68,6 +77,7 @@ class BlockingQueue {
   void Wait(std::unique_lock<std::mutex>* lock, const string& log_on_wait) {
     while (queue_.empty()) {
       InterruptionPoint();
+      if (closed_by_) std::rethrow_exception(closed_by_);
       if (!log_on_wait.empty()) {
         LOG_EVERY_N(INFO, 1000) << log_on_wait;
       }
@@ -78,6 +88,7 @@ class BlockingQueue {
   mutable std::mutex mutex_;
   std::condition_variable filled_;
   std::queue<T> queue_;
+  std::exception_ptr closed_by_;
 
   DISABLE_COPY_AND_ASSIGN(BlockingQueue);
 };

@@ -64,6 +64,17 @@ void SortByScore(int top_k, std::vector<ScoredIndex>* scores);
 std::vector<int> Suppress(const Box* boxes, const std::vector<ScoredIndex>& candidates,
                           float threshold, float eta = 1, bool normalized = true, int limit = -1);
 
+/// How the score of a candidate decays for each one kept before that it overlaps.
+struct SoftSuppression {
+  bool gaussian = true;  ///< by exp(-overlap^2 / sigma); else, above `threshold`, by 1 - overlap
+  float sigma = 0.5f, threshold = 0.3f;
+  float least_score = 0;  ///< candidates end when the best one's score is not above this
+};
+/// Soft non-maximum suppression (Bodla, Singh, Chellappa and Davis 2017): the best candidate, again
+/// and again, with its score then; the others' decay. Of equal scores the first goes first.
+std::vector<ScoredIndex> SoftlySuppress(const Box* boxes, std::vector<ScoredIndex> candidates,
+                                        const SoftSuppression& how, bool normalized = true);
+
 /// What a prediction is matched to beside a true box's index.
 enum : int { kUnmatched = -1, kCrossesBoundary = -2 };
 

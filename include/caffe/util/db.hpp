@@ -49,6 +49,8 @@ class DB {
   virtual ~DB() {}
   /// NEW makes a database where there is none.
   virtual void Open(const string& source, Mode mode) = 0;
+  /// Frees the database for others, what is left of its cursors and transactions notwithstanding:
+  /// they throw Error when they are used again.
   virtual void Close() = 0;
   virtual Cursor* NewCursor() = 0;
   virtual Transaction* NewTransaction() = 0;

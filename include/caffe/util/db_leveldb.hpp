@@ -11,37 +11,41 @@
 #include <utility>
 
 #include "caffe/util/db.hpp"
+#include "caffe/util/db_session.hpp"
 
 namespace caffe {
 namespace db {
 
+using LevelDBSession = Session<leveldb::DB>;
+
 class LevelDBCursor : public Cursor {
  public:
-  LevelDBCursor(std::shared_ptr<leveldb::DB> db, const string& source);
-  void SeekToFirst() override { iterator_->SeekToFirst(); }
-  void Next() override { iterator_->Next(); }
-  string key() override { return iterator_->key().ToString(); }
-  string value() override { return iterator_->value().ToString(); }
+  explicit LevelDBCursor(std::shared_ptr<LevelDBSession> session);
+  ~LevelDBCursor() override { session_->Release(this); }
+  void SeekToFirst() override { iterator().SeekToFirst(); }
+  void Next() override { iterator().Next(); }
+  string key() override { return iterator().key().ToString(); }
+  string value() override { return iterator().value().ToString(); }
   bool valid() override;
-  void SeekTo(const string& key) override { iterator_->Seek(key); }
+  void SeekTo(const string& key) override { iterator().Seek(key); }
 
  private:
-  std::shared_ptr<leveldb::DB> db_;  // outlives its iterator
+  leveldb::Iterator& iterator() const;
+
+  const std::shared_ptr<LevelDBSession> session_;
   std::unique_ptr<leveldb::Iterator> iterator_;
-  const string source_;
 };
 
 class LevelDBTransaction : public Transaction {
  public:
-  LevelDBTransaction(std::shared_ptr<leveldb::DB> db, const string& source)
-      : db_(std::move(db)), source_(source) {}
+  explicit LevelDBTransaction(std::shared_ptr<LevelDBSession> session)
+      : session_(std::move(session)) {}
   void Put(const string& key, const string& value) override { batch_.Put(key, value); }
   void Commit() override;
 
  private:
-  std::shared_ptr<leveldb::DB> db_;
+  const std::shared_ptr<LevelDBSession> session_;
   leveldb::WriteBatch batch_;
-  const string source_;
 };
 
 /// A folder of LevelDB's files. LevelDB locks it even to read, so the folder has to be writable;
@@ -49,13 +53,12 @@ class LevelDBTransaction : public Transaction {
 class LevelDB : public DB {
  public:
   void Open(const string& source, Mode mode) override;
-  void Close() override { db_.reset(); }
-  LevelDBCursor* NewCursor() override { return new LevelDBCursor(db_, source_); }
-  LevelDBTransaction* NewTransaction() override { return new LevelDBTransaction(db_, source_); }
+  void Close() override { session_.Close(); }
+  LevelDBCursor* NewCursor() override { return new LevelDBCursor(session_.Share()); }
+  LevelDBTransaction* NewTransaction() override { return new LevelDBTransaction(session_.Share()); }
 
  private:
-  std::shared_ptr<leveldb::DB> db_;
-  string source_;
+  OwnSession<leveldb::DB> session_;
 };
 
 }  // namespace db

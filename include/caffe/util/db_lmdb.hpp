@@ -11,40 +11,41 @@
 #include <vector>
 
 #include "caffe/util/db.hpp"
+#include "caffe/util/db_session.hpp"
 
 namespace caffe {
 namespace db {
 
+using LMDBSession = Session<MDB_env>;
+
 /// Reads one snapshot of the database: what is written later is seen by later cursors only.
 class LMDBCursor : public Cursor {
  public:
-  LMDBCursor(std::shared_ptr<MDB_env> env, const string& source);
-  ~LMDBCursor() override;
+  explicit LMDBCursor(std::shared_ptr<LMDBSession> session);
+  ~LMDBCursor() override { session_->Release(this); }
   void SeekToFirst() override { Seek(MDB_FIRST); }
   void Next() override { Seek(MDB_NEXT); }
-  string key() override { return string(static_cast<const char*>(key_.mv_data), key_.mv_size); }
-  string value() override {
-    return string(static_cast<const char*>(value_.mv_data), value_.mv_size);
-  }
-  bool valid() override { return valid_; }
+  string key() override { return StringOf(key_); }
+  string value() override { return StringOf(value_); }
+  bool valid() override;
   void SeekTo(const string& key) override;
 
  private:
   void Seek(MDB_cursor_op op);
+  /// Of the map, which Close() takes away.
+  string StringOf(const MDB_val& bytes) const;
 
-  std::shared_ptr<MDB_env> env_;
+  const std::shared_ptr<LMDBSession> session_;
   MDB_txn* txn_ = nullptr;
   MDB_cursor* cursor_ = nullptr;
   MDB_val key_ = {}, value_ = {};
   bool valid_ = false;
-  const string source_;
 };
 
 /// Collects records and writes them in one LMDB transaction, growing the map where it is full.
 class LMDBTransaction : public Transaction {
  public:
-  LMDBTransaction(std::shared_ptr<MDB_env> env, const string& source)
-      : env_(std::move(env)), source_(source) {}
+  explicit LMDBTransaction(std::shared_ptr<LMDBSession> session) : session_(std::move(session)) {}
   void Put(const string& key, const string& value) override { records_.emplace_back(key, value); }
   void Commit() override;
 
@@ -52,9 +53,8 @@ class LMDBTransaction : public Transaction {
   /// Writes all records; false, and nothing is written, if the map has to grow first.
   bool TryPut();
 
-  std::shared_ptr<MDB_env> env_;
+  const std::shared_ptr<LMDBSession> session_;
   vector<std::pair<string, string>> records_;
-  const string source_;
 };
 
 /// A folder with data.mdb. It grows as it is written, and can be read where nothing can be
@@ -62,13 +62,12 @@ class LMDBTransaction : public Transaction {
 class LMDB : public DB {
  public:
   void Open(const string& source, Mode mode) override;
-  void Close() override { env_.reset(); }
-  LMDBCursor* NewCursor() override { return new LMDBCursor(env_, source_); }
-  LMDBTransaction* NewTransaction() override { return new LMDBTransaction(env_, source_); }
+  void Close() override { session_.Close(); }
+  LMDBCursor* NewCursor() override { return new LMDBCursor(session_.Share()); }
+  LMDBTransaction* NewTransaction() override { return new LMDBTransaction(session_.Share()); }
 
  private:
-  std::shared_ptr<MDB_env> env_;
-  string source_;
+  OwnSession<MDB_env> session_;
 };
 
 }  // namespace db

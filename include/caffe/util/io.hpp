@@ -1,6 +1,10 @@
 #ifndef CAFFE_UTIL_IO_HPP_
 #define CAFFE_UTIL_IO_HPP_
 
+// Programs take Boost's file system from this header, as from Caffe's.
+#include <boost/filesystem.hpp>
+#include <iomanip>
+#include <iostream>
 #include <string>
 
 #include "caffe/io/proto_text.hpp"

@@ -71,6 +71,8 @@ def inference_net(net: Any, inputs: Dict[str, np.ndarray]) -> Any:
         kept.CopyFrom(layer)
         if layer.type in INFERENCE_FORMS:
             kept.type = INFERENCE_FORMS[layer.type]
+            if layer.focal_loss_param.HasField("axis"):
+                kept.softmax_param.axis = layer.focal_loss_param.axis
             del kept.bottom[1:], kept.top[:-1], kept.loss_weight[:]
     return result
 

@@ -100,6 +100,9 @@ def _from_v1(v1: Any, layer: Any) -> None:
     layer.name = v1.name
     layer.type = _v1_type(
         v1.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[v1.type].name)
+    if layer.type == "Crop":
+        raise ExportError(f"layer '{v1.name}' (CROP): upgrade_net_proto_text finds where it cuts: "
+                          "run it first")
     layer.bottom.extend(v1.bottom)
     layer.top.extend(v1.top)
     layer.include.extend(v1.include)

@@ -126,3 +126,21 @@ class ReportsPhase(caffe.Layer):
 
     def forward(self, bottom, top):
         top[0].data[...] = self.phase
+
+
+class ProposeRegions(caffe.Layer):
+    """Regions, labels, targets of boxes and their weights, as Faster R-CNN's layers make them."""
+
+    def reshape(self, bottom, top):
+        for blob, shape in zip(top, [(2, 5), (2,), (2, 4), (2, 4), (2, 4)]):
+            blob.reshape(*shape)
+
+    def forward(self, bottom, top):
+        top[0].data[...] = [[0, 0, 0, 5, 5], [0, 2, 1, 4, 4]]
+        top[1].data[...] = [1, 0]
+        top[2].data[...] = 0.5
+        top[3].data[...] = [[1] * 4, [0] * 4]
+        top[4].data[...] = [[1] * 4, [0] * 4]
+
+    def backward(self, top, propagate_down, bottom):
+        self.propagate_down = propagate_down

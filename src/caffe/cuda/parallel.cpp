@@ -3,14 +3,12 @@
 #ifdef USE_NCCL
 
 #include <cstring>
-#include <exception>
-#include <thread>
 
+#include "../ranks_in_threads.hpp"
 #include "caffe/context.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/ranks.hpp"
-#include "caffe/solver_factory.hpp"
 #include "caffe/util/rank_settings.hpp"
 #include "nccl_ranks.hpp"
 
@@ -105,34 +103,11 @@ void NCCL<Dtype>::Broadcast() {
 template <typename Dtype>
 void NCCL<Dtype>::Run(const vector<int>& gpus, const char* restore) {
   Require(!gpus.empty(), "NCCL::Run needs the numbers of the GPUs");
-  const auto communicators = ThreadCommunicators(static_cast<int>(gpus.size()));
-  vector<std::exception_ptr> errors(gpus.size());
-  const auto train = [&](size_t rank, shared_ptr<Solver<Dtype>> solver) {
-    Communicator* const communicator = communicators[rank].get();
-    try {
-      Caffe::SetDevice(gpus[rank]);
-      Caffe::set_mode(Caffe::GPU);
-      SolverParameter param = solver_->param();
-      JoinRanks(communicator, BatchPer::RANK, &param);
-      if (!solver) solver.reset(SolverRegistry<Dtype>::CreateSolver(param));
-      Ranks<Dtype> ranks(solver, communicator);
-      if (restore) {
-        if (rank == 0) solver->Restore(restore);
-        ranks.BroadcastState();
-      }
-      solver->Solve();
-    } catch (...) {
-      errors[rank] = std::current_exception();
-      communicator->Abort();
-    }
+  const auto enter = [&](int rank) {
+    Caffe::SetDevice(gpus[rank]);
+    Caffe::set_mode(Caffe::GPU);
   };
-  vector<std::thread> threads;
-  for (size_t rank = 1; rank < gpus.size(); ++rank) threads.emplace_back(train, rank, nullptr);
-  train(0, solver_);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  TrainInThreads<Dtype>(solver_, solver_->param(), static_cast<int>(gpus.size()), enter, restore);
 }
 
 template class NCCL<float>;

@@ -236,7 +236,8 @@ const Kind* FindKind(const std::string& type) {
       {"PriorBox", Unread()},
       {"PriorBoxClustered", Unread()}};
   const auto found = kinds.find(type);
-  return found == kinds.end() ? nullptr : &found->second;
+  const bool unknown = found == kinds.end() || LayerRegistry<float>::IsReplaced(type);
+  return unknown ? nullptr : &found->second;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../util/json.hpp"
+#include "caffe/util/listed.hpp"
 #include "caffe/util/text_table.hpp"
 
 namespace caffe {
@@ -12,12 +13,6 @@ namespace {
 
 std::string PowerOfTwo(int exponent) {
   return Join("2^", exponent, " = ", ThreeDigits(std::ldexp(1.0, exponent)));
-}
-
-std::string Listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 std::string To(const std::string& layer) {

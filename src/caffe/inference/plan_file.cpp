@@ -11,6 +11,7 @@
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/version.hpp"
 
 namespace caffe {
 namespace inference {
@@ -334,10 +335,16 @@ Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
 }  // namespace
 
 std::string PlanFingerprint(const std::string& target) {
-  return Join(
-      "Cortado " CAFFE_VERSION " (",
-      target.empty() ? kernels::Name(kernels::CpuInstructionSet()) : kGpu + cuda::GpuFingerprint(),
-      ")");
+  if (!target.empty()) {
+    return Join("Cortado ", Version(), " (", kGpu + cuda::GpuFingerprint(), ")");
+  }
+  const kernels::InstructionSet set = kernels::CpuInstructionSet();
+  std::string name = kernels::Name(set);
+  // Beside emulated tiles stands what the machine has.
+  if (set == kernels::InstructionSet::EMULATED_AMX) {
+    name += Join(" on ", kernels::Name(kernels::VectorInstructionSet()));
+  }
+  return Join("Cortado ", Version(), " (", name, ")");
 }
 
 uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {

@@ -1,11 +1,15 @@
 #include "caffe/io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -36,6 +40,46 @@ std::string TemporaryName(const std::string& path) {
   return Join(path, ".tmp.", getpid(), ".", counter++);
 }
 
+/// Cuts ".123" off the end; false if there is no such end.
+bool CutNumber(std::string* name) {
+  const size_t dot = name->rfind('.');
+  if (dot == std::string::npos || dot + 1 == name->size()) return false;
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  if (!std::all_of(name->begin() + dot + 1, name->end(), is_digit)) return false;
+  name->resize(dot);
+  return true;
+}
+
+bool IsTemporaryName(std::string name) {
+  return CutNumber(&name) && CutNumber(&name) && std::filesystem::path(name).extension() == ".tmp";
+}
+
+/// Whether the writer of a temporary file is gone: one that lives holds a lock, wherever its
+/// process runs. A file that was just created may not be locked yet.
+bool IsAbandoned(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto age =
+      std::filesystem::file_time_type::clock::now() - std::filesystem::last_write_time(file, error);
+  if (error || age < std::chrono::minutes(1)) return false;
+  const int descriptor = open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is_unlocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  close(descriptor);
+  return is_unlocked;
+}
+
+/// Removes what writers left behind that were killed.
+void RemoveAbandoned(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::filesystem::path& file = entries->path();
+    std::error_code ignored;
+    if (!IsTemporaryName(file.filename().string()) || !entries->is_regular_file(ignored)) continue;
+    if (IsAbandoned(file)) std::filesystem::remove(file, ignored);
+  }
+}
+
 /// Makes the rename itself survive a power failure. A file system that cannot is no error.
 void SyncDirectory(const std::string& path) {
   const int directory = open(Directory(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -61,6 +105,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(Resolve(path)) {
     temporary_.clear();
     FailWith("cannot be written");
   }
+  if (!temporary_.empty()) flock(descriptor_, LOCK_EX | LOCK_NB);
   buffer_.reserve(kBufferSize);
 }
 
@@ -114,6 +159,7 @@ void AtomicFile::Commit() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0) FailWith("cannot be replaced");
   temporary_.clear();
   SyncDirectory(path_);
+  RemoveAbandoned(Directory(path_));
 }
 
 }  // namespace caffe

@@ -32,34 +32,39 @@ std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
 
 }  // namespace
 
-LevelDBCursor::LevelDBCursor(std::shared_ptr<leveldb::DB> db, const string& source)
-    : db_(std::move(db)), source_(source) {
-  CHECK(db_) << "the database is not open";
-  iterator_.reset(db_->NewIterator(leveldb::ReadOptions()));
+LevelDBCursor::LevelDBCursor(std::shared_ptr<LevelDBSession> session)
+    : session_(std::move(session)),
+      iterator_(session_->handle()->NewIterator(leveldb::ReadOptions())) {
+  session_->Attach(this, [this] { iterator_.reset(); });
   SeekToFirst();
 }
 
+leveldb::Iterator& LevelDBCursor::iterator() const {
+  session_->handle();  // throws where the iterator is gone
+  return *iterator_;
+}
+
 bool LevelDBCursor::valid() {
-  if (iterator_->Valid()) return true;
-  Require(iterator_->status().ok(), source_,
+  if (iterator().Valid()) return true;
+  Require(iterator_->status().ok(), session_->source(),
           ": LevelDB cannot read a record: ", iterator_->status().ToString());
   return false;
 }
 
 void LevelDBTransaction::Commit() {
-  const leveldb::Status status = db_->Write(leveldb::WriteOptions(), &batch_);
-  Require(status.ok(), source_, ": LevelDB cannot write records: ", status.ToString());
+  const leveldb::Status status = session_->handle()->Write(leveldb::WriteOptions(), &batch_);
+  Require(status.ok(), session_->source(), ": LevelDB cannot write records: ", status.ToString());
   batch_.Clear();
 }
 
 void LevelDB::Open(const string& source, Mode mode) {
   Close();
-  source_ = source;
   if (mode == READ) {
     static SharedDatabases<leveldb::DB> readers;
-    db_ = readers.Open(source, [](const string& path) { return OpenLevelDB(path, READ); });
+    session_.Open(readers.Open(source, [](const string& path) { return OpenLevelDB(path, READ); }),
+                  source);
   } else {
-    db_ = OpenLevelDB(source, mode);
+    session_.Open(OpenLevelDB(source, mode), source);
   }
 }
 

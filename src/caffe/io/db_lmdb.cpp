@@ -71,27 +71,41 @@ std::shared_ptr<MDB_env> OpenToWrite(const string& source) {
 
 }  // namespace
 
-LMDBCursor::LMDBCursor(std::shared_ptr<MDB_env> env, const string& source)
-    : env_(std::move(env)), source_(source) {
-  CHECK(env_) << "the database is not open";
-  Check(mdb_txn_begin(env_.get(), nullptr, MDB_RDONLY, &txn_), source_, "begin to read");
+LMDBCursor::LMDBCursor(std::shared_ptr<LMDBSession> session) : session_(std::move(session)) {
+  const string& source = session_->source();
+  Check(mdb_txn_begin(session_->handle(), nullptr, MDB_RDONLY, &txn_), source, "begin to read");
   MDB_dbi records = 0;
   int status = mdb_dbi_open(txn_, nullptr, 0, &records);
   if (status == MDB_SUCCESS) status = mdb_cursor_open(txn_, records, &cursor_);
   if (status != MDB_SUCCESS) mdb_txn_abort(txn_);
-  Check(status, source_, "make a cursor");
-  SeekToFirst();
+  Check(status, source, "make a cursor");
+  session_->Attach(this, [this] {
+    mdb_cursor_close(cursor_);
+    mdb_txn_abort(txn_);
+  });
+  try {
+    SeekToFirst();
+  } catch (const Error&) {
+    session_->Release(this);
+    throw;
+  }
 }
 
-LMDBCursor::~LMDBCursor() {
-  mdb_cursor_close(cursor_);
-  mdb_txn_abort(txn_);
+string LMDBCursor::StringOf(const MDB_val& bytes) const {
+  session_->handle();  // throws where the map is gone
+  return string(static_cast<const char*>(bytes.mv_data), bytes.mv_size);
+}
+
+bool LMDBCursor::valid() {
+  session_->handle();  // throws where there is nothing left to be valid
+  return valid_;
 }
 
 void LMDBCursor::Seek(MDB_cursor_op op) {
+  session_->handle();
   const int status = mdb_cursor_get(cursor_, &key_, &value_, op);
   valid_ = status == MDB_SUCCESS;
-  if (status != MDB_NOTFOUND) Check(status, source_, "read a record");
+  if (status != MDB_NOTFOUND) Check(status, session_->source(), "read a record");
 }
 
 void LMDBCursor::SeekTo(const string& key) {
@@ -102,8 +116,10 @@ void LMDBCursor::SeekTo(const string& key) {
 }
 
 bool LMDBTransaction::TryPut() {
+  MDB_env* env = session_->handle();
+  const string& source = session_->source();
   MDB_txn* txn = nullptr;
-  Check(mdb_txn_begin(env_.get(), nullptr, 0, &txn), source_, "begin a transaction");
+  Check(mdb_txn_begin(env, nullptr, 0, &txn), source, "begin a transaction");
   MDB_dbi dbi = 0;
   int status = mdb_dbi_open(txn, nullptr, 0, &dbi);
   size_t i = 0;
@@ -118,25 +134,24 @@ bool LMDBTransaction::TryPut() {
     mdb_txn_abort(txn);
   }
   if (status == MDB_MAP_FULL) return false;
-  Require(status != MDB_BAD_VALSIZE, source_, ": the key '", records_[i - 1].first,
-          "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env_.get()),
-          " bytes");
-  Check(status, source_, "write records");
+  Require(status != MDB_BAD_VALSIZE, source, ": the key '", records_[i - 1].first,
+          "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env), " bytes");
+  Check(status, source, "write records");
   return true;
 }
 
 void LMDBTransaction::Commit() {
   while (!TryPut()) {
+    MDB_env* env = session_->handle();
     MDB_envinfo info;
-    Check(mdb_env_info(env_.get(), &info), source_, "tell its size");
-    Check(mdb_env_set_mapsize(env_.get(), info.me_mapsize * 2), source_, "grow");
+    Check(mdb_env_info(env, &info), session_->source(), "tell its size");
+    Check(mdb_env_set_mapsize(env, info.me_mapsize * 2), session_->source(), "grow");
   }
   records_.clear();
 }
 
 void LMDB::Open(const string& source, Mode mode) {
   Close();
-  source_ = source;
   if (mode == NEW) {
     const bool made = mkdir(source.c_str(), 0755) == 0;
     Require(made, source, ": the database cannot be made: ", std::strerror(errno),
@@ -144,9 +159,9 @@ void LMDB::Open(const string& source, Mode mode) {
   }
   if (mode == READ) {
     static SharedDatabases<MDB_env> readers;
-    env_ = readers.Open(source, OpenToRead);
+    session_.Open(readers.Open(source, OpenToRead), source);
   } else {
-    env_ = OpenToWrite(source);
+    session_.Open(OpenToWrite(source), source);
   }
 }
 

@@ -41,6 +41,10 @@ constexpr Move kFirstNormalizeMove[] = {
 constexpr Move kFirstPriorBoxMove[] = {
     {150, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kPriorBoxParamFieldNumber}};
 
+// waifu2x's crop is where NVCaffe has `debug` and Intel Caffe its engine.
+constexpr Move kCropCenterMove[] = {
+    {149, UnknownField::TYPE_LENGTH_DELIMITED, LayerParameter::kCropCenterParamFieldNumber}};
+
 constexpr Move kTransformMoves[] = {
     {8, UnknownField::TYPE_LENGTH_DELIMITED, TransformationParameter::kResizeParamFieldNumber},
     {9, UnknownField::TYPE_LENGTH_DELIMITED, TransformationParameter::kNoiseParamFieldNumber},
@@ -117,6 +121,7 @@ void MoveTransform(TransformationParameter* param) {
 void MoveLayer(LayerParameter* layer) {
   if (layer->type() == "Normalize") Apply(kFirstNormalizeMove, layer);
   if (layer->type() == "PriorBox") Apply(kFirstPriorBoxMove, layer);
+  if (layer->type() == "CropCenter") Apply(kCropCenterMove, layer);
   Apply(kLayerMoves, layer);
   if (layer->type() != "MnActivation") Apply(kRecurrentMove, layer);
   if (layer->has_transform_param()) MoveTransform(layer->mutable_transform_param());

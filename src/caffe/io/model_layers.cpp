@@ -75,8 +75,18 @@ ModelBlob ReadBlob(Bytes encoded, const std::string& where, const uint8_t* base)
   ModelBlob blob;
   blob.stored = ParseStoredBlob(encoded.begin, encoded.size(), where, base);
   blob.stored.diff = Payload();
-  blob.rest =
-      Without(encoded, base, [](const wire::Field& field) { return HoldsElements(field.number); });
+  // Five axes of C3D become a shape; others are left as they are.
+  const bool five_axes = blob.stored.shape.size() == 5;
+  blob.rest = Without(encoded, base, [&](const wire::Field& field) {
+    return HoldsElements(field.number) ||
+           (five_axes && (field.number <= BlobProto::kWidthFieldNumber ||
+                          field.number == BlobProto::kShapeFieldNumber));
+  });
+  if (five_axes) {
+    BlobProto shape;
+    for (const int64_t axis : blob.stored.shape) shape.mutable_shape()->add_dim(axis);
+    blob.rest += shape.SerializeAsString();
+  }
   return blob;
 }
 

@@ -8,6 +8,7 @@
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/operation.hpp"
+#include "caffe/util/listed.hpp"
 
 namespace caffe {
 
@@ -78,12 +79,6 @@ int64_t Overflowed(const std::vector<LayerConversion>& layers) {
   return overflowed;
 }
 
-std::string Listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "'" : ", '") + name + "'";
-  return list;
-}
-
 }  // namespace
 
 ElementType PrecisionNamed(const std::string& flag, const std::string& name) {
@@ -138,7 +133,7 @@ void PrecisionMigration::CheckNames(const std::string& prototxt, const std::stri
           "'): are these files of one net?");
   if (!strangers.empty()) {
     notes_.push_back(Join("layers with weights that ", prototxt,
-                          " has not, converted all the same: ", Listed(strangers)));
+                          " has not, converted all the same: ", ListedQuoted(strangers)));
   }
 }
 

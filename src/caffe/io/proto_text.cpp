@@ -11,6 +11,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
+#include "caffe/util/listed.hpp"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/message.h"
@@ -43,12 +44,6 @@ int EditDistance(const std::string& a, const std::string& b) {
     }
   }
   return row.back();
-}
-
-std::string Listed(const std::vector<std::string>& names) {
-  std::string joined;
-  for (const std::string& name : names) joined += (joined.empty() ? "" : ", ") + name;
-  return joined;
 }
 
 /// The few of `names` that look most like `wanted`.

@@ -1,6 +1,9 @@
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <climits>
 #include <string>
+#include <utility>
 
 #include "caffe/error.hpp"
 #include "caffe/io/caffemodel.hpp"
@@ -101,13 +104,30 @@ class BlobParser {
   void Parse(wire::Bytes message, StoredBlob* blob) {
     wire::Reader fields(message, base_);
     wire::Field field;
-    while (fields.Next(&field)) Take(field);
+    while (fields.Next(&field)) TakeOfAnyAge(field);
     blob->shape = has_legacy_shape_ ? legacy_ : shape_;
     blob->data = data_.First("raw_data");
     blob->diff = diff_.First("raw_diff");
   }
 
  private:
+  /// C3D (2014) stores num, channels, length, height and width in the fields 1 to 5, which moves
+  /// data and diff to the numbers of Caffe's diff and shape. Its width is a varint in the field of
+  /// Caffe's data, where a float is never one.
+  void TakeOfAnyAge(const wire::Field& field) {
+    if (field.number == BlobProto::kDataFieldNumber && field.type == wire::Type::VARINT) {
+      legacy_.resize(4);
+      legacy_.push_back(static_cast<int32_t>(field.varint));
+      has_legacy_shape_ = true;
+    } else if (legacy_.size() == 5 && field.number == BlobProto::kDiffFieldNumber) {
+      AppendNumbers(field, &diff_.floats);
+    } else if (legacy_.size() == 5 && field.number == BlobProto::kShapeFieldNumber) {
+      // C3D's own diff, of which nothing is needed.
+    } else {
+      Take(field);
+    }
+  }
+
   void Take(const wire::Field& field) {
     switch (field.number) {
       case BlobProto::kNumFieldNumber:
@@ -217,6 +237,13 @@ void Payload::CopyTo(void* destination, ElementType type) const {
 
 int64_t StoredBlob::ShapeCount() const { return CountOf(shape); }
 
+void StoredBlob::TakeDiffForMissingData() {
+  if (!data.empty() || diff.empty()) return;
+  LOG(WARNING) << where << ": the values stand in the field of the diff, as C3D wrote them; they "
+               << "are taken for the blob's data";
+  std::swap(data, diff);
+}
+
 void StoredBlob::RequireComplete() const { RequireCount(*this, data, ""); }
 
 void StoredBlob::ReadInto(void* destination, ElementType type) const {
@@ -241,6 +268,7 @@ StoredBlob ParseStoredBlob(const uint8_t* data, size_t size, const std::string& 
     error.AddContext(where);
     throw;
   }
+  blob.TakeDiffForMissingData();
   return blob;
 }
 

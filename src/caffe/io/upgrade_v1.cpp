@@ -6,6 +6,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "crop_places.hpp"
 #include "google/protobuf/descriptor.h"
 
 namespace caffe {
@@ -29,6 +30,7 @@ constexpr TypeName kTypes[] = {
     {V1LayerParameter::CONCAT, "Concat"},
     {V1LayerParameter::CONTRASTIVE_LOSS, "ContrastiveLoss"},
     {V1LayerParameter::CONVOLUTION, "Convolution"},
+    {V1LayerParameter::CROP, "Crop"},
     {V1LayerParameter::DATA, "Data"},
     {V1LayerParameter::DECONVOLUTION, "Deconvolution"},
     {V1LayerParameter::DROPOUT, "Dropout"},
@@ -190,6 +192,14 @@ bool UpgradeV1Net(const NetParameter& v1_net_param, NetParameter* net_param) {
     if (UpgradeV1LayerParameter(layer, upgraded.add_layer())) continue;
     LOG(ERROR) << "Upgrade of input layer " << upgraded.layer_size() - 1 << " failed.";
     complete = false;
+  }
+  for (int i = 0; i < upgraded.layers_size(); ++i) {
+    if (upgraded.layers(i).type() != V1LayerParameter::CROP) continue;
+    try {
+      AlignCrop(&upgraded, i);
+    } catch (const Error& error) {
+      LOG(WARNING) << error.what() << ". It cuts at offset 0 now";
+    }
   }
   upgraded.clear_layers();
   *net_param = std::move(upgraded);

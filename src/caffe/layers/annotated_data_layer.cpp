@@ -1,7 +1,7 @@
 #include "caffe/layers/annotated_data_layer.hpp"
 
+#include "../annotation_moves.hpp"
 #include "caffe/util/im_transforms.hpp"
-#include "caffe/util/image.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/sampler.hpp"
@@ -28,6 +28,7 @@ AnnotatedDataLayer<Dtype>::AnnotatedDataLayer(const LayerParameter& param)
                       param.annotated_data_param().batch_sampler().end()) {
   this->transform_param_.clear_resize_param();
   this->transform_param_.clear_distort_param();
+  this->transform_param_.clear_noise_param();
   this->transform_param_.clear_expand_param();
   this->transform_param_.clear_emit_constraint();
 }
@@ -45,30 +46,9 @@ struct AnnotatedDataLayer<Dtype>::Record {
   Expansion expansion;
   NormalizedBBox patch = UnitBBox();
   ResizeParameter::Interp_mode interpolation = ResizeParameter::LINEAR;
+  Noise noise;
   int patch_height = 0, patch_width = 0;  // before it is resized
 };
-
-namespace {
-
-cv::Mat RawPicture(const Datum& datum) {
-  const int height = datum.height(), width = datum.width(), channels = datum.channels();
-  Require(height > 0 && width > 0 && channels > 0 && channels <= CV_CN_MAX,
-          "the record says that it is a picture of ", channels, " x ", height, " x ", width);
-  const size_t plane = size_t(height) * width;
-  Require(datum.data().size() % plane == 0 && datum.data().size() / plane == size_t(channels),
-          "the record has ", datum.data().size(), " bytes for a picture of ", channels, " x ",
-          height, " x ", width);
-  std::vector<cv::Mat> planes;
-  for (int c = 0; c < channels; ++c) {
-    char* first = const_cast<char*>(datum.data().data()) + c * plane;
-    planes.emplace_back(height, width, CV_8U, first);
-  }
-  cv::Mat image;
-  cv::merge(planes, image);
-  return image;
-}
-
-}  // namespace
 
 template <typename Dtype>
 template <typename Function>
@@ -93,6 +73,7 @@ void AnnotatedDataLayer<Dtype>::CheckParameters() const {
   refuse(param.has_landmarks(), "has_landmarks");
   for (const BatchSampler& sampler : batch_samplers_) CheckBatchSampler(sampler);
   if (augmentation_.has_distort_param()) CheckDistortion(augmentation_.distort_param());
+  if (augmentation_.has_noise_param()) CheckNoise(augmentation_.noise_param());
   if (augmentation_.has_resize_param()) CheckResize(augmentation_.resize_param());
   if (augmentation_.has_expand_param()) {
     CheckExpansion(augmentation_.expand_param());
@@ -145,11 +126,7 @@ template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::Parse(Record* record) const {
   Require(record->annotated.ParseFromString(record->value) && record->annotated.has_datum(),
           "the record is no AnnotatedDatum message: was the database made by convert_annoset?");
-  const Datum& datum = record->annotated.datum();
-  const bool as_asked = augmentation_.force_color() || augmentation_.force_gray();
-  record->image = !datum.encoded() ? RawPicture(datum)
-                  : as_asked       ? DecodeDatumToCVMat(datum, augmentation_.force_color())
-                                   : DecodeDatumToCVMatNative(datum);
+  record->image = this->data_transformer_->ImageOf(record->annotated.datum());
   record->expansion = {record->image.rows, record->image.cols, 0, 0};
   record->value.clear();
   record->annotated.mutable_datum()->clear_data();
@@ -160,22 +137,9 @@ void AnnotatedDataLayer<Dtype>::Parse(Record* record) const {
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::Project(const NormalizedBBox& patch,
                                         AnnotatedDatum* annotated) const {
-  const TransformationParameter& param = augmentation_;
-  AnnotatedDatum kept;
-  for (const AnnotationGroup& group : annotated->annotation_group()) {
-    AnnotationGroup inside;
-    inside.set_group_label(group.group_label());
-    for (const Annotation& annotation : group.annotation()) {
-      Annotation moved = annotation;
-      const bool wanted = !param.has_emit_constraint() ||
-                          MeetEmitConstraint(patch, annotation.bbox(), param.emit_constraint());
-      if (wanted && ProjectBBox(patch, annotation.bbox(), moved.mutable_bbox())) {
-        *inside.add_annotation() = moved;
-      }
-    }
-    if (inside.annotation_size() > 0) *kept.add_annotation_group() = inside;
-  }
-  annotated->mutable_annotation_group()->Swap(kept.mutable_annotation_group());
+  *annotated->mutable_annotation_group() =
+      Moved(annotated->annotation_group(), augmentation_, 0, 0, /*resized=*/false, patch,
+            /*mirrored=*/false);
 }
 
 /// Draws what becomes of a picture. Its boxes move along, as a patch is drawn after them.
@@ -198,55 +162,30 @@ void AnnotatedDataLayer<Dtype>::DrawAugmentation(Record* record) const {
   if (augmentation_.has_resize_param()) {
     record->interpolation = DrawInterpolation(augmentation_.resize_param());
   }
+  if (augmentation_.has_noise_param()) record->noise = DrawNoise(augmentation_.noise_param());
 }
 
 /// Does to the pixels what was drawn.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::Augment(Record* record) const {
   const vector<float> mean(augmentation_.mean_value().begin(), augmentation_.mean_value().end());
-  const cv::Mat image =
-      Expanded(Distorted(record->image, record->distortion), record->expansion, mean);
-  const Box patch = Scaled(BoxOf(record->patch), image.rows, image.cols);
-  const int x = std::min(int(patch.xmin), image.cols - 1);
-  const int y = std::min(int(patch.ymin), image.rows - 1);
-  record->patch_width = std::min(std::max(1, int(patch.xmax - patch.xmin)), image.cols - x);
-  record->patch_height = std::min(std::max(1, int(patch.ymax - patch.ymin)), image.rows - y);
-  record->image = image(cv::Rect(x, y, record->patch_width, record->patch_height));
+  record->image =
+      Patch(Expanded(Distorted(record->image, record->distortion), record->expansion, mean),
+            record->patch);
+  record->patch_height = record->image.rows;
+  record->patch_width = record->image.cols;
   if (augmentation_.has_resize_param()) {
     record->image = Resized(record->image, augmentation_.resize_param(), record->interpolation);
   }
+  record->image = Noisy(record->image, augmentation_.noise_param(), record->noise);
 }
 
 /// Moves the boxes as the picture was resized, cropped and mirrored.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::MoveBoxes(const PictureCut& cut, Record* record) const {
-  const auto for_each_box = [record](auto&& f) {
-    for (AnnotationGroup& group : *record->annotated.mutable_annotation_group()) {
-      for (Annotation& annotation : *group.mutable_annotation()) f(annotation.mutable_bbox());
-    }
-  };
-  const ResizeParameter& resize = augmentation_.resize_param();
-  if (augmentation_.has_resize_param()) {
-    for_each_box([&](NormalizedBBox* bbox) {
-      UpdateBBoxByResizePolicy(resize, record->patch_width, record->patch_height, bbox);
-    });
-  }
-  NormalizedBBox crop;
-  SetBox(Scaled({float(cut.w_offset), float(cut.h_offset), float(cut.w_offset + cut.width),
-                 float(cut.h_offset + cut.height)},
-                1.f / cut.picture_height, 1.f / cut.picture_width),
-         &crop);
-  Project(crop, &record->annotated);
-  for_each_box([&](NormalizedBBox* bbox) {
-    if (cut.mirror) {
-      const float left = bbox->xmin();
-      bbox->set_xmin(1 - bbox->xmax());
-      bbox->set_xmax(1 - left);
-    }
-    if (augmentation_.has_resize_param()) {
-      ExtrapolateBBox(resize, record->patch_height, record->patch_width, crop, bbox);
-    }
-  });
+  AnnotationGroups* const groups = record->annotated.mutable_annotation_group();
+  *groups = Moved(*groups, augmentation_, record->patch_height, record->patch_width,
+                  /*resized=*/true, BoxOf(cut), cut.mirror);
 }
 
 template <typename Dtype>

@@ -3,14 +3,15 @@
 #include <functional>
 
 #include "../onednn/onednn.hpp"
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
 
-/// A field given once for all axes, once per axis, not at all, or as _h and _w for two axes.
+/// A field given once for all axes, once per axis, not at all, or as _h and _w for two axes: of
+/// these one alone will do where the other may be 0, which is its default.
 template <typename Field>
 vector<int> PerAxis(const char* name, const char* short_name, const Field& values, bool has_h,
                     int h, bool has_w, int w, int axes, int otherwise, int least) {
@@ -20,7 +21,7 @@ vector<int> PerAxis(const char* name, const char* short_name, const Field& value
     Require(axes == 2, "convolution_param: ", both, " are for 2 spatial axes; the input has ",
             axes);
     Require(values.size() == 0, "convolution_param: give ", name, " or ", both, ", not both");
-    Require(has_h && has_w, "convolution_param: give both ", both);
+    Require((has_h && has_w) || least <= 0, "convolution_param: give both ", both);
     result = {h, w};
   } else if (values.size() == 0) {
     result.assign(axes, otherwise);
@@ -39,8 +40,9 @@ vector<int> PerAxis(const char* name, const char* short_name, const Field& value
 }  // namespace
 
 ConvolutionGeometry ReadConvolutionGeometry(const ConvolutionParameter& param, int axes) {
-  Require(param.kernel_size_size() > 0 || param.has_kernel_h() || param.has_kernel_w(),
-          "convolution_param: kernel_size is missing");
+  const bool has_kernel =
+      param.kernel_size_size() > 0 || param.has_kernel_h() || param.has_kernel_w();
+  Require(has_kernel || axes == 0, "convolution_param: kernel_size is missing");
   ConvolutionGeometry g;
   g.kernel = PerAxis("kernel_size", "kernel", param.kernel_size(), param.has_kernel_h(),
                      param.kernel_h(), param.has_kernel_w(), param.kernel_w(), axes, 0, 1);
@@ -73,6 +75,12 @@ std::vector<Shape> ConvolutionTopShapes(const ConvolutionParameter& param,
 
 namespace {
 
+/// What products are told of fields or extents that are one per spatial axis: where there is no
+/// axis, the one position is an axis of its own.
+vector<int> OneAxisAtLeast(const vector<int>& values, int otherwise) {
+  return values.empty() ? vector<int>{otherwise} : values;
+}
+
 void Store(const vector<int>& values, Blob<int>* blob) {
   blob->Reshape(vector<int>(1, static_cast<int>(values.size())));
   std::copy(values.begin(), values.end(), blob->mutable_cpu_data());
@@ -88,10 +96,10 @@ void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   channel_axis_ = bottom[0]->CanonicalAxisIndex(param.axis());
   num_spatial_axes_ = bottom[0]->num_axes() - channel_axis_ - 1;
   const ConvolutionGeometry geometry = ReadConvolutionGeometry(param, num_spatial_axes_);
-  shape_.kernel = geometry.kernel;
-  shape_.stride = geometry.stride;
-  shape_.pad = geometry.pad;
-  shape_.dilation = geometry.dilation;
+  shape_.kernel = OneAxisAtLeast(geometry.kernel, 1);
+  shape_.stride = OneAxisAtLeast(geometry.stride, 1);
+  shape_.pad = OneAxisAtLeast(geometry.pad, 0);
+  shape_.dilation = OneAxisAtLeast(geometry.dilation, 1);
   Store(geometry.kernel, &kernel_shape_);
   Store(geometry.stride, &stride_);
   Store(geometry.pad, &pad_);
@@ -114,19 +122,9 @@ void BaseConvolutionLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   vector<int> weight_shape = {shape_.outputs, shape_.channels / group_};
   weight_shape.insert(weight_shape.end(), geometry.kernel.begin(), geometry.kernel.end());
   bias_term_ = param.bias_term();
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(weight_shape));
-    FillBlob(param.weight_filler(), this->blobs_[0].get());
-    if (bias_term_) {
-      this->blobs_.emplace_back(new Blob<Dtype>(vector<int>(1, num_output_)));
-      FillBlob(param.bias_filler(), this->blobs_[1].get());
-    }
-  } else {
-    Require(this->blobs_.size() == 1u + bias_term_, "the layer has ", 1 + bias_term_,
-            " blob(s), not ", this->blobs_.size());
-    Require(this->blobs_[0]->shape() == weight_shape, "the weights have shape ",
-            this->blobs_[0]->shape_string(), " where ", ShapeString(weight_shape), " is needed");
-  }
+  std::vector<ParameterBlob> parameters = {{weight_shape, param.weight_filler()}};
+  if (bias_term_) parameters.push_back({{num_output_}, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
   weight_offset_ = this->blobs_[0]->count() / group_;
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
@@ -151,17 +149,18 @@ void BaseConvolutionLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   top_shape.insert(top_shape.end(), output_shape_.begin(), output_shape_.end());
   for (Blob<Dtype>* blob : top) blob->Reshape(top_shape);
 
-  const vector<int> input(bottom[0]->shape().begin() + channel_axis_ + 1, bottom[0]->shape().end());
-  shape_.input = reverse_dimensions() ? output_shape_ : input;
-  shape_.output = reverse_dimensions() ? input : output_shape_;
+  shape_.input = OneAxisAtLeast(reverse_dimensions() ? output_shape_ : input_extents(), 1);
+  shape_.output = OneAxisAtLeast(reverse_dimensions() ? input_extents() : output_shape_, 1);
   out_spatial_dim_ = top[0]->count(channel_axis_ + 1);
   bottom_dim_ = bottom[0]->count(channel_axis_);
   top_dim_ = top[0]->count(channel_axis_);
   vector<int> product_input = {shape_.channels};
   product_input.insert(product_input.end(), shape_.input.begin(), shape_.input.end());
+  product_input.resize(1 + num_spatial_axes_);
   Store(product_input, &conv_input_shape_);
   col_buffer_shape_ = {static_cast<int>(shape_.column_rows()) * group_};
   col_buffer_shape_.insert(col_buffer_shape_.end(), shape_.output.begin(), shape_.output.end());
+  col_buffer_shape_.resize(1 + num_spatial_axes_);
 }
 
 template <typename Dtype>

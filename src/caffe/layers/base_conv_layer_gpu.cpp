@@ -36,7 +36,8 @@ const cuda::ConvolutionOptions& BaseConvolutionLayer<Dtype>::gpu_options() {
 template <typename Dtype>
 cuda::ConvolutionOptions BaseConvolutionLayer<Dtype>::GpuOptionsFor(ElementType type) {
   cuda::ConvolutionOptions options = gpu_options();
-  options.channels_last = channel_axis_ == 1 && cuda::ChannelsLastPays(shape_, options, type);
+  options.channels_last =
+      channel_axis_ == 1 && num_spatial_axes_ > 0 && cuda::ChannelsLastPays(shape_, options, type);
   return options;
 }
 

@@ -13,30 +13,38 @@ template <typename Dtype>
 void BaseDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
   output_labels_ = top.size() > 1;
+  // A custom layer may augment images by these fields; no built-in one that keeps them does.
+  if (OperationTable::Find(this->layer_param_.type())) RefuseAugmentation(transform_param_);
   data_transformer_.reset(new DataTransformer<Dtype>(transform_param_, this->phase_));
   data_transformer_->InitRand();
   DataLayerSetUp(bottom, top);
 }
 
+namespace {
+
+int PrefetchCount(const DataParameter& param) {
+  Require(param.prefetch() <= 10000, "data_param: prefetch ", param.prefetch(),
+          " is too large: a few batches are enough");
+  return std::max(1, static_cast<int>(param.prefetch()));
+}
+
+}  // namespace
+
 template <typename Dtype>
 BasePrefetchingDataLayer<Dtype>::BasePrefetchingDataLayer(const LayerParameter& param)
-    : BaseDataLayer<Dtype>(param) {
-  const uint32_t asked = param.data_param().prefetch();
-  Require(asked <= 10000, "data_param: prefetch ", asked,
-          " is too large: a few batches are enough");
-  const int batches = std::max(1, static_cast<int>(asked));
-  for (int i = 0; i < batches; ++i) {
-    prefetch_.emplace_back(new Batch<Dtype>());
-    prefetch_free_.push(prefetch_.back().get());
-  }
+    : BaseDataLayer<Dtype>(param),
+      PREFETCH_COUNT(PrefetchCount(param.data_param())),
+      prefetch_(PREFETCH_COUNT) {
+  for (const auto& batch : prefetch_) prefetch_free_.push(batch.get());
 }
 
 template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                                  const vector<Blob<Dtype>*>& top) {
+  StopPrefetching();  // of an earlier SetUp
   BaseDataLayer<Dtype>::LayerSetUp(bottom, top);
   // Memory is made here rather than in the thread.
-  for (const shared_ptr<Batch<Dtype>>& batch : prefetch_) {
+  for (const auto& batch : prefetch_) {
     batch->data_.mutable_cpu_data();
     if (this->output_labels_) batch->label_.mutable_cpu_data();
   }
@@ -98,13 +106,19 @@ std::string BasePrefetchingDataLayer<Dtype>::SaveState() {
   return consumed_;
 }
 
+// All batches are free to be filled again.
 template <typename Dtype>
-void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
+void BasePrefetchingDataLayer<Dtype>::StopPrefetching() {
   StopInternalThread();
   Batch<Dtype>* batch = nullptr;
   while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
   if (prefetch_current_) prefetch_free_.push(prefetch_current_);
   prefetch_current_ = nullptr;
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
+  StopPrefetching();
   try {
     SetSourceState(state);
     consumed_ = state;

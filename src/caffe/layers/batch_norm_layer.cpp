@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "absorbed_layers.hpp"
-#include "caffe/filler.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 #include "caffe/layers/scale_layer.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -16,15 +16,8 @@ const bool registered = OperationTable::Add(Operation("BatchNorm")
                                                 .BackwardReads(Operation::kNothing)
                                                 .Native()
                                                 .FloatParameters()
+                                                .UpdatesParameters()
                                                 .Quantizable());
-
-FillerParameter FillerOr(bool given, const FillerParameter& filler, float value) {
-  if (given) return filler;
-  FillerParameter constant;
-  constant.set_type("constant");
-  constant.set_value(value);
-  return constant;
-}
 
 }  // namespace
 
@@ -43,31 +36,36 @@ void BatchNormLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   // NVCaffe: a filler asks for scale and bias, too.
   scale_bias_ = param.scale_bias() || param.has_scale_filler() || param.has_bias_filler();
   channels_ = normalization_.ChannelsOf(*bottom[0]);
-  if (this->blobs_.empty()) {
-    const vector<int> per_channel(1, channels_);
-    for (const vector<int>& shape : {per_channel, per_channel, vector<int>(1, 1)}) {
-      this->blobs_.emplace_back(new Blob<Dtype>(shape));
-      this->blobs_.back()->mutable_cpu_data();  // zeros
-    }
-    if (scale_bias_) {
-      this->blobs_[2]->mutable_cpu_data()[0] = 1;
-      for (int i = 0; i < 2; ++i) this->blobs_.emplace_back(new Blob<Dtype>(per_channel));
-      FillBlob(FillerOr(param.has_scale_filler(), param.scale_filler(), 1), this->blobs_[3].get());
-      FillBlob(FillerOr(param.has_bias_filler(), param.bias_filler(), 0), this->blobs_[4].get());
-    }
+  const Shape per_channel = {channels_};
+  std::vector<ParameterBlob> parameters = {{per_channel, ConstantOf(0)},
+                                           {per_channel, ConstantOf(0)},
+                                           {{1}, ConstantOf(scale_bias_ ? 1 : 0)}};
+  if (scale_bias_) {
+    parameters.push_back(
+        {per_channel, FillerOr(param.has_scale_filler(), param.scale_filler(), 1)});
+    parameters.push_back({per_channel, FillerOr(param.has_bias_filler(), param.bias_filler(), 0)});
   }
-  // Statistics are not learned: solvers leave them alone, whatever the net says.
-  for (int i = 0; i < 3; ++i) {
-    if (this->layer_param_.param_size() == i) {
-      ParamSpec* spec = this->layer_param_.add_param();
-      spec->set_lr_mult(0);
-      spec->set_decay_mult(0);
-    } else {
-      Require(this->layer_param_.param(i).lr_mult() == 0, "BatchNorm: param ", i,
-              " is a statistic and has lr_mult 0, not ", this->layer_param_.param(i).lr_mult());
-    }
-  }
+  MakeOrCheckParameters(parameters, &this->blobs_);
+  FreezeStatistics();
   this->param_propagate_down_.resize(this->blobs_.size(), true);
+}
+
+// Statistics are not learned: solvers leave them alone, whatever the net says.
+template <typename Dtype>
+void BatchNormLayer<Dtype>::FreezeStatistics() {
+  bool stated = false;
+  for (int i = 0; i < 3; ++i) {
+    const bool given = i < this->layer_param_.param_size();
+    ParamSpec* spec = given ? this->layer_param_.mutable_param(i) : this->layer_param_.add_param();
+    if (given && spec->lr_mult() == 0) continue;
+    stated |= given;
+    spec->set_lr_mult(0);
+    spec->set_decay_mult(0);
+  }
+  LOG_IF(WARNING, stated && Caffe::root_solver())
+      << "BatchNorm layer '" << this->layer_param_.name()
+      << "': its first three parameters are statistics, which are not learned: their lr_mult and "
+         "decay_mult are 0, whatever the net says";
 }
 
 template <typename Dtype>

@@ -1,8 +1,8 @@
 #include "caffe/layers/bias_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "layer_shapes.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -20,13 +20,10 @@ template <typename Dtype>
 void BiasLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>&) {
   if (bottom.size() > 1) return;
   const BiasParameter& param = this->layer_param_.bias_param();
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(
-        Broadcast::ParameterShape("bias", bottom[0]->shape(), param.axis(), param.num_axes())));
-    FillBlob(param.filler(), this->blobs_[0].get());
-  }
-  Require(this->blobs_.size() == 1, "bias_param: the layer has 1 parameter blob, ",
-          this->blobs_.size(), " are given");
+  MakeOrCheckParameters<Dtype>(
+      {{Broadcast::ParameterShape("bias", bottom[0]->shape(), param.axis(), param.num_axes()),
+        param.filler()}},
+      &this->blobs_);
   this->param_propagate_down_.resize(1, true);
 }
 

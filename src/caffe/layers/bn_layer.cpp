@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "caffe/filler.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -30,36 +30,20 @@ const bool registered = OperationTable::Add(Operation("BN")
                                                 .FloatParameters()
                                                 .Quantizable());
 
-template <typename Dtype>
-shared_ptr<Blob<Dtype>> Filled(int channels, bool given, const FillerParameter& filler,
-                               float otherwise) {
-  shared_ptr<Blob<Dtype>> blob(new Blob<Dtype>(PerChannel(channels)));
-  if (given) {
-    FillBlob(filler, blob.get());
-  } else {
-    std::fill_n(blob->mutable_cpu_data(), blob->count(), Dtype(otherwise));
+/// A scale without a filler is 0 in both forks, and nothing would come out of the layer: 1 here.
+std::vector<ParameterBlob> ParametersOf(const BNParameter& param, bool segnet, int channels) {
+  const Shape shape = PerChannel(channels);
+  if (segnet) {
+    return {{shape, FillerOr(param.has_scale_filler(), param.scale_filler(), 1)},
+            {shape, FillerOr(param.has_shift_filler(), param.shift_filler(), 0)}};
   }
-  return blob;
+  return {{shape, FillerOr(param.has_slope_filler(), param.slope_filler(), 1)},
+          {shape, FillerOr(param.has_bias_filler(), param.bias_filler(), 0)},
+          {shape, ConstantOf(0)},
+          {shape, ConstantOf(param.frozen() ? 1 : 0)}};
 }
 
 }  // namespace
-
-// A scale without a filler is 0 in both forks, and nothing would come out of the layer: 1 here.
-template <typename Dtype>
-void BNLayer<Dtype>::FillParameters() {
-  const BNParameter& param = this->layer_param_.bn_param();
-  const int channels = normalization_.channels();
-  auto& blobs = this->blobs_;
-  if (segnet_) {
-    blobs.push_back(Filled<Dtype>(channels, param.has_scale_filler(), param.scale_filler(), 1));
-    blobs.push_back(Filled<Dtype>(channels, param.has_shift_filler(), param.shift_filler(), 0));
-    return;
-  }
-  blobs.push_back(Filled<Dtype>(channels, param.has_slope_filler(), param.slope_filler(), 1));
-  blobs.push_back(Filled<Dtype>(channels, param.has_bias_filler(), param.bias_filler(), 0));
-  blobs.push_back(Filled<Dtype>(channels, false, FillerParameter(), 0));
-  blobs.push_back(Filled<Dtype>(channels, false, FillerParameter(), param.frozen() ? 1 : 0));
-}
 
 template <typename Dtype>
 void BNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
@@ -79,11 +63,8 @@ void BNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   eps_ = segnet_ ? 1e-9 : param.eps();
   const int channels = normalization_.ChannelsOf(*bottom[0]);
   normalization_.Reshape(*bottom[0], channels);
-  const size_t blobs = segnet_ ? 2 : 4;
-  if (this->blobs_.empty()) FillParameters();
-  Require(this->blobs_.size() == blobs, "the layer has ", blobs, " blobs, not ",
-          this->blobs_.size());
-  this->param_propagate_down_.resize(blobs, true);
+  MakeOrCheckParameters(ParametersOf(param, segnet_, channels), &this->blobs_);
+  this->param_propagate_down_.resize(this->blobs_.size(), true);
   if (segnet_) return;
   // Statistics are not learned, nor is anything of a frozen layer, whatever the net says.
   while (this->layer_param_.param_size() < 4) this->layer_param_.add_param();

@@ -1,8 +1,8 @@
 #include "caffe/layers/center_loss_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -42,10 +42,7 @@ void CenterLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   Require(N_ > 0, "center_loss_param: num_output, the number of classes, must be positive, got ",
           param.num_output());
   K_ = bottom[0]->count(FeatureAxis(param, bottom[0]->shape()));
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{N_, K_}));
-    FillBlob(param.center_filler(), this->blobs_[0].get());
-  }
+  MakeOrCheckParameters<Dtype>({{{N_, K_}, param.center_filler()}}, &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "parameter_blobs.hpp"
+
 namespace caffe {
 namespace {
 
@@ -64,11 +66,11 @@ void LstmLayer<Dtype>::SetLengths(const Shape& input) {
 }
 
 template <typename Dtype>
-void LstmLayer<Dtype>::MakeParameters(int inputs, int) {
+std::vector<ParameterBlob> LstmLayer<Dtype>::NeededParameters(int inputs, int) const {
   const LSTMParameter& param = this->layer_param_.lstm_param();
-  this->AddWeights(param.weight_filler(), {4 * this->D_, inputs});
-  this->AddWeights(param.weight_filler(), {4 * this->D_, this->D_});
-  this->AddWeights(param.bias_filler(), {4 * this->D_});
+  return {{{4 * this->D_, inputs}, param.weight_filler()},
+          {{4 * this->D_, this->D_}, param.weight_filler()},
+          {{4 * this->D_}, param.bias_filler()}};
 }
 
 template <typename Dtype>

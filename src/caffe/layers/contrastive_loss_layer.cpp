@@ -64,7 +64,6 @@ template <typename Dtype>
 void ContrastiveLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                                const vector<bool>& propagate_down,
                                                const vector<Blob<Dtype>*>& bottom) {
-  this->NoGradientFor("similarities", 2, propagate_down);
   const ContrastiveLossParameter& param = this->layer_param_.contrastive_loss_param();
   const size_t values = bottom[0]->count(1);
   const Dtype margin = param.margin();

@@ -29,7 +29,6 @@ template <typename Dtype>
 void ContrastiveLossLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                                const vector<bool>& propagate_down,
                                                const vector<Blob<Dtype>*>& bottom) {
-  this->NoGradientFor("similarities", 2, propagate_down);
   const auto gradient = [&](int i) {
     return propagate_down[i] ? bottom[i]->template overwrite_gpu_diff_as<Dtype>() : nullptr;
   };

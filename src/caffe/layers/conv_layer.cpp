@@ -77,9 +77,11 @@ ConvolutionLayer<Dtype>::ConvolutionLayer(const LayerParameter& param)
 template <typename Dtype>
 ConvolutionLayer<Dtype>::~ConvolutionLayer() = default;
 
+// Layers behind take axis 1 for the channels, which need not be that of the outputs.
 template <typename Dtype>
 int ConvolutionLayer<Dtype>::Absorb(const vector<Layer<Dtype>*>& followers) {
   if (!(this->UsesOneDnn() || UsesPackedKernels()) || this->phase_ != TEST) return 0;
+  if (this->channel_axis_ != 1) return 0;
   return onednn_->absorbed.Take(followers, this->forward_type(), this->num_output_);
 }
 

@@ -76,7 +76,7 @@ void CropLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
     using G = AccumulatorType<D>;
-    for (int i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < bottom.size(); ++i) {
       if (!propagate_down[i]) continue;
       kernels::Set(bottom[i]->count(), G(0), bottom[i]->template overwrite_cpu_diff_as<D>());
     }

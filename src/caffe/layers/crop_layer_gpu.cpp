@@ -26,7 +26,7 @@ void CropLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Stream& stream = cuda::CurrentStream();
   Dispatch(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
-    for (int i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < bottom.size(); ++i) {
       if (!propagate_down[i]) continue;
       D* dx = bottom[i]->template overwrite_gpu_diff_as<D>();
       cuda::Fill(stream, bottom[i]->count(), 0, dx);

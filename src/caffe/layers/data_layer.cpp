@@ -44,10 +44,12 @@ template <typename Dtype>
 void DataLayer<Dtype>::OpenSource() {
   const DataParameter& param = this->layer_param_.data_param();
   Require(!param.source().empty(), "data_param: source is missing");
+  cursor_.reset();  // of an earlier SetUp: before its database
   db_.reset(db::GetDB(param.backend()));
   db_->Open(param.source(), db::READ);
   cursor_.reset(db_->NewCursor());
   Require(cursor_->valid(), param.source(), ": the database has no records");
+  offset_ = 0;
 }
 
 template <typename Dtype>

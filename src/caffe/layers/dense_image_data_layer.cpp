@@ -2,7 +2,6 @@
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
 #endif
 
 namespace caffe {
@@ -16,6 +15,17 @@ const bool registered = OperationTable::Add(Operation("DenseImageData")
 const bool dealt_out = RecordShare::AddType("DenseImageData");
 
 }  // namespace
+
+template <typename Dtype>
+DenseImageDataLayer<Dtype>::DenseImageDataLayer(const LayerParameter& param)
+    : ImageListLayer<Dtype, string>(param) {
+  const DenseImageDataParameter& own = param.dense_image_data_param();
+  TransformationParameter& transform = this->transform_param_;
+  if (own.mirror()) transform.set_mirror(true);
+  if (own.crop_height()) transform.set_crop_height(own.crop_height());
+  if (own.crop_width()) transform.set_crop_width(own.crop_width());
+  if (own.has_mean_file()) transform.set_mean_file(own.mean_file());
+}
 
 template <typename Dtype>
 std::pair<string, string> DenseImageDataLayer<Dtype>::ParseLine(const string& line) const {
@@ -39,29 +49,24 @@ template <typename Dtype>
 cv::Mat DenseImageDataLayer<Dtype>::ReadLabels(const string& file, const cv::Mat& picture) const {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const int factor = static_cast<int>(param.label_divide_factor());
-  const string path = param.root_folder() + file;
-  const cv::Mat labels = ReadListedPicture(path, 0, 0, false);
-  Require(param.new_height() > 0 || labels.size() == picture.size(), path, ": the labels are ",
-          labels.rows, " x ", labels.cols, ", their picture is ", picture.rows, " x ",
-          picture.cols);
-  const cv::Size size(picture.cols / factor, picture.rows / factor);
-  Require(size.area() > 0, "dense_image_data_param: label_divide_factor ", factor,
+  Require(picture.cols >= factor && picture.rows >= factor,
+          "dense_image_data_param: label_divide_factor ", factor,
           " leaves nothing of a picture of ", picture.rows, " x ", picture.cols);
-  if (size == labels.size()) return labels;
-  cv::Mat resized;
-  cv::resize(labels, resized, size, 0, 0, cv::INTER_NEAREST);
-  return resized;
+  return ReadListedLabels(param.root_folder() + file, picture, param.new_height() > 0, factor);
 }
 
 template <typename Dtype>
 void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
                                                 const vector<Blob<Dtype>*>& top) {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
-  const TransformationParameter& transform = this->layer_param_.transform_param();
+  const TransformationParameter& transform = this->transform_param_;
   const int batch_size = static_cast<int>(param.batch_size());
   Require(batch_size > 0, "dense_image_data_param: batch_size must be positive, got ", batch_size);
   Require(!param.source().empty(), "dense_image_data_param: source is missing");
+  Require(!transform.has_resize_param(), "transform_param: this layer does not know resize_param, ",
+          "which its labels would need too: give dense_image_data_param: new_height and new_width");
   CheckNewSize("dense_image_data_param", param.new_height(), param.new_width());
+  Require(!param.rotate(), "dense_image_data_param: rotate is not available: leave it out");
   const uint32_t factor = param.label_divide_factor();
   Require(factor > 0 && factor <= 1u << 20,
           "dense_image_data_param: label_divide_factor must be 1 or a little more, got ", factor);

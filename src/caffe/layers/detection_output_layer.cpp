@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "caffe/kernels/parallel.hpp"
+#include "first_stage.hpp"
 
 namespace caffe {
 namespace {
@@ -56,6 +57,14 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
           nms_threshold_);
   Require(eta_ > 0 && eta_ <= 1,
           "detection_output_param: eta must be greater than 0 and at most 1, got ", eta_);
+  soft_ = nms.soft_nms() || param.soft_nms();
+  soft_suppression_ = {nms.soft_nms_method() == NonMaximumSuppressionParameter::GAUSSIAN,
+                       nms.soft_nms_sigma(), nms_threshold_, confidence_threshold_};
+  Require(nms.soft_nms_sigma() > 0, "detection_output_param: soft_nms_sigma must be positive, got ",
+          nms.soft_nms_sigma());
+  Require(!soft_ || param.has_confidence_threshold(),
+          "detection_output_param: with soft_nms scores decay: give confidence_threshold, at which "
+          "they end");
   results_.reset(new DetectionResults(param.save_output_param(), background_label_id_));
   LOG_IF(INFO, param.visualize()) << "detection_output_param: visualize is ignored";
 }
@@ -76,16 +85,34 @@ void DetectionOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   Require(int64_t(num_priors_) * num_classes_ == bottom[1]->count(1), num_priors_,
           " priors and num_classes ", num_classes_, " need ", int64_t(num_priors_) * num_classes_,
           " scores an item, not ", bottom[1]->count(1));
+  if (bottom.size() == 5) CheckFirstStage(bottom, 3, num_priors_);
   top[0]->Reshape({1, 1, 1, 7});
+}
+
+template <typename Dtype>
+typename DetectionOutputLayer<Dtype>::Item DetectionOutputLayer<Dtype>::ItemOf(
+    const vector<Blob<Dtype>*>& bottom, int i) const {
+  const auto of = [&](size_t index) {
+    return bottom[index]->cpu_data() + size_t(i) * bottom[index]->count(1);
+  };
+  Item item = {of(0), of(1), bottom[2]->cpu_data()};
+  if (bottom.size() == 5) {
+    item.objectness = of(3);
+    item.first_locations = of(4);
+  }
+  return item;
 }
 
 /// By class: the scores above the threshold, the best first, and of those the best top_k.
 template <typename Dtype>
-vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Dtype* scores) const {
+vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Item& item) const {
+  const float least = this->layer_param_.detection_output_param().objectness_score();
   vector<vector<ScoredIndex>> candidates(num_classes_);
-  for (int p = 0; p < num_priors_; ++p, scores += num_classes_) {
+  for (int p = 0; p < num_priors_; ++p) {
+    const Dtype* scores = item.scores + size_t(p) * num_classes_;
+    const bool is_object = !item.objectness || !IsBackground(item.objectness, p, least);
     for (int c = 0; c < num_classes_; ++c) {
-      const float score = static_cast<float>(scores[c]);
+      const float score = is_object ? static_cast<float>(scores[c]) : 0.f;
       if (score > confidence_threshold_ && c != background_label_id_) {
         candidates[c].emplace_back(score, p);
       }
@@ -97,11 +124,17 @@ vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Dtype*
   return candidates;
 }
 
+/// Where a first stage, if there is one, moved it.
+template <typename Dtype>
+Prior DetectionOutputLayer<Dtype>::PriorOf(const Item& item, int p) const {
+  const Prior prior = ReadPrior(item.priors, num_priors_, p);
+  return item.first_locations ? MovedPrior(prior, code_, item.first_locations, p) : prior;
+}
+
 /// The boxes of all candidates, at [location class * priors + prior].
 template <typename Dtype>
 vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(
-    const Dtype* locations, const Dtype* priors,
-    const vector<vector<ScoredIndex>>& candidates) const {
+    const Item& item, const vector<vector<ScoredIndex>>& candidates) const {
   const bool clip = this->layer_param_.detection_output_param().clip();
   vector<bool> wanted(size_t(num_loc_classes_) * num_priors_, false);
   for (int c = 0; c < num_classes_; ++c) {
@@ -113,8 +146,8 @@ vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(
     for (size_t i = begin; i < end; ++i) {
       if (!wanted[i]) continue;
       const size_t p = i % num_priors_, c = i / num_priors_;
-      const Dtype* l = locations + (p * num_loc_classes_ + c) * 4;
-      const Box box = Decode(ReadPrior(priors, num_priors_, static_cast<int>(p)), code_,
+      const Dtype* l = item.locations + (p * num_loc_classes_ + c) * 4;
+      const Box box = Decode(PriorOf(item, static_cast<int>(p)), code_,
                              {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
       boxes[i] = clip ? Clipped(box) : box;
     }
@@ -122,23 +155,39 @@ vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(
   return boxes;
 }
 
+/// What suppression leaves of one class's candidates, and their scores.
+template <typename Dtype>
+vector<ScoredIndex> DetectionOutputLayer<Dtype>::Kept(const Box* boxes,
+                                                      const vector<ScoredIndex>& candidates) const {
+  if (soft_) return SoftlySuppress(boxes, candidates, soft_suppression_, code_.normalized);
+  const vector<int> indices = Suppress(boxes, candidates, nms_threshold_, eta_, code_.normalized);
+  vector<ScoredIndex> kept;
+  size_t next = 0;  // both are in the same order
+  for (const ScoredIndex& candidate : candidates) {
+    if (next == indices.size()) break;
+    if (candidate.second != indices[next]) continue;
+    kept.push_back(candidate);
+    ++next;
+  }
+  return kept;
+}
+
 template <typename Dtype>
 vector<typename DetectionOutputLayer<Dtype>::Detection> DetectionOutputLayer<Dtype>::DetectItem(
-    const Dtype* locations, const Dtype* scores, const Dtype* priors) const {
-  const vector<vector<ScoredIndex>> candidates = Candidates(scores);
-  const vector<Box> boxes = DecodeBoxes(locations, priors, candidates);
-  vector<vector<int>> kept(num_classes_);
+    const Item& item) const {
+  const vector<vector<ScoredIndex>> candidates = Candidates(item);
+  const vector<Box> boxes = DecodeBoxes(item, candidates);
+  vector<vector<ScoredIndex>> kept(num_classes_);
   kernels::ParallelFor(num_classes_, 1, [&](size_t begin, size_t end) {
     for (size_t c = begin; c < end; ++c) {
       const Box* own = boxes.data() + (share_location_ ? 0 : c * num_priors_);
-      kept[c] = Suppress(own, candidates[c], nms_threshold_, eta_, code_.normalized);
+      kept[c] = Kept(own, candidates[c]);
     }
   });
   vector<Detection> detections;
   vector<ScoredIndex> order;
   for (int c = 0; c < num_classes_; ++c) {
-    for (const int p : kept[c]) {
-      const float score = static_cast<float>(scores[size_t(p) * num_classes_ + c]);
+    for (const auto& [score, p] : kept[c]) {
       order.emplace_back(score, static_cast<int>(detections.size()));
       detections.push_back({c, score, boxes[(share_location_ ? 0 : size_t(c) * num_priors_) + p]});
     }
@@ -159,9 +208,7 @@ void DetectionOutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
   vector<vector<Detection>> detections;
   int count = 0;
   for (int i = 0; i < items; ++i) {
-    detections.push_back(DetectItem(bottom[0]->cpu_data() + size_t(i) * bottom[0]->count(1),
-                                    bottom[1]->cpu_data() + size_t(i) * bottom[1]->count(1),
-                                    bottom[2]->cpu_data()));
+    detections.push_back(DetectItem(ItemOf(bottom, i)));
     count += static_cast<int>(detections.back().size());
   }
   top[0]->Reshape({1, 1, count > 0 ? count : items, 7});

@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "caffe/context.hpp"
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "dispatch_beside.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -62,20 +62,15 @@ void DirectRecurrentLayer<Dtype>::SetLengths(const Shape& input) {
 }
 
 template <typename Dtype>
-void DirectRecurrentLayer<Dtype>::AddWeights(const FillerParameter& filler,
-                                             const vector<int>& shape) {
-  this->blobs_.emplace_back(new Blob<Dtype>(shape));
-  FillBlob(filler, this->blobs_.back().get());
-}
-
-template <typename Dtype>
-void DirectRecurrentLayer<Dtype>::MakeParameters(int inputs, int static_inputs) {
+std::vector<ParameterBlob> DirectRecurrentLayer<Dtype>::NeededParameters(int inputs,
+                                                                         int static_inputs) const {
   const RecurrentParameter param = Parameters();
   const int rows = gates() * D_;
-  AddWeights(param.weight_filler(), {rows, inputs});
-  AddWeights(param.bias_filler(), {rows});
-  if (static_input_) AddWeights(param.weight_filler(), {rows, static_inputs});
-  AddWeights(param.weight_filler(), {rows, D_});
+  std::vector<ParameterBlob> needed = {{{rows, inputs}, param.weight_filler()},
+                                       {{rows}, param.bias_filler()}};
+  if (static_input_) needed.push_back({{rows, static_inputs}, param.weight_filler()});
+  needed.push_back({{rows, D_}, param.weight_filler()});
+  return needed;
 }
 
 template <typename Dtype>
@@ -87,11 +82,14 @@ void DirectRecurrentLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   D_ = Parameters().num_output();
   expose_hidden_ = Parameters().expose_hidden();
   static_input_ = static_cast<int>(bottom.size()) > 2 + ExposedStates();
-  hidden_weights_ += static_input_;
+  if (static_input_) hidden_weights_ = static_weights_ + 1;
   SetLengths(bottom[0]->shape());
-  if (this->blobs_.empty()) {
-    MakeParameters(bottom[0]->count() / (T_ * N_), static_input_ ? bottom[2]->count(1) : 0);
-  }
+  Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", bottom[0]->shape_string(),
+          " has no steps or no sequences");
+  for (Blob<Dtype>& kept : kept_) kept.Reshape(Shape{0});  // Reshape begins with states of zeros
+  MakeOrCheckParameters(
+      NeededParameters(bottom[0]->count() / (T_ * N_), static_input_ ? bottom[2]->count(1) : 0),
+      &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 
@@ -103,6 +101,8 @@ void DirectRecurrentLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   const std::vector<Shape> tops = TopShapes(shapes);
   for (size_t i = 0; i < top.size(); ++i) top[i]->Reshape(tops.at(i));
   SetLengths(bottom[0]->shape());
+  Require(T_ > 0 && N_ > 0, "bottom 0 of shape ", bottom[0]->shape_string(),
+          " has no steps or no sequences");
   const auto check = [&](int i, int weights) {
     const int wanted = this->blobs_[weights]->shape(1);
     const int given = bottom[i]->count() / (i == 0 ? T_ * N_ : N_);

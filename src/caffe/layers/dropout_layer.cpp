@@ -27,6 +27,7 @@ void DropoutLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<B
   const bool scale_train = param.scale_train();
   scale_ = scale_train ? Dtype(1) / (Dtype(1) - threshold_) : Dtype(1);
   test_scale_ = scale_train ? Dtype(1) : Dtype(1) - threshold_;
+  drops_ = this->phase_ == TRAIN || param.sample_weights_test();
   random_.reset();
   if (param.random_seed() >= 0) {
     random_.reset(new Caffe::RNG(static_cast<unsigned>(param.random_seed())));
@@ -62,7 +63,7 @@ void DropoutLayer<Dtype>::RestoreState(const std::string& state) {
 template <typename Dtype>
 template <typename T>
 void DropoutLayer<Dtype>::Apply(size_t count, const T* x, T* y) const {
-  if (this->phase_ == TRAIN) {
+  if (drops_) {
     kernels::MaskScale<T>(count, mask_.data(), scale_, x, y);
   } else if (test_scale_ != 1) {
     kernels::Affine<T, T>(count, test_scale_, 0, x, y);
@@ -74,8 +75,8 @@ void DropoutLayer<Dtype>::Apply(size_t count, const T* x, T* y) const {
 template <typename Dtype>
 void DropoutLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
-  if (this->phase_ == TRAIN) DrawMask(bottom[0]->count());
-  if (this->phase_ == TEST && test_scale_ == 1 && bottom[0] == top[0]) return;
+  if (drops_) DrawMask(bottom[0]->count());
+  if (!drops_ && test_scale_ == 1 && bottom[0] == top[0]) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     const T* x = bottom[0]->template cpu_data_as<T>();

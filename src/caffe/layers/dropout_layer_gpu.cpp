@@ -11,7 +11,7 @@ template <typename Dtype>
 template <typename T>
 void DropoutLayer<Dtype>::ApplyOnGpu(int count, const T* x, T* y) const {
   Stream& stream = cuda::CurrentStream();
-  if (this->phase_ == TRAIN) {
+  if (drops_) {
     const uint8_t* mask = static_cast<const uint8_t*>(gpu_mask_->gpu_data());
     cuda::MaskScale<T>(stream, count, mask, scale_, x, y);
   } else {
@@ -23,14 +23,14 @@ template <typename Dtype>
 void DropoutLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
                                       const vector<Blob<Dtype>*>& top) {
   const int count = bottom[0]->count();
-  if (this->phase_ == TRAIN) {
+  if (drops_) {
     // One draw of the host's generator names a sequence that the GPU computes.
     rng_t* generator = random_ ? static_cast<rng_t*>(random_->generator()) : caffe_rng();
     if (!gpu_mask_ || gpu_mask_->size() < size_t(count)) gpu_mask_.reset(new SyncedMemory(count));
     cuda::BernoulliMask(cuda::CurrentStream(), count, (*generator)(), 1 - double(threshold_),
                         static_cast<uint8_t*>(gpu_mask_->overwrite_gpu_data()));
   }
-  if (this->phase_ == TEST && test_scale_ == 1 && bottom[0] == top[0]) return;
+  if (!drops_ && test_scale_ == 1 && bottom[0] == top[0]) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     gpu_layout_ = cuda::StoredLayout<T>(*bottom[0]);

@@ -1,8 +1,8 @@
 #include "caffe/layers/embed_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -35,18 +35,9 @@ void EmbedLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   N_ = param.num_output();
   K_ = param.input_dim();
   bias_term_ = param.bias_term();
-  const Shape weights = {K_, N_};
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(weights));
-    FillBlob(param.weight_filler(), this->blobs_[0].get());
-    if (bias_term_) {
-      this->blobs_.emplace_back(new Blob<Dtype>(Shape{N_}));
-      FillBlob(param.bias_filler(), this->blobs_[1].get());
-    }
-  }
-  Require(this->blobs_.size() == 1u + bias_term_ && this->blobs_[0]->shape() == weights,
-          "embed_param: the layer has ", 1 + bias_term_, " parameter blob(s), weights of shape ",
-          ShapeString(weights));
+  std::vector<ParameterBlob> parameters = {{{K_, N_}, param.weight_filler()}};
+  if (bias_term_) parameters.push_back({{N_}, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 

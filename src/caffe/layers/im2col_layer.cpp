@@ -9,6 +9,8 @@ namespace {
 kernels::ConvolutionShape ShapeOf(const ConvolutionParameter& param, const Shape& bottom) {
   const int axis = CheckedAxis("convolution_param: axis", param.axis(), bottom);
   const Shape input(bottom.begin() + axis + 1, bottom.end());
+  Require(!input.empty(), "convolution_param: Im2col has windows of the axes behind axis ", axis,
+          ", of which a bottom of shape ", ShapeString(bottom), " has none");
   const ConvolutionGeometry geometry =
       ReadConvolutionGeometry(param, static_cast<int>(input.size()));
   kernels::ConvolutionShape shape;

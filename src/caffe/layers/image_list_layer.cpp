@@ -2,6 +2,7 @@
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
 #endif
 
 #include <limits>
@@ -123,6 +124,8 @@ template class ImageListLayer<float, int>;
 template class ImageListLayer<double, int>;
 template class ImageListLayer<float, string>;
 template class ImageListLayer<double, string>;
+template class ImageListLayer<float, std::pair<int, int>>;
+template class ImageListLayer<double, std::pair<int, int>>;
 
 #ifdef USE_OPENCV
 
@@ -130,6 +133,17 @@ cv::Mat ReadListedPicture(const string& file, int height, int width, bool is_col
   const cv::Mat image = ReadImageToCVMat(file, height, width, is_color);
   Require(!image.empty(), file, ": cannot be read as a picture: it is missing or damaged");
   return image;
+}
+
+cv::Mat ReadListedLabels(const string& file, const cv::Mat& picture, bool resized, int factor) {
+  const cv::Mat labels = ReadListedPicture(file, 0, 0, false);
+  Require(resized || labels.size() == picture.size(), file, ": the labels are ", labels.rows, " x ",
+          labels.cols, ", their picture is ", picture.rows, " x ", picture.cols);
+  const cv::Size size(picture.cols / factor, picture.rows / factor);
+  if (size == labels.size()) return labels;
+  cv::Mat fitting;
+  cv::resize(labels, fitting, size, 0, 0, cv::INTER_NEAREST);
+  return fitting;
 }
 
 #endif

@@ -1,8 +1,8 @@
 #include "caffe/layers/inner_distance_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -51,14 +51,9 @@ void InnerDistanceLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   if (bottom.size() > 1) return;
   N_ = param.num_output();
   Require(N_ > 0, "inner_distance_param: num_output must be positive, got ", param.num_output());
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{N_, K_}));
-    FillBlob(param.center_filler(), this->blobs_[0].get());
-    if (param.bias_term()) {
-      this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{N_}));
-      FillBlob(param.bias_filler(), this->blobs_[1].get());
-    }
-  }
+  std::vector<ParameterBlob> parameters = {{{N_, K_}, param.center_filler()}};
+  if (param.bias_term()) parameters.push_back({{N_}, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 

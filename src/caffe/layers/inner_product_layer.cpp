@@ -1,11 +1,11 @@
 #include "caffe/layers/inner_product_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "linear_map_runner.hpp"
 #include "packed_inner_product_runner.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -43,15 +43,10 @@ void InnerProductLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   bias_term_ = param.bias_term();
   transpose_ = param.transpose();
   K_ = bottom[0]->count(bottom[0]->CanonicalAxisIndex(param.axis()));
-  const vector<int> weight_shape = transpose_ ? vector<int>{K_, N_} : vector<int>{N_, K_};
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(weight_shape));
-    FillBlob(param.weight_filler(), this->blobs_[0].get());
-    if (bias_term_) {
-      this->blobs_.emplace_back(new Blob<Dtype>(vector<int>(1, N_)));
-      FillBlob(param.bias_filler(), this->blobs_[1].get());
-    }
-  }
+  std::vector<ParameterBlob> parameters = {
+      {transpose_ ? Shape{K_, N_} : Shape{N_, K_}, param.weight_filler()}};
+  if (bias_term_) parameters.push_back({{N_}, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 

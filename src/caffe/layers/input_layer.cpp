@@ -37,6 +37,16 @@ void InputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blo
   for (size_t i = 0; i < shapes.size(); ++i) top[i]->Reshape(shapes[i]);
 }
 
+template <typename Dtype>
+void InputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>& top) {
+  for (size_t i = 0; i < top.size(); ++i) {
+    const bool has_shape = top[i]->num_axes() > 0 || top[i]->count() > 0;
+    Require(has_shape, "top ", i,
+            " has no shape: give input_param { shape { dim: ... } }, or reshape",
+            " the blob and the net before the first pass");
+  }
+}
+
 INSTANTIATE_CLASS(InputLayer);
 REGISTER_LAYER_CLASS(Input);
 

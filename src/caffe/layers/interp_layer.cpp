@@ -38,16 +38,18 @@ Resizing InterpResizing(const InterpParameter& param, const vector<Shape>& botto
           " a second bottom of the wanted size");
   Require(!two || bottoms[1].size() == 4, "Interp takes a second bottom of 4 axes, not ",
           two ? ShapeString(bottoms[1]) : "");
-  const auto axis = [&](int i, const char* name, int given) {
+  const auto wanted = [&](int i, const char* name, int given) {
     const int64_t used = int64_t(bottom[i]) + param.pad_beg() + param.pad_end();
     Require(used >= 1, "interp_param: pad_beg and pad_end leave ", used, " of the bottom's ", name,
             " ", bottom[i]);
-    const double extent =
-        OutputExtent(param, static_cast<int>(used), given, two ? bottoms[1][i] : 0);
-    return kernels::AlignedAxis(bottom[i], -param.pad_beg(), -param.pad_end(),
-                                ResizedExtent("interp_param", name, extent));
+    return OutputExtent(param, static_cast<int>(used), given, two ? bottoms[1][i] : 0);
   };
-  return {axis(2, "height", param.height()), axis(3, "width", param.width())};
+  const ResizedExtents top("interp_param", bottom, wanted(2, "height", param.height()),
+                           wanted(3, "width", param.width()));
+  const auto axis = [&](int input, int output) {
+    return kernels::AlignedAxis(input, -param.pad_beg(), -param.pad_end(), output);
+  };
+  return {axis(bottom[2], top.height), axis(bottom[3], top.width)};
 }
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {

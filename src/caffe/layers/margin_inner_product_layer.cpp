@@ -1,9 +1,9 @@
 #include "caffe/layers/margin_inner_product_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/layers/loss_layer.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -75,10 +75,7 @@ void MarginInnerProductLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bott
   K_ = bottom[0]->count(InputAxis(param, bottom[0]->shape()));
   margin_ = 1 + static_cast<int>(param.type());
   iter_ = param.iteration();
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{N_, K_}));
-    FillBlob(param.weight_filler(), this->blobs_[0].get());
-  }
+  MakeOrCheckParameters<Dtype>({{{N_, K_}, param.weight_filler()}}, &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 
@@ -147,7 +144,6 @@ template <typename Dtype>
 void MarginInnerProductLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                                   const vector<bool>& propagate_down,
                                                   const vector<Blob<Dtype>*>& bottom) {
-  Require(!propagate_down[1], "MarginInnerProduct has no gradient for its labels");
   const Dtype* dy = top[0]->cpu_diff();
   const Dtype* x = bottom[0]->cpu_data();
   if (this->param_propagate_down_[0]) {

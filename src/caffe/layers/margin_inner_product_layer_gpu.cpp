@@ -33,7 +33,6 @@ template <typename Dtype>
 void MarginInnerProductLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                                   const vector<bool>& propagate_down,
                                                   const vector<Blob<Dtype>*>& bottom) {
-  Require(!propagate_down[1], "MarginInnerProduct has no gradient for its labels");
   Stream& stream = cuda::CurrentStream();
   const Dtype* dy = top[0]->gpu_diff();
   const Dtype* x = bottom[0]->gpu_data();

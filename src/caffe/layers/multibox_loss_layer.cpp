@@ -4,6 +4,7 @@
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/softmax.hpp"
+#include "first_stage.hpp"
 
 namespace caffe {
 namespace {
@@ -54,6 +55,8 @@ void MultiBoxLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
           "multibox_loss_param: neg_pos_ratio must be positive, got ", p.neg_pos_ratio());
   Require(p.sample_size() > 0 || p.mining_type() != MultiBoxLossParameter_MiningType_HARD_EXAMPLE,
           "multibox_loss_param: sample_size must be positive, got ", p.sample_size());
+  Require(!p.nms_param().soft_nms(),
+          "multibox_loss_param: soft_nms is for DetectionOutput: leave it out");
   LOG_IF(INFO, p.ignore_difficult_gt()) << "multibox_loss_param: ignore_difficult_gt is ignored";
 }
 
@@ -73,6 +76,10 @@ void MultiBoxLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
           " scores an item, not ", bottom[1]->count(1));
   Require(bottom[3]->num_axes() == 4 && bottom[3]->shape(3) == 8,
           "MultiBoxLoss takes true boxes of shape (1, 1, N, 8), not ", bottom[3]->shape_string());
+  Require(bottom.size() != 5,
+          "MultiBoxLoss takes a first stage's probabilities and locations (bottoms 4 and 5) or "
+          "neither: it has 5 bottoms");
+  if (bottom.size() == 6) CheckFirstStage(bottom, 4, num_priors_);
 }
 
 template <typename Dtype>
@@ -96,7 +103,22 @@ typename MultiBoxLossLayer<Dtype>::Item MultiBoxLossLayer<Dtype>::ItemOf(
   return {bottom[0]->cpu_data() + size_t(i) * bottom[0]->count(1),
           bottom[1]->cpu_data() + size_t(i) * bottom[1]->count(1),
           log_sums_.data() + size_t(i) * num_priors_,
+          {},
+          {},
           {}};
+}
+
+template <typename Dtype>
+void MultiBoxLossLayer<Dtype>::ReadPriorsOf(const vector<Blob<Dtype>*>& bottom, int i,
+                                            Item* item) const {
+  item->priors = ReadPriors(bottom[2]->cpu_data(), num_priors_);
+  if (bottom.size() < 6) return;
+  const Dtype* probabilities = bottom[4]->cpu_data() + size_t(i) * bottom[4]->count(1);
+  const Dtype* locations = bottom[5]->cpu_data() + size_t(i) * bottom[5]->count(1);
+  for (int p = 0; p < num_priors_; ++p) {
+    item->priors[p] = MovedPrior(item->priors[p], code(), locations, p);
+    item->easy.push_back(IsBackground(probabilities, p, param().objectness_score()));
+  }
 }
 
 template <typename Dtype>
@@ -108,7 +130,7 @@ const Dtype* MultiBoxLossLayer<Dtype>::LocationOf(const Item& item, int prior,
 template <typename Dtype>
 Box MultiBoxLossLayer<Dtype>::Decoded(const Item& item, int prior, int loc_class) const {
   const Dtype* l = LocationOf(item, prior, loc_class);
-  return Decode(priors_[prior], code(), {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
+  return Decode(item.priors[prior], code(), {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
 }
 
 template <typename Dtype>
@@ -120,9 +142,9 @@ template <typename Dtype>
 typename MultiBoxLossLayer<Dtype>::Positive MultiBoxLossLayer<Dtype>::MakePositive(
     const Item& item, int prior, int loc_class, const TrueBox& truth) const {
   const Box matched =
-      param().use_prior_for_matching() ? priors_[prior].box : Decoded(item, prior, loc_class);
+      param().use_prior_for_matching() ? item.priors[prior].box : Decoded(item, prior, loc_class);
   return {prior, loc_class, MultiBoxLabel(param(), truth),
-          MakeLocationTarget(param(), priors_[prior], matched, truth.box)};
+          MakeLocationTarget(param(), item.priors[prior], matched, truth.box)};
 }
 
 template <typename Dtype>
@@ -154,7 +176,12 @@ vector<bool> MultiBoxLossLayer<Dtype>::Mine(const Item& item, const Matches& mat
     if (hard) losses[positive.prior] = LocationLossOf(item, positive);
   }
   for (int i = 0; i < num_priors_; ++i) losses[i] += ConfidenceLossOf(item, i, labels[i]);
-  return MineExamples(param(), priors_, matches, losses, positives.size(), PredictionsOf(item));
+  vector<bool> left_out = item.easy;
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    left_out[i] = left_out[i] && matches.index[i] == kUnmatched;
+  }
+  return MineExamples(param(), item.priors, matches, losses, positives.size(), PredictionsOf(item),
+                      left_out);
 }
 
 template <typename Dtype>
@@ -165,7 +192,7 @@ typename MultiBoxLossLayer<Dtype>::Assignment MultiBoxLossLayer<Dtype>::Assign(
   Assignment a;
   if (!item.truths.empty()) {
     const vector<Matches> matches =
-        MatchClasses(param(), priors_, item.truths, PredictionsOf(item));
+        MatchClasses(param(), item.priors, item.truths, PredictionsOf(item));
     for (int c = 0; c < num_loc_classes_; ++c) {
       for (int i = 0; i < num_priors_; ++i) {
         const int match = matches[c].index[i];
@@ -201,11 +228,13 @@ template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top) {
   const int items = bottom[0]->shape(0);
-  priors_ = ReadPriors(bottom[2]->cpu_data(), num_priors_);
   log_sums_.resize(size_t(items) * num_priors_);
   kernels::LogSumExp(log_sums_.size(), num_classes_, 1, bottom[1]->cpu_data(), log_sums_.data());
   vector<Item> of;
-  for (int i = 0; i < items; ++i) of.push_back(ItemOf(bottom, i));
+  for (int i = 0; i < items; ++i) {
+    of.push_back(ItemOf(bottom, i));
+    ReadPriorsOf(bottom, i, &of.back());
+  }
   for (const TrueBox& truth :
        ReadTruths(bottom[3]->cpu_data(), bottom[3]->height(), param().background_label_id())) {
     if (truth.difficult && !param().use_difficult_gt()) continue;
@@ -275,8 +304,10 @@ template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                             const vector<bool>& propagate_down,
                                             const vector<Blob<Dtype>*>& bottom) {
-  Require(!propagate_down[2] && !propagate_down[3],
-          "MultiBoxLoss has no gradient for its priors and true boxes");
+  for (size_t i = 2; i < propagate_down.size(); ++i) {
+    Require(!propagate_down[i],
+            "MultiBoxLoss has no gradient for its priors, true boxes and first stage");
+  }
   const Dtype weight = top[0]->cpu_diff()[0] / Normalizer();
   if (propagate_down[0]) LocationGradient(weight * Dtype(param().loc_weight()), bottom);
   if (propagate_down[1]) ConfidenceGradient(weight, bottom);

@@ -1,8 +1,8 @@
 #include "caffe/layers/normalize_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/normalize.hpp"
 #include "layer_shapes.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -39,19 +39,8 @@ void NormalizeLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   channel_shared_ = param.channel_shared();
   eps_ = param.eps();
   const vector<int> shape = channel_shared_ ? vector<int>() : vector<int>(1, bottom[0]->shape(1));
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(shape));
-    FillerParameter filler = param.scale_filler();
-    if (!param.has_scale_filler()) {
-      filler.set_type("constant");
-      filler.set_value(1);
-    }
-    FillBlob(filler, this->blobs_[0].get());
-  }
-  Require(this->blobs_.size() == 1 &&
-              this->blobs_[0]->count() == (channel_shared_ ? 1 : bottom[0]->shape(1)),
-          "norm_param: the layer has 1 parameter blob, ",
-          channel_shared_ ? "one number (channel_shared)" : "one number a channel");
+  MakeOrCheckParameters<Dtype>(
+      {{shape, FillerOr(param.has_scale_filler(), param.scale_filler(), 1)}}, &this->blobs_);
   this->param_propagate_down_.resize(1, true);
 }
 

@@ -1,7 +1,7 @@
 #include "caffe/layers/parameter_layer.hpp"
 
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blas.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -30,12 +30,7 @@ template <typename Dtype>
 void ParameterLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   const ParameterParameter& param = this->layer_param_.parameter_param();
   const Shape shape = TopShapes(this->layer_param_, {})[0];
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(shape));
-    FillBlob(param.blob_filler(), this->blobs_[0].get());
-  }
-  Require(this->blobs_.size() == 1 && this->blobs_[0]->shape() == shape,
-          "parameter_param: the layer has 1 parameter blob of shape ", ShapeString(shape));
+  MakeOrCheckParameters<Dtype>({{shape, param.blob_filler()}}, &this->blobs_);
   this->param_propagate_down_.resize(1, true);
 }
 

@@ -1,9 +1,9 @@
 #include "caffe/layers/prelu_layer.hpp"
 
 #include "caffe/as_stored.hpp"
-#include "caffe/filler.hpp"
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/pointwise.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -29,20 +29,9 @@ void PReLULayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   const PReLUParameter& param = this->layer_param_.prelu_param();
   TopShapes(this->layer_param_, {bottom[0]->shape()});
   channel_shared_ = param.channel_shared();
-  const int slopes = channel_shared_ ? 1 : bottom[0]->channels();
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(
-        new Blob<Dtype>(channel_shared_ ? vector<int>() : vector<int>(1, slopes)));
-    FillerParameter filler = param.filler();
-    if (!param.has_filler()) {
-      filler.set_type("constant");
-      filler.set_value(0.25);
-    }
-    FillBlob(filler, this->blobs_[0].get());
-  }
-  Require(this->blobs_.size() == 1 && this->blobs_[0]->count() == slopes,
-          "prelu_param: the layer has 1 parameter blob of ", slopes, " slope(s)",
-          channel_shared_ ? " (channel_shared)" : ", one a channel");
+  const Shape slopes = channel_shared_ ? Shape{} : Shape{bottom[0]->channels()};
+  MakeOrCheckParameters<Dtype>({{slopes, FillerOr(param.has_filler(), param.filler(), 0.25f)}},
+                               &this->blobs_);
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 

@@ -2,16 +2,18 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
+
+#include "../plugin_files.hpp"
 
 namespace caffe {
 namespace {
 
 // What else holds for it, only the user's class knows.
-const bool registered = OperationTable::Add(
-    Operation("Python").AnyInPlace().Stateful().CpuOnly("it is the user's code"));
+const bool registered =
+    OperationTable::Add(Operation("Python").AnyInPlace().Stateful().UpdatesParameters().CpuOnly(
+        "it is the user's code"));
 
 constexpr char kPlugin[] = "libcaffe_python.so";
 constexpr char kVariable[] = "CAFFE_PYTHON_PLUGIN";
@@ -24,22 +26,11 @@ PythonLayerFactory<Dtype>& Factory() {
   return factory;
 }
 
-/// The folder of the library or program that this code is in, with its last slash.
-string OwnFolder() {
-  Dl_info info = {};
-  if (!dladdr(kPlugin, &info) || !info.dli_fname) return "";
-  const string file = info.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
-}
-
 /// Loads the plugin and lets it start Python, which makes the package call SetPythonLayerFactory;
 /// returns why not, or "". It stays loaded: layers live on in it.
 string LoadPlugin() {
-  const char* named = std::getenv(kVariable);
-  const vector<string> candidates =
-      named && *named ? vector<string>{named} : vector<string>{OwnFolder() + kPlugin, kPlugin};
   string reason;
-  for (const string& file : candidates) {
+  for (const string& file : PluginFiles(kVariable, kPlugin)) {
     void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!plugin) {
       reason = dlerror();

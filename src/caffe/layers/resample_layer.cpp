@@ -28,20 +28,18 @@ Resizing ResampleResizing(const ResampleParameter& param, const vector<Shape>& b
   Require(!two || bottoms[1].size() == 4, "Resample takes a second bottom of 4 axes, not ",
           two ? ShapeString(bottoms[1]) : "");
   Require(param.factor() > 0, "resample_param: factor must be positive, got ", param.factor());
-  const auto extent = [&](int i, const char* name, double given) {
-    const double wanted = two                  ? bottoms[1][i]
-                          : param.has_height() ? given
-                                               : std::floor(bottom[i] * double(param.factor()));
-    return ResizedExtent("resample_param", name, wanted);
+  const auto wanted = [&](int i, double given) {
+    if (two) return double(bottoms[1][i]);
+    return param.has_height() ? given : std::floor(bottom[i] * double(param.factor()));
   };
-  const int height = extent(2, "height", param.height());
-  const int width = extent(3, "width", param.width());
-  const float ratio_h = static_cast<float>(bottom[2]) / height;
-  const float ratio_w = static_cast<float>(bottom[3]) / width;
+  const ResizedExtents top("resample_param", bottom, wanted(2, param.height()),
+                           wanted(3, param.width()));
+  const float ratio_h = static_cast<float>(bottom[2]) / top.height;
+  const float ratio_w = static_cast<float>(bottom[3]) / top.width;
   const bool stretched = param.antialias() && (ratio_h > 1 || ratio_w > 1);
   const kernels::ResampleFilter filter = FilterOf(param);
-  return {kernels::ResampledAxis(filter, bottom[2], height, ratio_w, stretched),
-          kernels::ResampledAxis(filter, bottom[3], width, ratio_h, stretched)};
+  return {kernels::ResampledAxis(filter, bottom[2], top.height, ratio_w, stretched),
+          kernels::ResampledAxis(filter, bottom[3], top.width, ratio_h, stretched)};
 }
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {

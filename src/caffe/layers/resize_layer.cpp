@@ -1,13 +1,26 @@
 #include "caffe/layers/resize_layer.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace caffe {
 
-int ResizedExtent(const char* parameter, const char* axis, double extent) {
-  Require(extent >= 1 && extent <= std::numeric_limits<int>::max(), parameter, ": the ", axis,
-          " of the output is ", extent, ": it must be at least 1 and fit an int");
-  return static_cast<int>(extent);
+ResizedExtents::ResizedExtents(const char* parameter, const Shape& bottom, double height,
+                               double width)
+    : height(0), width(0) {
+  const auto check = [&](const char* axis, double extent) {
+    Require(extent >= 1 && extent <= std::numeric_limits<int>::max(), parameter, ": the ", axis,
+            " of the output is ", extent, ": it must be at least 1 and fit an int");
+  };
+  check("height", height);
+  check("width", width);
+  double planes = 1;
+  for (size_t axis = 0; axis + 2 < bottom.size(); ++axis) planes *= std::max(1, bottom[axis]);
+  Require(planes * height * width <= std::numeric_limits<int>::max(), parameter, ": the output of ",
+          height, " x ", width, " for a bottom of shape ", ShapeString(bottom),
+          " has more than 2^31 - 1 elements");
+  this->height = static_cast<int>(height);
+  this->width = static_cast<int>(width);
 }
 
 template <typename Dtype>
@@ -16,7 +29,8 @@ void ResizeLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   vector<Shape> shapes;
   for (const Blob<Dtype>* blob : bottom) shapes.push_back(blob->shape());
   const Shape& shape = shapes[0];
-  const bool as_before = bottom.size() == 1 && shape.size() >= 2 &&
+  const bool is_made = resizing_.h.output() > 0;
+  const bool as_before = is_made && bottom.size() == 1 && shape.size() >= 2 &&
                          resizing_.h.input == shape[shape.size() - 2] &&
                          resizing_.w.input == shape[shape.size() - 1];
   if (!as_before) resizing_ = ResizingOf(shapes);

@@ -1,6 +1,7 @@
 #include "caffe/layers/rnn_layer.hpp"
 
 #include "caffe/kernels/blas.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -30,10 +31,12 @@ void TanhGradient(size_t n, const T* y, const T* dy, T* dx) {
 }  // namespace
 
 template <typename Dtype>
-void RNNLayer<Dtype>::MakeParameters(int inputs, int static_inputs) {
-  DirectRecurrentLayer<Dtype>::MakeParameters(inputs, static_inputs);
-  this->AddWeights(this->Parameters().weight_filler(), {this->D_, this->D_});
-  this->AddWeights(this->Parameters().bias_filler(), {this->D_});
+std::vector<ParameterBlob> RNNLayer<Dtype>::NeededParameters(int inputs, int static_inputs) const {
+  const RecurrentParameter param = this->Parameters();
+  auto needed = DirectRecurrentLayer<Dtype>::NeededParameters(inputs, static_inputs);
+  needed.push_back({{this->D_, this->D_}, param.weight_filler()});
+  needed.push_back({{this->D_}, param.bias_filler()});
+  return needed;
 }
 
 template <typename Dtype>

@@ -69,7 +69,6 @@ template <typename Dtype>
 void ROIPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                           const vector<bool>& propagate_down,
                                           const vector<Blob<Dtype>*>& bottom) {
-  this->RefuseRoiGradient(propagate_down);
   if (!propagate_down[0]) return;
   const vector<kernels::RoiBins> bins = this->Bins(*bottom[1]);
   Dispatch(this->backward_type(), [&](auto tag) {

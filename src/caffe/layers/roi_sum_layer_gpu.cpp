@@ -20,7 +20,6 @@ template <typename Dtype>
 void RoiSumLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                       const vector<bool>& propagate_down,
                                       const vector<Blob<Dtype>*>& bottom) {
-  this->RefuseRoiGradient(propagate_down);
   if (!propagate_down[0]) return;
   const cuda::RoiBins bins = this->GpuBins(*bottom[1]);
   Dispatch(this->backward_type(), [&](auto tag) {

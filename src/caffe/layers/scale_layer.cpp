@@ -2,10 +2,10 @@
 
 #include "absorbed_layers.hpp"
 #include "caffe/as_stored.hpp"
-#include "caffe/filler.hpp"
 #include "caffe/kernels/blocked_channels.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "layer_shapes.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -31,25 +31,13 @@ void ScaleLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
   const Shape scale_shape = own_scale ? Broadcast::ParameterShape("scale", bottom[0]->shape(),
                                                                   param.axis(), param.num_axes())
                                       : bottom[1]->shape();
-  const size_t needed = own_scale + param.bias_term();
-  if (this->blobs_.empty()) {
-    if (own_scale) {
-      this->blobs_.emplace_back(new Blob<Dtype>(scale_shape));
-      FillerParameter filler = param.filler();
-      if (!param.has_filler()) {
-        filler.set_type("constant");
-        filler.set_value(1);
-      }
-      FillBlob(filler, this->blobs_[0].get());
-    }
-    if (param.bias_term()) {
-      this->blobs_.emplace_back(new Blob<Dtype>(scale_shape));
-      FillBlob(param.bias_filler(), this->blobs_.back().get());
-    }
+  std::vector<ParameterBlob> parameters;
+  if (own_scale) {
+    parameters.push_back({scale_shape, FillerOr(param.has_filler(), param.filler(), 1)});
   }
-  Require(this->blobs_.size() == needed, "scale_param: the layer has ", needed,
-          " parameter blob(s), ", this->blobs_.size(), " are given");
-  bias_param_id_ = param.bias_term() ? static_cast<int>(needed) - 1 : -1;
+  if (param.bias_term()) parameters.push_back({scale_shape, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
+  bias_param_id_ = param.bias_term() ? static_cast<int>(parameters.size()) - 1 : -1;
   this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 

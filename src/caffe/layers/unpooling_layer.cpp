@@ -32,12 +32,12 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(p.has_kernel_size() != both,
           "pooling_param: give kernel_size, or kernel_h and kernel_w, or a third bottom of the "
           "output's size");
-  const bool strides = p.has_stride_h() && p.has_stride_w(), pads = p.has_pad_h() && p.has_pad_w();
-  return {{values[0], values[1],
-           Extent("height", values[2], both ? p.kernel_h() : p.kernel_size(),
-                  strides ? p.stride_h() : p.stride(), pads ? p.pad_h() : p.pad()),
-           Extent("width", values[3], both ? p.kernel_w() : p.kernel_size(),
-                  strides ? p.stride_w() : p.stride(), pads ? p.pad_w() : p.pad())}};
+  return {
+      {values[0], values[1],
+       Extent("height", values[2], both ? p.kernel_h() : p.kernel_size(),
+              p.has_stride_h() ? p.stride_h() : p.stride(), p.has_pad_h() ? p.pad_h() : p.pad()),
+       Extent("width", values[3], both ? p.kernel_w() : p.kernel_size(),
+              p.has_stride_w() ? p.stride_w() : p.stride(), p.has_pad_w() ? p.pad_w() : p.pad())}};
 }
 
 bool Register(const char* type) {
@@ -71,9 +71,6 @@ template <typename Dtype>
 void UnPoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
                                          const vector<Blob<Dtype>*>& bottom) {
-  for (size_t i = 1; i < bottom.size(); ++i) {
-    Require(!propagate_down[i], this->type(), " has no gradient for bottom ", i);
-  }
   if (!propagate_down[0]) return;
   Dispatch(this->backward_type(),
            [&](auto tag) { UnpoolGradient<decltype(tag)>(*top[0], *bottom[1], bottom[0]); });

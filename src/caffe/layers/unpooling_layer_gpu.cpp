@@ -15,9 +15,6 @@ template <typename Dtype>
 void UnPoolingLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
                                          const vector<bool>& propagate_down,
                                          const vector<Blob<Dtype>*>& bottom) {
-  for (size_t i = 1; i < bottom.size(); ++i) {
-    Require(!propagate_down[i], this->type(), " has no gradient for bottom ", i);
-  }
   if (!propagate_down[0]) return;
   Dispatch(this->backward_type(),
            [&](auto tag) { UnpoolGradientOnGpu<decltype(tag)>(*top[0], *bottom[1], bottom[0]); });

@@ -6,7 +6,7 @@ namespace caffe {
 namespace {
 
 struct Scales {
-  int h, w;
+  double h, w;
 };
 
 Scales ScalesOf(const UpsampleParameter& param) {
@@ -17,8 +17,7 @@ Scales ScalesOf(const UpsampleParameter& param) {
   const unsigned h = param.has_scale_h() ? param.scale_h() : param.scale();
   const unsigned w = param.has_scale_w() ? param.scale_w() : param.scale();
   Require(h >= 1 && w >= 1, "upsample_param: scale must be at least 1, got ", h, " and ", w);
-  return {ResizedExtent("upsample_param", "scale_h", h),
-          ResizedExtent("upsample_param", "scale_w", w)};
+  return {double(h), double(w)};
 }
 
 void RequireFourAxes(const Shape& bottom) {
@@ -33,9 +32,9 @@ Resizing Repetition(const UpsampleParameter& param, const Shape& bottom) {
           "upsample_param: upsample_h, upsample_w and pad_out are for a second bottom, a mask: "
           "give scale alone");
   const Scales scales = ScalesOf(param);
-  ResizedExtent("upsample_param", "height", double(bottom[2]) * scales.h);
-  ResizedExtent("upsample_param", "width", double(bottom[3]) * scales.w);
-  return {kernels::RepeatedAxis(bottom[2], scales.h), kernels::RepeatedAxis(bottom[3], scales.w)};
+  const ResizedExtents top("upsample_param", bottom, bottom[2] * scales.h, bottom[3] * scales.w);
+  return {kernels::RepeatedAxis(bottom[2], top.height / bottom[2]),
+          kernels::RepeatedAxis(bottom[3], top.width / bottom[3])};
 }
 
 Shape UnpooledShape(const UpsampleParameter& param, const Shape& bottom, const Shape& mask) {
@@ -49,11 +48,11 @@ Shape UnpooledShape(const UpsampleParameter& param, const Shape& bottom, const S
     const Scales scales = ScalesOf(param);
     Require((!param.pad_out_h() || scales.h == 2) && (!param.pad_out_w() || scales.w == 2),
             "upsample_param: pad_out is for scale 2, not ", scales.h, " and ", scales.w);
-    height = double(bottom[2]) * scales.h - param.pad_out_h();
-    width = double(bottom[3]) * scales.w - param.pad_out_w();
+    height = bottom[2] * scales.h - param.pad_out_h();
+    width = bottom[3] * scales.w - param.pad_out_w();
   }
-  return {bottom[0], bottom[1], ResizedExtent("upsample_param", "height", height),
-          ResizedExtent("upsample_param", "width", width)};
+  const ResizedExtents top("upsample_param", bottom, height, width);
+  return {bottom[0], bottom[1], top.height, top.width};
 }
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {

@@ -122,6 +122,10 @@ template <typename Dtype>
 void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
   std::ifstream file(source);
   Require(file.is_open(), source, ": the window file cannot be opened");
+  image_database_.clear();
+  image_database_cache_.clear();
+  fg_windows_.clear();
+  bg_windows_.clear();
   string mark;
   for (int number = 0; file >> mark; ++number) {
     try {
@@ -150,6 +154,8 @@ void WindowDataLayer<Dtype>::LogWindows() const {
 template <typename Dtype>
 void WindowDataLayer<Dtype>::SetUpMean() {
   const TransformationParameter& transform = this->transform_param_;
+  Require(!transform.has_resize_param(),
+          "transform_param: this layer does not know resize_param: windows become crop_size large");
   has_mean_file_ = transform.has_mean_file();
   has_mean_values_ = transform.mean_value_size() > 0;
   if (has_mean_file_) {

@@ -18,15 +18,18 @@ struct ModeScope {
 /// Calls `test` in GPU mode on the fake device, and again on the machine's own if it has one.
 template <typename Test>
 void OnEachDevice(const Test& test) {
-  const ModeScope gpu(Caffe::GPU);
+  const auto run = [&test] {
+    const ModeScope gpu(Caffe::GPU);
+    test();
+  };
   {
     SCOPED_TRACE("fake device");
     const FakeDevice::Installed device;
-    test();
+    run();
   }
   if (!Device::available()) return;
   SCOPED_TRACE(Device::Get().name());
-  test();
+  run();
 }
 
 }  // namespace caffe

@@ -32,6 +32,11 @@ class Example {
     std::copy(values.begin(), values.end(), bottoms_.back()->mutable_cpu_data());
     return *this;
   }
+  /// Other values for a bottom, for the next pass.
+  Example& Change(int bottom, const std::vector<float>& values) {
+    std::copy(values.begin(), values.end(), bottoms_[bottom]->mutable_cpu_data());
+    return *this;
+  }
   /// Makes the layer, in the phase that the prototxt names (TRAIN if none).
   Example& SetUp() {
     layer_ = LayerRegistry<float>::CreateLayer(param_);

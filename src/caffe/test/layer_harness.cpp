@@ -142,6 +142,8 @@ struct RunOptions {
   bool in_place = false;
   const char* engine = nullptr;  // instead of the one that the case states
   bool detour = false;           // through another shape first
+  int set_ups = 1;               // how often the layer is set up,
+  bool used_between = false;     // each time behind a forward and a backward pass
   bool on_device = false;        // bottoms and gradients come from there,
   bool channels_last = false;    // in this order
   int block = 1;                 // bottoms and gradients come with channels in blocks of this many
@@ -215,9 +217,10 @@ class Runner {
       blobs_.emplace_back(new Blob<Dtype>());
       tops_.push_back(blobs_.back().get());
     }
-    layer_->SetUp(bottoms_, tops_);
-    for (size_t i = 0; i < inputs.parameters.size(); ++i) {
-      Put(inputs.parameters[i], layer_->blobs()[i]->mutable_cpu_data());
+    for (int i = 0; i < options.set_ups; ++i) {
+      if (i > 0 && options.used_between) Use();
+      layer_->SetUp(bottoms_, tops_);
+      SetParameters();
     }
     if (options.detour) Detour();
   }
@@ -289,6 +292,22 @@ class Runner {
   const vector<Blob<Dtype>*>& bottoms() const { return bottoms_; }
 
  private:
+  void SetParameters() {
+    for (size_t i = 0; i < inputs_.parameters.size(); ++i) {
+      Put(inputs_.parameters[i], layer_->blobs()[i]->mutable_cpu_data());
+    }
+  }
+
+  // Both passes, with other values than those of the test.
+  void Use() {
+    std::mt19937 random(inputs_.seed + 1);
+    for (size_t i = 0; i < bottoms_.size(); ++i) {
+      Put(MakeValues(case_.bottoms[i], &random), bottoms_[i]->mutable_cpu_data());
+    }
+    layer_->Forward(bottoms_, tops_);
+    if (case_.gradients) Backward();
+  }
+
   std::vector<int> DetourShape(size_t bottom) const {
     if (!case_.detour.empty()) return case_.detour[bottom];
     std::vector<int> twice = case_.bottoms[bottom].shape;
@@ -345,8 +364,11 @@ Inputs MakeInputs(const LayerCase& c, unsigned seed) {
   for (const Blob<double>* top : probe.tops()) {
     Bottom like;
     like.shape = top->shape();
-    inputs.top_diffs.push_back(MakeValues(like, &random));
-    RoundToHalf(&inputs.top_diffs.back());
+    Values diffs = MakeValues(like, &random);
+    // Nearly 0 for a loss, it would make all gradients subnormal in FLOAT16.
+    if (diffs.size() == 1 && std::fabs(diffs[0]) < 0.5) diffs[0] += std::copysign(0.5, diffs[0]);
+    RoundToHalf(&diffs);
+    inputs.top_diffs.push_back(std::move(diffs));
   }
   return inputs;
 }
@@ -449,7 +471,7 @@ TEST_P(LayerCases, AgreesWithDoubleInEveryTypeAndInstructionSet) {
   const Results oracle = Oracle(c, inputs);
   const double bound = Bound(c, ElementType::DOUBLE);
   const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
-  for (kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
+  for (kernels::InstructionSet set : kernels::FloatInstructionSets()) {
     kernels::SetCpuInstructionSet(set);
     SCOPED_TRACE(kernels::Name(set));
     ExpectSame(oracle, RunLayer<double>(c, kDouble, inputs), bound, bound);
@@ -583,6 +605,33 @@ TEST_P(LayerCases, LeavesGradientsAloneThatNobodyAskedFor) {
   }
 }
 
+// Solvers ask labels, regions and the like for gradients when layers with parameters make them: a
+// layer refuses, as Caffe's losses do, or leaves theirs alone and computes the others.
+TEST_P(LayerCases, AskingForAMissingGradientChangesNoOther) {
+  const LayerCase& c = case_;
+  if (!c.gradients) return;
+  const Inputs inputs = MakeInputs(c, seed_);
+  const Results expected = RunLayer<double>(c, kDouble, inputs);
+  for (size_t without = 0; without < c.bottoms.size(); ++without) {
+    if (c.bottoms[without].gradient) continue;
+    RunOptions options;
+    for (const Bottom& bottom : c.bottoms) options.propagate.push_back(bottom.gradient);
+    options.propagate[without] = true;
+    Results actual;
+    try {
+      actual = RunLayer<double>(c, kDouble, inputs, options);
+    } catch (const Error& error) {
+      EXPECT_TRUE(std::regex_search(error.what(), std::regex("no gradient"))) << error.what();
+      continue;
+    }
+    for (size_t i = 0; i < c.bottoms.size(); ++i) {
+      if (i == without) continue;
+      EXPECT_EQ(actual.bottom_diffs[i], expected.bottom_diffs[i]) << "bottom " << i;
+    }
+    EXPECT_EQ(actual.parameter_diffs, expected.parameter_diffs);
+  }
+}
+
 TEST_P(LayerCases, InPlaceGivesTheSame) {
   if (!case_.in_place) return;
   const Inputs inputs = MakeInputs(case_, seed_);
@@ -625,6 +674,25 @@ TEST_P(LayerCases, ReshapingToAndFroGivesTheSame) {
   }
 }
 
+// To the bit, whatever was computed between.
+TEST_P(LayerCases, SettingUpTwiceGivesTheSame) {
+  const Inputs inputs = MakeInputs(case_, seed_);
+  RunOptions twice;
+  twice.set_ups = 2;
+  for (const bool used : {false, true}) {
+    SCOPED_TRACE(used ? "with a pass between" : "");
+    twice.used_between = used;
+    ExpectSame(RunLayer<double>(case_, kDouble, inputs),
+               RunLayer<double>(case_, kDouble, inputs, twice), 0, 0);
+    for (const TypedRun& run : TypedRuns()) {
+      SCOPED_TRACE(run.name);
+      const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+      ExpectSame(RunLayer<float>(case_, types, inputs),
+                 RunLayer<float>(case_, types, inputs, twice), 0, 0);
+    }
+  }
+}
+
 namespace {
 
 struct GpuMode {
@@ -636,7 +704,8 @@ struct GpuMode {
 /// True for a layer that draws random numbers, on a device others than on the host.
 bool Draws(const LayerCase& c) {
   const LayerParameter param = ParseLayer(c.prototxt, c.bottoms.size(), c.tops);
-  return param.type() == "Dropout" && param.phase() == TRAIN;
+  return param.type() == "Dropout" &&
+         (param.phase() == TRAIN || param.dropout_param().sample_weights_test());
 }
 #endif
 

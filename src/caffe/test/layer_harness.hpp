@@ -39,8 +39,8 @@ struct Bottom {
 /// and is then checked, in every type and mix of types and on every instruction set, against itself
 /// in double on the REFERENCE engine; its gradients numerically; that gradients of parameters
 /// are added and those not asked for left alone; that working in place, on a device, reshaping to
-/// and fro and the operation table's shapes give the same. What fails names the case, its shapes
-/// and the seed that repeats it.
+/// and fro, setting up twice and the operation table's shapes give the same. What fails names the
+/// case, its shapes and the seed that repeats it.
 struct LayerCase {
   std::string name;
   std::string prototxt;  ///< a LayerParameter without name, bottoms and tops

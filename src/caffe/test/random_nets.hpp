@@ -151,6 +151,17 @@ class RandomNet {
     return to;
   }
 
+  // Over no spatial axis: the rows' values are the channels.
+  Picture AlongRows(const Picture& from) {
+    Picture to = from;
+    to.name = NewName("blob");
+    to.width = Number(1, 7);
+    Layer(Coin() ? "Convolution" : "Deconvolution", {from.name}, {to.name},
+          "convolution_param { axis: 3 num_output: " + std::to_string(to.width) + " }");
+    pictures_.push_back(to);
+    return to;
+  }
+
   Picture Activation(const Picture& from) {
     static const char* const kinds[][2] = {{"ReLU", ""},
                                            {"ReLU", ""},
@@ -281,7 +292,7 @@ class RandomNet {
 
   void AddSomething() {
     const Picture from = Recent();
-    switch (Number(0, 15)) {
+    switch (Number(0, 16)) {
       case 0:
       case 1:
         Convolution(from);
@@ -325,6 +336,9 @@ class RandomNet {
       case 14:
         Enlarged(from);
         return;
+      case 15:
+        Activation(Affine(AlongRows(from)));
+        return;
       default:
         Copies(from);
     }
@@ -339,10 +353,14 @@ class RandomNet {
       name = flat;
     }
     for (int depth = Number(1, 2); depth > 0; --depth) {
-      const std::string top = NewName("fc");
-      Layer("InnerProduct", {name}, {top},
-            "inner_product_param { num_output: " + std::to_string(Number(1, 7)) +
-                " transpose: " + (Coin() ? "true" : "false") + " }");
+      const std::string top = NewName("fc"), outputs = std::to_string(Number(1, 7));
+      if (name.compare(0, 4, "flat") == 0 && Number(0, 3) == 0) {
+        Layer("Convolution", {name}, {top}, "convolution_param { num_output: " + outputs + " }");
+      } else {
+        Layer("InnerProduct", {name}, {top},
+              "inner_product_param { num_output: " + outputs +
+                  " transpose: " + (Coin() ? "true" : "false") + " }");
+      }
       if (Coin()) Layer("BatchNorm", {top}, {top});
       if (Coin()) Layer("ReLU", {top}, {top});
       name = top;

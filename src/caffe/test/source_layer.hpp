@@ -90,6 +90,24 @@ void ExpectResumes(const LayerParameter& param, int top_count = 2) {
   }
 }
 
+/// A layer that is set up again, unused or in the middle, begins again.
+template <typename Dtype>
+void ExpectBeginsAgain(const LayerParameter& param, int top_count = 2) {
+  for (int consumed : {0, 3}) {
+    Caffe::set_random_seed(11);
+    Source<Dtype> source(param, top_count);
+    const std::vector<Dtype> expected = source.Values(4);
+    const auto set_up = [&] {
+      Caffe::set_random_seed(11);
+      source.layer.SetUp({}, source.tops);
+    };
+    set_up();
+    source.Values(consumed);
+    set_up();
+    EXPECT_EQ(source.Values(4), expected) << "after " << consumed << " batches";
+  }
+}
+
 }  // namespace caffe
 
 #endif  // CAFFE_TEST_SOURCE_LAYER_HPP_

@@ -17,7 +17,7 @@ using kernels::Activation;
 template <typename Function>
 void OnEveryInstructionSet(Function&& f) {
   const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
-  for (kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
+  for (kernels::InstructionSet set : kernels::FloatInstructionSets()) {
     kernels::SetCpuInstructionSet(set);
     SCOPED_TRACE(kernels::Name(set));
     f();

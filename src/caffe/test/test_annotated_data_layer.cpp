@@ -210,10 +210,37 @@ TEST(AnnotatedData, DrawsTheSameWithAnyNumberOfThreads) {
   EXPECT_EQ(labels[0], labels[1]);
 }
 
+TEST(AnnotatedData, MakesNoise) {
+  const string path = NewDatabase({Rectangle(4, 4, {1, 1, 2, 2})});
+  Source<float> clean(Parameter(path, "batch_size: 1"));
+  Source<float> inverse(
+      Parameter(path, "batch_size: 1", "noise_param { inverse: true all_effects: false }"));
+  const vector<float> pixels = clean.Values(1, 0), changed = inverse.Values(1, 0);
+  ASSERT_EQ(pixels.size(), changed.size());
+  for (size_t i = 0; i < pixels.size(); ++i) EXPECT_EQ(changed[i], 255 - pixels[i]);
+  // Drawn before the threads share the work, so the same with any number of them.
+  const string all =
+      "noise_param { prob: 0.5 all_effects: true saltpepper_param { fraction: 0.2 value: 200 } } "
+      "distort_param { prob: 0.5 all_effects: true }";
+  vector<vector<float>> results;
+  for (const int threads : {1, 3}) {
+    Caffe::set_random_seed(5);
+    Source<float> source(Parameter(path, Join("batch_size: 6 threads: ", threads), all));
+    results.push_back(source.Values(3, 0));
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
 TEST(AnnotatedData, Resumes) {
   const string path =
       NewDatabase({Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
   ExpectResumes<float>(Parameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
+}
+
+TEST(AnnotatedData, SettingUpAgainBeginsAgain) {
+  const string path =
+      NewDatabase({Rectangle(30, 40, {5, 5, 20, 10}), Rectangle(40, 30, {5, 5, 20, 10}, true)});
+  ExpectBeginsAgain<float>(Parameter(path, "batch_size: 3 prefetch: 3", kAll, kSampler), 1);
 }
 
 TEST(AnnotatedData, SaysWhatIsWrong) {
@@ -230,6 +257,7 @@ TEST(AnnotatedData, SaysWhatIsWrong) {
   ExpectContains(error("", "batch_sampler { sampler { min_scale: 2 } }"), "min_scale");
   ExpectContains(error("", "has_landmarks: true"), "has_landmarks is not available");
   ExpectContains(error("noise_param { prob: 1 }"), "noise_param");
+  ExpectContains(error("distort_param { prob: 1 }"), "distort_param");
   AnnotatedDatum broken = Rectangle(4, 4, {1, 1, 2, 2});
   broken.mutable_datum()->set_width(5);
   ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),

@@ -58,7 +58,7 @@ const std::vector<BadLayerCase> kBadCases = {
     {"Blobs",
      "type: 'Bias' blobs { data: 1 } blobs { data: 1 }",
      {{{2, 3}}},
-     "1 parameter blob, 2 are given"},
+     "1 parameter blob\\(s\\), 2 are given"},
 };
 INSTANTIATE_TEST_SUITE_P(Bias, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

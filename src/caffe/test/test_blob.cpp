@@ -134,6 +134,9 @@ TYPED_TEST(BlobTest, SharesData) {
   viewer.ShareDiff(owner);
   viewer.mutable_cpu_diff()[0] = 1;
   EXPECT_EQ(owner.cpu_diff()[0], 1);
+  const Blob<TypeParam> larger(std::vector<int>{4});
+  EXPECT_THROW(viewer.ShareData(larger), Error);
+  EXPECT_THROW(viewer.ShareDiff(larger), Error);
 }
 
 TYPED_TEST(BlobTest, UsesMemoryOfTheCallers) {
@@ -175,6 +178,18 @@ TYPED_TEST(BlobTest, ReadsEveryPayload) {
   proto.add_double_data(6);
   blob.FromProto(proto);
   EXPECT_EQ(blob.cpu_data()[1], 6) << "double_data comes before data";
+}
+
+// Files of C3D, of which nothing else is known.
+TYPED_TEST(BlobTest, TakesADiffForDataWhereThereIsNone) {
+  BlobProto proto;
+  proto.mutable_shape()->add_dim(2);
+  proto.add_diff(3);
+  proto.add_diff(4);
+  Blob<TypeParam> blob;
+  blob.FromProto(proto);
+  EXPECT_EQ(blob.cpu_data()[0], 3);
+  EXPECT_EQ(blob.cpu_data()[1], 4);
 }
 
 TYPED_TEST(BlobTest, ReadsTheOldShape) {

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "caffe/test/test_files.hpp"
+
 namespace caffe {
 namespace {
 
@@ -41,6 +43,25 @@ TEST(BlockingQueueTest, WaitsForAnotherThread) {
     ASSERT_EQ(answers.pop(), 2 * i);
   }
   other.join();
+}
+
+TEST(BlockingQueueTest, GivesWhatIsLeftAndThenTheErrorItWasClosedWith) {
+  BlockingQueue<int> queue;
+  queue.push(3);
+  queue.Close(std::make_exception_ptr(Error("the source is gone")));
+  EXPECT_EQ(queue.peek(), 3);
+  EXPECT_EQ(queue.pop(), 3);
+  EXPECT_EQ(ErrorOf([&] { queue.pop(); }), "the source is gone");
+  EXPECT_EQ(ErrorOf([&] { queue.peek(); }), "the source is gone");
+}
+
+TEST(BlockingQueueTest, TellsAThreadThatWaitsWhyItIsClosed) {
+  BlockingQueue<int> queue;
+  std::string error;
+  std::thread other([&] { error = ErrorOf([&] { queue.pop(); }); });
+  queue.Close(std::make_exception_ptr(Error("the source is gone")));
+  other.join();
+  EXPECT_EQ(error, "the source is gone");
 }
 
 }  // namespace

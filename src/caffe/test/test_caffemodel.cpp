@@ -9,13 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "c3d_blob.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/caffemodel.hpp"
 #include "caffe/io/wire.hpp"
+#include "caffe/net.hpp"
 #include "caffe/test/test_data.hpp"
 #include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "captured_log.hpp"
 #include "google/protobuf/text_format.h"
 
 namespace caffe {
@@ -24,12 +27,6 @@ namespace {
 using wire::AppendHeader;
 using wire::AppendTag;
 using wire::AppendVarint;
-
-std::string Sub(uint32_t number, const std::string& content) {
-  std::string bytes;
-  AppendHeader(number, content.size(), &bytes);
-  return bytes + content;
-}
 
 std::string FileOf(const NetParameter& net) { return NewFile(net.SerializePartialAsString()); }
 
@@ -133,8 +130,9 @@ TEST(CaffemodelReader, ReadsUnpackedAndSplitFields) {
   AppendTag(1, wire::Type::VARINT, &dim);
   AppendVarint(4, &dim);
   const std::string blob =
-      tag + bytes(0, 1) + tag + bytes(1, 1) + Sub(7, dim) + Sub(5, bytes(2, 2));
-  const CaffemodelReader reader(NewFile(Sub(100, Sub(1, "a") + Sub(7, blob))));
+      tag + bytes(0, 1) + tag + bytes(1, 1) + EncodedField(7, dim) + EncodedField(5, bytes(2, 2));
+  const CaffemodelReader reader(
+      NewFile(EncodedField(100, EncodedField(1, "a") + EncodedField(7, blob))));
   EXPECT_EQ((std::vector<float>{1, 2, 3, 4}), Floats(reader.layers()[0].blobs[0]));
 }
 
@@ -161,6 +159,63 @@ TEST(CaffemodelReader, ReadsDiffs) {
   CaffemodelReader with(FileOf(NetOf(blob)));
   EXPECT_TRUE(with.layers()[0].blobs[0].ReadDiffInto(&diff, ElementType::FLOAT));
   EXPECT_EQ(2, diff);
+}
+
+TEST(CaffemodelReader, TakesADiffForDataWhereThereIsNoneAndSaysSo) {
+  BlobProto blob = MakeBlob({2});
+  blob.add_diff(3);
+  blob.add_diff(-1);
+  const std::string file = FileOf(NetOf(blob));
+  CapturedLog log;
+  const CaffemodelReader reader(file);
+  const StoredBlob& read = reader.layers()[0].blobs[0];
+  EXPECT_EQ((std::vector<float>{3, -1}), Floats(read));
+  EXPECT_TRUE(read.diff.empty());
+  EXPECT_TRUE(
+      log.HasPrefix(file + ": layer 'ip', blob 0: the values stand in the field of the diff"));
+}
+
+TEST(CaffemodelReader, ReadsFiveAxesOfC3d) {
+  const std::string layer =
+      EncodedField(4, "conv1a") + EncodedField(6, C3dBlob({1, 2, 1, 1, 3}, {1, 2, 3, 4, 5, 6}));
+  const std::string file = NewFile(EncodedField(2, layer));
+  CapturedLog log;
+  const CaffemodelReader reader(file);
+  const StoredBlob& read = reader.layers()[0].blobs[0];
+  EXPECT_EQ((std::vector<int64_t>{1, 2, 1, 1, 3}), read.shape);
+  EXPECT_EQ((std::vector<float>{1, 2, 3, 4, 5, 6}), Floats(read));
+  EXPECT_TRUE(log.HasPrefix(file + ": layer 'conv1a', blob 0: the values stand"));
+}
+
+// A net as C3D's are, of a convolution over frames, rows and columns and an inner product.
+TEST(CaffemodelReader, GivesWeightsOfC3dToANet) {
+  NetParameter param;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      layer { name: 'data' type: 'Input' top: 'data'
+              input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 dim: 2 } } }
+      layer { name: 'conv1a' type: 'Convolution' bottom: 'data' top: 'conv1a'
+              convolution_param { num_output: 1 kernel_size: 2 } }
+      layer { name: 'fc' type: 'InnerProduct' bottom: 'conv1a' top: 'fc'
+              inner_product_param { num_output: 2 } })",
+                                                            &param));
+  param.mutable_state()->set_phase(TEST);
+  const auto layer = [](const std::string& name, const std::string& weights,
+                        const std::string& bias) {
+    return EncodedField(2,
+                        EncodedField(4, name) + EncodedField(6, weights) + EncodedField(6, bias));
+  };
+  const std::string file =
+      NewFile(layer("conv1a", C3dBlob({1, 1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                    C3dBlob({1, 1, 1, 1, 1}, {9})) +
+              layer("fc", C3dBlob({1, 1, 1, 2, 1}, {10, 11}), C3dBlob({1, 1, 1, 1, 2}, {12, 13})));
+  Net<float> net(param);
+  net.CopyTrainedLayersFrom(file);
+  const auto& params = net.params();
+  ASSERT_EQ(params.size(), 4u);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(params[0]->cpu_data()[i], i + 1);
+  EXPECT_EQ(params[1]->cpu_data()[0], 9);
+  EXPECT_EQ(params[2]->cpu_data()[1], 11);
+  EXPECT_EQ(params[3]->cpu_data()[1], 13);
 }
 
 TEST(CaffemodelReader, NamesABlobThatDoesNotFitItsShape) {
@@ -239,9 +294,10 @@ TEST(CaffemodelReader, UpgradesOldLayers) {
 TEST(CaffemodelReader, KeepsWeightsOfForksWhoseParametersDoNotParse) {
   BlobProto blob = MakeBlob({1});
   blob.add_data(3);
-  const std::string layer =
-      Sub(1, "frob") + Sub(2, "Frob") + Sub(146, "\xff\xff\xff") + Sub(7, blob.SerializeAsString());
-  const CaffemodelReader reader(NewFile(Sub(100, layer)));
+  const std::string layer = EncodedField(1, "frob") + EncodedField(2, "Frob") +
+                            EncodedField(146, "\xff\xff\xff") +
+                            EncodedField(7, blob.SerializeAsString());
+  const CaffemodelReader reader(NewFile(EncodedField(100, layer)));
   EXPECT_EQ("frob", reader.layers()[0].param.name());
   EXPECT_EQ("Frob", reader.layers()[0].param.type());
   EXPECT_EQ(3, Floats(reader.layers()[0].blobs[0])[0]);
@@ -260,7 +316,8 @@ TEST(CaffemodelReader, SaysWhatIsWrongWithAFile) {
 TEST(CaffemodelReader, NamesTheLayerAndTheOffsetOfALyingLength) {
   std::string blob;
   AppendHeader(5, uint64_t{1} << 60, &blob);
-  const std::string name = NewFile(Sub(100, Sub(1, "conv1") + Sub(7, blob)));
+  const std::string name =
+      NewFile(EncodedField(100, EncodedField(1, "conv1") + EncodedField(7, blob)));
   const std::string message = ErrorOf([&] { CaffemodelReader reader(name); });
   ExpectContains(message,
                  name + ": layer 'conv1', blob 0: byte 12: a field of 1152921504606846976");
@@ -344,7 +401,7 @@ TEST(CaffemodelDamage, FlippedBitsNeverCrash) {
 
 TEST(CaffemodelDamage, HeadersWithoutEndAreAnError) {
   std::string net;
-  for (int i = 0; i < 300000; ++i) net += Sub(100, "");
+  for (int i = 0; i < 300000; ++i) net += EncodedField(100, "");
   ExpectContains(ErrorOf([&] { CaffemodelReader reader(NewFile(net)); }), "layers and blobs");
 }
 
@@ -359,7 +416,7 @@ TEST(CaffemodelReader, ReadsBeyondTwoGigabytes) {
   AppendTag(10, wire::Type::VARINT, &blob);
   AppendVarint(FLOAT, &blob);
   AppendHeader(12, 4 * kElements, &blob);
-  layer = Sub(1, "large");
+  layer = EncodedField(1, "large");
   AppendHeader(7, blob.size() + 4 * kElements, &layer);
   layer += blob;
   std::string head;
@@ -370,7 +427,7 @@ TEST(CaffemodelReader, ReadsBeyondTwoGigabytes) {
   BlobProto small = MakeBlob({1});
   small.add_data(7);
   std::ofstream(name, std::ios::binary | std::ios::app)
-      << Sub(100, Sub(1, "small") + Sub(7, small.SerializeAsString()));
+      << EncodedField(100, EncodedField(1, "small") + EncodedField(7, small.SerializeAsString()));
 
   const CaffemodelReader reader(name);
   ASSERT_EQ(2u, reader.layers().size());

@@ -183,9 +183,9 @@ TEST_P(ChannelsLastNets, TurnTheEndsOnly) {
 }
 
 TEST_P(ChannelsLastNets, WaitNoMoreOftenThanInCaffesOrder) {
-  const ModeScope gpu(Caffe::GPU);
   const auto waits = [&](ChannelsLastUse use) {
     const FakeDevice::Installed device;
+    const ModeScope gpu(Caffe::GPU);
     const ChannelsLastScope scope(use);
     const std::unique_ptr<Net<float>> net = MakeNet(GetParam().name, seed_);
     net->ForwardBackward();

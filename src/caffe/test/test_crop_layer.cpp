@@ -46,6 +46,22 @@ const std::vector<LayerCase> kCases = {
      true,
      1,
      1},
+    {"CropCenter",
+     "type: 'CropCenter' crop_center_param { crop_size: 0 crop_size: 0 crop_size: 2 crop_size: 1 }",
+     {{{kOddN, kOddC, 6, 7}}},
+     1,
+     false,
+     true,
+     1,
+     1},
+    {"CropCenterOfTwoAxes",
+     "type: 'CropCenter' crop_center_param { crop_size: 1 crop_size: 3 }",
+     {{{5, 7}}},
+     1,
+     false,
+     true,
+     1,
+     1},
 };
 INSTANTIATE_TEST_SUITE_P(Crop, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
@@ -68,6 +84,18 @@ const std::vector<BadLayerCase> kBadCases = {
      {{{1, 1, 4, 4}}, {{1, 1, 2, 3}}},
      "offset 4294967295 and extent 2"},
     {"Larger", "type: 'Crop'", {{{1, 1, 4, 4}}, {{1, 1, 5, 3}}}, "offset 0 and extent 5"},
+    {"CropCenterAxes",
+     "type: 'CropCenter' crop_center_param { crop_size: 1 }",
+     {{{2, 4, 4}}},
+     "crop_size is given 1 times: give it once for each of the 3 axes"},
+    {"CropCenterAll",
+     "type: 'CropCenter' crop_center_param { crop_size: 0 crop_size: 2 }",
+     {{{2, 4}}},
+     "crop_size 2, cut off at both ends, leaves nothing of axis 1"},
+    {"CropCenterHuge",
+     "type: 'CropCenter' crop_center_param { crop_size: 0 crop_size: 4294967295 }",
+     {{{2, 4}}},
+     "crop_size 4294967295"},
 };
 INSTANTIATE_TEST_SUITE_P(Crop, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
@@ -77,6 +105,13 @@ TEST(CropValues, CutsAWindow) {
   example.SetUp();
   EXPECT_EQ(example.Forward(), (Floats{4, 5, 7, 8}));
   EXPECT_EQ(example.Backward({1, 2, 3, 4}), (Floats{0, 0, 0, 1, 2, 0, 3, 4, 0}));
+}
+
+TEST(CropCenterValues, CutsAsMuchAtBothEnds) {
+  Example example("type: 'CropCenter' crop_center_param { crop_size: 1 crop_size: 0 }");
+  example.Bottom({3, 2}, {1, 2, 3, 4, 5, 6}).SetUp();
+  EXPECT_EQ(example.Forward(), (Floats{3, 4}));
+  EXPECT_EQ(example.Backward({7, 8}), (Floats{0, 0, 7, 8, 0, 0}));
 }
 
 }  // namespace

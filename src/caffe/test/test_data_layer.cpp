@@ -197,6 +197,15 @@ TYPED_TEST(DataLayerTest, ResumesWhereTheNetWas) {
   }
 }
 
+TYPED_TEST(DataLayerTest, SettingUpAgainBeginsAgain) {
+  const string path = TexturedDatabase(false);
+  for (const char* order : {"", "shuffle: true cache: true", "prefetch: 1"}) {
+    SCOPED_TRACE(order);
+    ExpectBeginsAgain<TypeParam>(
+        Parameter(path, Join("batch_size: 3 ", order), "mirror: true crop_size: 4"));
+  }
+}
+
 TYPED_TEST(DataLayerTest, RefusesAStateThatIsNone) {
   Source<TypeParam> source(Parameter(CountingDatabase(3), "batch_size: 1"));
   for (const char* state : {"", "1", "1:0", "1:0999:a", "-1:00:0:", "1:x1:a0:", "1:01:a0:0:"}) {
@@ -213,6 +222,17 @@ TYPED_TEST(DataLayerTest, GoesOnNearbyWhenTheDatabaseHasChanged) {
   EXPECT_EQ(source.Labels(1), (vector<int>{0}));
 }
 
+#ifdef USE_OPENCV
+TYPED_TEST(DataLayerTest, ResizesPicturesOfManySizesToOne) {
+  const string path = NewDatabase(
+      {PlainDatum(10, 0, 2).SerializeAsString(), PlainDatum(20, 1, 5).SerializeAsString()});
+  Source<TypeParam> source(
+      Parameter(path, "batch_size: 2", "resize_param { height: 3 width: 4 } crop_h: 1 crop_w: 2"));
+  EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
+  EXPECT_EQ(source.Values(1), (vector<TypeParam>{10, 10, 20, 20}));
+}
+#endif
+
 TYPED_TEST(DataLayerTest, RefusesBadParameters) {
   const string path = CountingDatabase(1);
   ExpectContains(SetUpError<TypeParam>(Parameter(path, "")), "batch_size");
@@ -221,6 +241,8 @@ TYPED_TEST(DataLayerTest, RefusesBadParameters) {
   ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1", "crop_size: 3")), path);
   ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1 prefetch: 4000000000")),
                  "prefetch");
+  ExpectContains(SetUpError<TypeParam>(Parameter(path, "batch_size: 1", "distort_param { }")),
+                 "does not know distort_param");
   const string empty = NewDatabase({});
   const string error = SetUpError<TypeParam>(Parameter(empty, "batch_size: 1"));
   ExpectContains(error, empty);

@@ -262,8 +262,8 @@ TYPED_TEST(DataTransformerTest, RefusesAnotherShapeThanTheBlobs) {
 
 TYPED_TEST(DataTransformerTest, RefusesFieldsItDoesNotKnow) {
   const Datum datum = CountingDatum(1, 2, 2);
-  for (const char* field : {"resize_param { height: 3 width: 3 }", "distort_param { }",
-                            "forward_packing: NHWC", "flow: true"}) {
+  for (const char* field :
+       {"noise_param { }", "random_resize_param { }", "forward_packing: NHWC", "flow: true"}) {
     const string name(field, std::string(field).find_first_of(": "));
     ExpectContains(this->TransformError(field, datum), name);
   }

@@ -123,6 +123,54 @@ TEST_P(DatabaseTest, IsReadSeveralTimesAtOnce) {
   EXPECT_EQ(b->key(), "a");
 }
 
+// As programs do that keep a scoped_ptr<Transaction> over Close() and the next Open().
+TEST_P(DatabaseTest, IsFreeForOthersAfterCloseWhateverIsLeftOfIt) {
+  const string path = NewFileName();
+  unique_ptr<db::DB> db = Open(GetParam(), path, db::NEW);
+  unique_ptr<db::Transaction> transaction(db->NewTransaction());
+  transaction->Put("a", "1");
+  transaction->Commit();
+  unique_ptr<db::Cursor> cursor(db->NewCursor());
+  db->Close();
+  for (const db::Mode mode : {db::WRITE, db::READ}) {
+    unique_ptr<db::DB> other = Open(GetParam(), path, mode);
+    EXPECT_EQ(ReadAll(other.get()).size(), 1u);
+    other->Close();
+  }
+  db->Open(path, db::READ);
+  EXPECT_EQ(ReadAll(db.get()).size(), 1u);
+}
+
+TEST_P(DatabaseTest, WhatIsLeftOfAClosedOneSaysSo) {
+  const string path = NewFileName(), closed = path + ": the database was closed";
+  unique_ptr<db::DB> db = Open(GetParam(), path, db::NEW);
+  unique_ptr<db::Transaction> transaction(db->NewTransaction());
+  transaction->Put("a", "1");
+  transaction->Commit();
+  transaction->Put("b", "2");
+  unique_ptr<db::Cursor> cursor(db->NewCursor());
+  db->Close();
+  ExpectContains(ErrorOf([&] { transaction->Commit(); }), closed);
+  ExpectContains(ErrorOf([&] { cursor->Next(); }), closed);
+  ExpectContains(ErrorOf([&] { cursor->SeekTo("a"); }), closed);
+  ExpectContains(ErrorOf([&] { cursor->valid(); }), closed);
+  ExpectContains(ErrorOf([&] { cursor->key(); }), closed);
+  ExpectContains(ErrorOf([&] { cursor->value(); }), closed);
+  ExpectContains(ErrorOf([&] { unique_ptr<db::Cursor>(db->NewCursor()); }), "not open");
+  ExpectContains(ErrorOf([&] { unique_ptr<db::Transaction>(db->NewTransaction()); }), "not open");
+}
+
+TEST_P(DatabaseTest, ClosingOneReaderLeavesTheOthers) {
+  const string path = NewFileName();
+  Write(GetParam(), path, {{"a", "1"}, {"b", "2"}});
+  unique_ptr<db::DB> first = Open(GetParam(), path, db::READ);
+  unique_ptr<db::DB> second = Open(GetParam(), path, db::READ);
+  unique_ptr<db::Cursor> cursor(second->NewCursor());
+  first->Close();
+  cursor->Next();
+  EXPECT_EQ(cursor->value(), "2");
+}
+
 TEST_P(DatabaseTest, RefusesToReplaceOne) {
   const string path = NewFileName();
   Write(GetParam(), path, {{"a", "1"}});

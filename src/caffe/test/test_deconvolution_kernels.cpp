@@ -99,7 +99,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
 
   template <typename X, typename Y>
   void Check(const DeconvolutionShape& s) {
-    const int block = VectorInstructionSet() == InstructionSet::AVX512 ? 16 : 8;
+    const int block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
     const size_t taps = size_t(s.kernel[0]) * s.kernel[1];
     const size_t in = size_t(s.height) * s.width, out = size_t(s.out_height) * s.out_width;
     std::vector<float> weights(s.channels * taps), bias(s.channels);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "caffe/test/picture_files.hpp"
 #include "caffe/test/source_layer.hpp"
 
@@ -72,12 +74,31 @@ TYPED_TEST(DenseImageDataLayerTest, CutsAndMirrorsBothAlike) {
   }
 }
 
+TYPED_TEST(DenseImageDataLayerTest, ReadsSegNetsOwnFields) {
+  Source<TypeParam> source(Parameter(
+      MirrorList(1), "is_color: false crop_height: 2 crop_width: 3 mirror: true", "", TEST));
+  EXPECT_EQ(source.data().shape(), (vector<int>{1, 1, 2, 3}));
+  std::set<int> steps;
+  for (int i = 0; i < 40; ++i) {
+    source.Forward();
+    EXPECT_EQ(source.data().shape(), source.label().shape());
+    EXPECT_EQ(source.data().data_at(0, 0, 1, 1), source.label().data_at(0, 0, 1, 1));
+    steps.insert(int(source.data().data_at(0, 0, 0, 1) - source.data().data_at(0, 0, 0, 0)));
+  }
+  EXPECT_EQ(steps, (std::set<int>{-1, 1}));
+}
+
 TYPED_TEST(DenseImageDataLayerTest, ResumesWhereTheNetWas) {
   const string list = MirrorList(4);
   for (const char* order : {"", "shuffle: true"}) {
     ExpectResumes<TypeParam>(
         Parameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
   }
+}
+
+TYPED_TEST(DenseImageDataLayerTest, SettingUpAgainBeginsAgain) {
+  ExpectBeginsAgain<TypeParam>(
+      Parameter(MirrorList(4), "batch_size: 3 shuffle: true", "mirror: true crop_size: 3"));
 }
 
 TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
@@ -90,6 +111,12 @@ TYPED_TEST(DenseImageDataLayerTest, RefusesBadInput) {
   ExpectContains(error("label_divide_factor: 0"), "label_divide_factor");
   ExpectContains(error("label_divide_factor: 5"), "leaves nothing");
   ExpectContains(error("label_divide_factor: 2", "crop_size: 2"), "exclude each other");
+  ExpectContains(error("label_divide_factor: 2 crop_height: 2 crop_width: 2"),
+                 "exclude each other");
+  ExpectContains(error("crop_height: 2"), "crop_w");
+  ExpectContains(error("mean_file: '/nowhere'"), "/nowhere");
+  ExpectContains(error("rotate: true"), "rotate is not available");
+  ExpectContains(error("", "resize_param { height: 9 width: 9 }"), "resize_param");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
   const string three = NewFile("a.png b.png c.png\n");
   ExpectContains(SetUpError<TypeParam>(Parameter(three, "")), three + ", line 1");

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -26,6 +27,13 @@ LayerCase Case(const char* name, const std::string& param, int loc_classes = 1) 
           false};
 }
 
+LayerCase RefineDet() {
+  LayerCase c = Case("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75");
+  c.bottoms.push_back({{2, 4 * 2}, Fill::POSITIVE});
+  c.bottoms.push_back({{2, 4 * 4}, Fill::DISTINCT});
+  return c;
+}
+
 const std::vector<LayerCase> kCases = {
     Case("Defaults", ""),
     Case("CenterSize",
@@ -34,6 +42,8 @@ const std::vector<LayerCase> kCases = {
     Case("EachClass", "share_location: false background_label_id: -1 code_type: CORNER_SIZE", 3),
     Case("InTarget", "variance_encoded_in_target: true clip: true normalized_bbox: false"),
     Case("Nothing", "confidence_threshold: 100"),
+    Case("Soft", "soft_nms: true confidence_threshold: 0.01"),
+    RefineDet(),
 };
 INSTANTIATE_TEST_SUITE_P(DetectionOutput, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 
@@ -51,6 +61,18 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("Threshold", "num_classes: 3 nms_param { nms_threshold: -1 }",
         "nms_threshold must not be negative, got -1"),
     Bad("Eta", "num_classes: 3 nms_param { eta: 0 }", "eta must be greater than 0"),
+    Bad("SoftThreshold", "num_classes: 3 nms_param { soft_nms: true }",
+        "with soft_nms scores decay: give confidence_threshold"),
+    Bad("Sigma", "num_classes: 3 nms_param { soft_nms_sigma: 0 }",
+        "soft_nms_sigma must be positive"),
+    {"FirstStage",
+     "type: 'DetectionOutput' detection_output_param { num_classes: 3 }",
+     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 4}}, {{1, 16}}},
+     "first stage's probabilities .bottom 3. must be of shape .1, priors . 2., with 4 priors"},
+    {"FirstLocations",
+     "type: 'DetectionOutput' detection_output_param { num_classes: 3 }",
+     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 8}}, {{1, 12}}},
+     "first stage's locations .bottom 4."},
     Bad("Landmarks", "num_classes: 3 has_lm: true", "has_lm .landmarks. is not available"),
     Bad("Locations", "num_classes: 3",
         "4 priors and 1 classes of locations need 16 numbers an item, the locations have 12",
@@ -100,6 +122,47 @@ TEST_F(DetectionOutputValues, KeepsTheBestOfAllClasses) {
             (Floats{0, 1, .8f, .1f, .1f, .3f, .3f, 0, 2, .9f, .6f, .1f, .9f, .4f}));
   EXPECT_EQ(Detect("confidence_threshold: 0.15 nms_param { top_k: 1 }", scores_),
             (Floats{0, 1, .8f, .1f, .1f, .3f, .3f, 0, 2, .9f, .6f, .1f, .9f, .4f}));
+}
+
+// The first two priors overlap by 5/6; class 2 has them at scores 0.1 and 0.2, class 1 at 0.8 and
+// 0.7.
+TEST_F(DetectionOutputValues, ScoresOfOverlappedBoxesDecay) {
+  const float overlap = 5 / 6.f;
+  const auto expect = [&](const std::string& param, float decay) {
+    const Floats rows =
+        Detect("confidence_threshold: 0.11 nms_param { soft_nms: true " + param + " }", scores_);
+    ASSERT_EQ(rows.size(), 5 * 7u);
+    EXPECT_EQ(rows[2], .8f);
+    EXPECT_NEAR(rows[7 + 2], .7f * decay, 1e-5);
+    EXPECT_EQ(rows[7 + 6], .34f) << "the box stays as it is";
+    EXPECT_EQ(rows[3 * 7 + 2], .3f) << "overlaps none";
+  };
+  expect("", std::exp(-overlap * overlap / 0.5f));
+  expect("soft_nms_sigma: 2", std::exp(-overlap * overlap / 2));
+  expect("soft_nms_method: LINEAR", 1 - overlap);
+}
+
+TEST_F(DetectionOutputValues, DecayedScoresEndAtTheConfidenceThreshold) {
+  EXPECT_EQ(Detect("confidence_threshold: 0.25 soft_nms: true", scores_).size(), 3 * 7u)
+      << "0.8, 0.9 and 0.3, but not 0.7 * exp(-25 / 18)";
+}
+
+TEST_F(DetectionOutputValues, AFirstStageMovesPriorsAndKnowsBackground) {
+  Example example(
+      "type: 'DetectionOutput' detection_output_param { num_classes: 3 confidence_threshold: 0.15 "
+      "objectness_score: 0.25 }");
+  const std::vector<double> priors = Priors();
+  Floats locations(16, 0), moves(16, 0);
+  locations[4 * 3] = 2;  // by twice the variance
+  moves[4 * 3] = 4;
+  moves[4 * 3 + 1] = -1;
+  example.Bottom({1, 16}, locations).Bottom({1, 12}, scores_);
+  example.Bottom({1, 2, 16}, Floats(priors.begin(), priors.end()));
+  example.Bottom({1, 8}, {.8f, .2f, .76f, .24f, .8f, .2f, .75f, .25f}).Bottom({1, 16}, moves);
+  const Floats rows = example.SetUp().Forward();
+  ASSERT_EQ(rows.size(), 7u);
+  const Floats wanted = {0, 2, .9f, .6f + 6 * .125f, .1f - .125f, .9f, .4f};
+  for (int i = 0; i < 7; ++i) EXPECT_NEAR(rows[i], wanted[i], 1e-6) << i;
 }
 
 TEST_F(DetectionOutputValues, SaysSoWhereThereIsNothing) {

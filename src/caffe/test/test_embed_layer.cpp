@@ -33,7 +33,7 @@ const std::vector<BadLayerCase> kBadCases = {
     {"Blobs",
      "type: 'Embed' embed_param { num_output: 1 input_dim: 2 } blobs { data: 1 }",
      {{{2}}},
-     "2 parameter blob\\(s\\), weights of shape 2 1"},
+     "2 parameter blob\\(s\\), 1 are given"},
     {"Large",
      "type: 'Embed' embed_param { " + kSizes + "}",
      {{{2}, Fill::LABELS, false, 1, {4, 5}}},

@@ -192,13 +192,16 @@ class DetectorAccuracy : public ::testing::TestWithParam<Detector> {
  protected:
   static constexpr double kOverlap = 0.9;
 
-  /// Scores may differ by 0.02; of BF16, with its 8 bits, nothing is promised. One picture misses
-  /// that in INT8, with scores near a half, where a score moves by a quarter of what its logit
-  /// does.
+  /// Scores may differ by 0.02; of BF16, with its 8 bits, nothing is promised. Two images miss that
+  /// in INT8: one with scores near a half, where a score moves by a quarter of what its logit does;
+  /// and one that is at 0.0198 or at 0.0221, depending on the processor: the last bits of what
+  /// oneDNN computes for the calibration decide how values halfway between two integers are
+  /// rounded.
   static double MayDiffer(Precision precision) {
     if (precision == Precision::BF16) return 0.04;
     const std::string picture = GetParam().reference;
     if (precision == Precision::INT8 && picture == "4_barcodes") return 0.03;
+    if (precision == Precision::INT8 && picture == "linzaer_1") return 0.025;
     return 0.02;
   }
 

@@ -126,7 +126,7 @@ class AllFloats : public ::testing::TestWithParam<bool> {};
 TEST_P(AllFloats, RoundToNearestEvenInEveryImplementation) {
   constexpr uint32_t kBlockSize = 1 << 14;
   constexpr size_t kBlocks = size_t(1) << 18;
-  const std::vector<InstructionSet> sets = kernels::SupportedInstructionSets();
+  const std::vector<InstructionSet> sets = kernels::FloatInstructionSets();
   const InstructionSet chosen = kernels::CpuInstructionSet();
   std::vector<uint32_t> wrong(sets.size() + 1, 0);
   std::unique_ptr<kernels::FlushDenormals> flush;
@@ -203,7 +203,7 @@ TEST(BFloat16, RoundsToNearestEven) {
 
 TEST(BFloat16, ConversionsOfArraysAreTheScalarOnesOnEveryInstructionSet) {
   const kernels::InstructionSet chosen = kernels::CpuInstructionSet();
-  for (const kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
+  for (const kernels::InstructionSet set : kernels::FloatInstructionSets()) {
     kernels::SetCpuInstructionSet(set);
     for (const uint32_t low : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
       std::vector<float> x(0x10000), back(x.size());

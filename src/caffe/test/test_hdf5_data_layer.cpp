@@ -116,6 +116,13 @@ TYPED_TEST(HDF5DataLayerTest, GivesEachSolverItsRows) {
   }
 }
 
+TYPED_TEST(HDF5DataLayerTest, SettingUpAgainBeginsAgain) {
+  for (const char* order : {"", "shuffle: true"}) {
+    SCOPED_TRACE(order);
+    ExpectBeginsAgain<TypeParam>(Parameter(this->list_, Join("batch_size: 3 ", order)));
+  }
+}
+
 TYPED_TEST(HDF5DataLayerTest, ResumesWhereTheNetWas) {
   for (const char* order : {"", "shuffle: true"}) {
     SCOPED_TRACE(order);

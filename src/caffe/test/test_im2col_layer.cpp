@@ -37,12 +37,14 @@ const std::vector<BadLayerCase> kBadCases = {
      Im2col("kernel_size: 3 dilation: 2"),
      {{{1, 1, 4, 5}}},
      "the kernel covers 5 positions, the padded bottom has 4"},
+    {"NoAxis", Im2col("axis: 3"), {{{1, 1, 4, 5}}}, "windows of the axes behind axis 3"},
+    {"HalfAKernel", Im2col("kernel_w: 3"), {{{1, 1, 4, 5}}}, "give both kernel_h and kernel_w"},
     {"Axis", Im2col("kernel_size: 3 axis: 4"), {{{1, 1, 4, 5}}}, "axis 4 is out of range"},
 };
 INSTANTIATE_TEST_SUITE_P(Im2col, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
 TEST(Im2colValues, OneRowAKernelPosition) {
-  Example example(Im2col("kernel_h: 1 kernel_w: 2 pad_h: 0 pad_w: 1"));
+  Example example(Im2col("kernel_h: 1 kernel_w: 2 pad_w: 1"));
   example.Bottom({1, 1, 1, 3}, {1, 2, 3}).SetUp();
   EXPECT_EQ(example.Forward(), (Floats{0, 1, 2, 3, 1, 2, 3, 0}));
   EXPECT_EQ(example.TopShape(), (std::vector<int>{1, 2, 1, 4}));

@@ -140,6 +140,113 @@ TEST(Distortion, IsDrawn) {
   EXPECT_TRUE(DrawDistortion(DistortionParameter()).changes.empty());
 }
 
+TEST(Distortion, IsSelectedByDeepDetectsSwitches) {
+  const auto draw = [](const string& text) {
+    return DrawDistortion(Parse<DistortionParameter>(text));
+  };
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(draw("prob: 1 all_effects: true").changes.size(), 4u);
+    const Distortion hue = draw("prob: 1 hue: true");
+    ASSERT_EQ(hue.changes.size(), 1u);
+    EXPECT_EQ(hue.changes[0].first, Distortion::HUE);
+    EXPECT_LE(std::abs(hue.changes[0].second), 18);
+    const Distortion contrast = draw("prob: 1 contrast: true contrast_lower: 1.4");
+    ASSERT_EQ(contrast.changes.size(), 1u);
+    EXPECT_GE(contrast.changes[0].second, 1.4);
+    EXPECT_LE(contrast.changes[0].second, 1.5);
+    // What has a probability of its own keeps it.
+    EXPECT_EQ(draw("prob: 1 all_effects: true hue_prob: 0 saturation_prob: 0").changes.size(), 2u);
+    EXPECT_EQ(draw("prob: 0 all_effects: true").changes.size(), 0u);
+  }
+}
+
+cv::Mat Changed(const cv::Mat& image, const string& noise) {
+  const NoiseParameter param = Parse<NoiseParameter>(noise);
+  CheckNoise(param);
+  return Noisy(image, param, DrawNoise(param));
+}
+
+TEST(NoiseEffects, ChangeImages) {
+  EXPECT_EQ(ValueOf(Changed(Pixel(0, 255, 0), "decolorize: true")), cv::Vec3b(150, 150, 150));
+  EXPECT_EQ(ValueOf(Changed(Pixel(1, 2, 3), "inverse: true")), cv::Vec3b(254, 253, 252));
+  EXPECT_EQ(ValueOf(Changed(Pixel(1, 64, 255), "posterize: true")), cv::Vec3b(32, 96, 224));
+  EXPECT_EQ(ValueOf(Changed(Pixel(0, 0, 200), "convert_to_hsv: true")), cv::Vec3b(0, 255, 200));
+  // In the fork's order, not the fields'.
+  EXPECT_EQ(ValueOf(Changed(Pixel(1, 64, 255), "inverse: true posterize: true")),
+            cv::Vec3b(255 - 32, 255 - 96, 255 - 224));
+
+  cv::Mat dot(9, 9, CV_8U, cv::Scalar(100));
+  dot.at<uint8_t>(4, 4) = 10;
+  const cv::Mat eroded = Changed(dot, "erode: true");
+  EXPECT_EQ(eroded.at<uint8_t>(3, 4), 10);
+  EXPECT_EQ(eroded.at<uint8_t>(2, 4), 100);
+  const cv::Mat blurred = Changed(dot, "gauss_blur: true");
+  EXPECT_EQ(blurred.at<uint8_t>(4, 0), 100);
+  EXPECT_GT(blurred.at<uint8_t>(4, 4), 80);
+  EXPECT_LT(blurred.at<uint8_t>(4, 4), 100);
+  EXPECT_EQ(Changed(dot, "hist_eq: true").at<uint8_t>(4, 4), 0);
+  EXPECT_EQ(Changed(dot, "hist_eq: true").at<uint8_t>(0, 0), 255);
+  EXPECT_EQ(Changed(dot, "clahe: true").size(), dot.size());
+  EXPECT_EQ(Changed(dot, "jpeg: 5").channels(), 1);
+  EXPECT_GT(cv::norm(Changed(dot, "jpeg: 5"), dot), 0);
+  EXPECT_EQ(cv::norm(Changed(dot, "decolorize: true convert_to_hsv: true"), dot), 0);
+
+  const cv::Mat salted =
+      Changed(cv::Mat(20, 30, CV_8UC3, cv::Scalar(1, 2, 3)),
+              "saltpepper: true saltpepper_param { fraction: 0.1 value: 7 value: 8 value: 9 }");
+  int changed = 0;
+  for (int i = 0; i < 600; ++i) {
+    const cv::Vec3b pixel = salted.at<cv::Vec3b>(i / 30, i % 30);
+    changed += pixel == cv::Vec3b(7, 8, 9);
+    EXPECT_TRUE(pixel == cv::Vec3b(7, 8, 9) || pixel == cv::Vec3b(1, 2, 3));
+  }
+  EXPECT_GT(changed, 40);
+  EXPECT_LE(changed, 60);
+}
+
+TEST(NoiseEffects, AreDrawnOneByOne) {
+  const NoiseParameter all = Parse<NoiseParameter>(
+      "prob: 0.5 all_effects: true jpeg: 30 saltpepper_param { fraction: 0.1 }");
+  std::map<int, int> drawn;
+  for (int i = 0; i < 400; ++i) {
+    const Noise noise = DrawNoise(all);
+    EXPECT_TRUE(std::is_sorted(noise.changes.begin(), noise.changes.end()));
+    for (const Noise::Kind kind : noise.changes) ++drawn[kind];
+    Noisy(Pixel(1, 2, 3), all, noise);
+  }
+  EXPECT_EQ(drawn.size(), 10u);
+  for (const auto& [kind, times] : drawn) EXPECT_NEAR(times, 200, 60) << kind;
+  EXPECT_EQ(DrawNoise(Parse<NoiseParameter>("prob: 1 all_effects: true")).changes.size(), 8u);
+  EXPECT_EQ(DrawNoise(Parse<NoiseParameter>("erode: true clahe: true")).changes.size(), 2u);
+  EXPECT_TRUE(DrawNoise(NoiseParameter()).changes.empty());
+}
+
+TEST(NoiseEffects, RefuseBadInput) {
+  const auto noise = [](const string& text) {
+    return ErrorOf([&] { CheckNoise(Parse<NoiseParameter>(text)); });
+  };
+  EXPECT_EQ(noise(""), "");
+  ExpectContains(noise("prob: 2 erode: true"), "prob must lie between 0 and 1, got 2");
+  ExpectContains(noise("prob: 0.5"), "no effect");
+  ExpectContains(noise("all_effects: true"), "all_effects needs prob");
+  ExpectContains(noise("convert_to_lab: true"), "convert_to_lab is not available");
+  ExpectContains(noise("jpeg: 101"), "jpeg");
+  ExpectContains(noise("saltpepper: true"), "fraction");
+  ExpectContains(noise("saltpepper_param { fraction: 2 }"), "fraction");
+  ExpectContains(noise("saltpepper_param { value: 256 }"), "value");
+  ExpectContains(
+      ErrorOf([] { Changed(cv::Mat(1, 1, CV_8UC4, cv::Scalar::all(0)), "erode: true"); }),
+      "1 or 3 channels");
+  const auto distortion = [](const string& text) {
+    return ErrorOf([&] { CheckDistortion(Parse<DistortionParameter>(text)); });
+  };
+  EXPECT_EQ(distortion("prob: 0.5 all_effects: true"), "");
+  ExpectContains(distortion("prob: 0.5"), "no effect");
+  ExpectContains(distortion("hue: true"), "prob says how often");
+  ExpectContains(distortion("prob: -1 hue: true"), "between 0 and 1");
+  ExpectContains(distortion("prob: 1 contrast: true contrast_lower: 2"), "contrast_lower 2");
+}
+
 TEST(Expansion, PutsThePictureIntoALargerOne) {
   const Expansion expansion = {3, 2, 1, 0};
   const cv::Mat image = Expanded(Pixel(1, 2, 3), expansion, {7, 8, 9});

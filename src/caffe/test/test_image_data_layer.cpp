@@ -127,6 +127,15 @@ TYPED_TEST(ImageDataLayerTest, ResumesWhereTheNetWas) {
   }
 }
 
+TYPED_TEST(ImageDataLayerTest, SettingUpAgainBeginsAgain) {
+  const string list = CountingList(5);
+  for (const char* order : {"", "shuffle: true", "rand_skip: 4"}) {
+    SCOPED_TRACE(order);
+    ExpectBeginsAgain<TypeParam>(
+        Parameter(list, Join("batch_size: 3 ", order), "mirror: true crop_size: 3"));
+  }
+}
+
 TYPED_TEST(ImageDataLayerTest, RefusesAStateThatIsNone) {
   Source<TypeParam> source(Parameter(CountingList(3), "batch_size: 1"));
   for (const char* state : {"", "1", "1:30:", "1:x0:", "1:10:1:11:1"}) {

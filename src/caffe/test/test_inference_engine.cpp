@@ -8,6 +8,8 @@
 #include "caffe/device.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/plan_file.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "captured_log.hpp"
 #include "inference_test.hpp"
 #include "test_files.hpp"
 
@@ -39,13 +41,30 @@ class TwicePlusLayer : public Layer<float> {
                     const vector<Blob<float>*>&) override {}
 };
 
-boost::shared_ptr<Layer<float>> MakeTwicePlus(const LayerParameter& param) {
-  return boost::shared_ptr<Layer<float>>(new TwicePlusLayer(param));
+/// The bottom plus the number of passes so far, which it keeps in its parameter.
+class CountingLayer : public TwicePlusLayer {
+ public:
+  using TwicePlusLayer::TwicePlusLayer;
+  const char* type() const override { return "Counting"; }
+
+ protected:
+  void Forward_cpu(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
+    const float passes = blobs_[0]->mutable_cpu_data()[0] += 1;
+    for (int i = 0; i < bottom[0]->count(); ++i) {
+      top[0]->mutable_cpu_data()[i] = bottom[0]->cpu_data()[i] + passes;
+    }
+  }
+};
+
+template <typename CustomLayer>
+boost::shared_ptr<Layer<float>> Make(const LayerParameter& param) {
+  return boost::shared_ptr<Layer<float>>(new CustomLayer(param));
 }
 
-void RegisterTwicePlus() {
+void RegisterCustomLayers() {
   static const bool registered = [] {
-    LayerRegistry<float>::AddCreator("TwicePlus", MakeTwicePlus);
+    LayerRegistry<float>::AddCreator("TwicePlus", Make<TwicePlusLayer>);
+    LayerRegistry<float>::AddCreator("Counting", Make<CountingLayer>);
     return true;
   }();
   (void)registered;
@@ -128,7 +147,7 @@ TEST(Engine, ServesManyThreads) {
 }
 
 TEST(Engine, RunsCustomLayersWithTheirParameters) {
-  RegisterTwicePlus();
+  RegisterCustomLayers();
   NetworkDefinition net("custom");
   net.AddInput("x", {1, 2});
   net.AddLayer(ParseLayer("name: 'own' type: 'TwicePlus' bottom: 'x' top: 'own'"),
@@ -142,6 +161,36 @@ TEST(Engine, RunsCustomLayersWithTheirParameters) {
 }
 
 // A layer whose top's shape is known only when it has run.
+// What a plan holds is mapped for reading and belongs to all contexts.
+TEST(Engine, LetsNoLayerWriteItsParameters) {
+  RegisterCustomLayers();
+  NetworkDefinition net("writers");
+  net.AddInput("x", {1, 1, 1, 2});
+  net.AddLayer(ParseLayer("name: 'counting' type: 'Counting' bottom: 'x' top: 'counted'"),
+               {Constant::Of({1}, {10})});
+  net.AddLayer(ParseLayer("name: 'norm' type: 'BatchNorm' bottom: 'x' top: 'normalized' "
+                          "batch_norm_param { use_global_stats: false eps: 0 }"),
+               {Constant::Of({1}, {5}), Constant::Of({1}, {4}), Constant::Of({1}, {1})});
+  net.MarkOutput("counted");
+  net.MarkOutput("normalized");
+  const std::string file = NewFileName();
+  Builder().Build(net)->Save(file);
+  const std::string stored = ReadFile(file);
+  const auto engine = Engine::Load(file);
+  for (int context_number = 0; context_number < 2; ++context_number) {
+    ExecutionContext context(engine);
+    for (int pass = 1; pass <= 2; ++pass) {
+      std::copy_n(Floats{1, 3}.data(), 2, context.Input("x"));
+      context.Run();
+      const float* counted = context.Output("counted");
+      EXPECT_EQ(Floats(counted, counted + 2), (Floats{11.f + pass, 13.f + pass}));
+      const float* normalized = context.Output("normalized");
+      EXPECT_EQ(Floats(normalized, normalized + 2), (Floats{-1, 1}));
+    }
+  }
+  EXPECT_EQ(ReadFile(file), stored);
+}
+
 TEST(Engine, FollowsShapesThatDependOnTheData) {
   NetworkDefinition net("filter");
   net.AddInput("x", {3, 2});
@@ -171,6 +220,64 @@ TEST(Builder, RefusesBadConfigurations) {
   config.skip_passes = {"activation"};
   ExpectContains(ErrorOf([&] { Builder(config).Build(SmallNet()); }),
                  "there is no pass 'activation'");
+}
+
+// Every layer with parameters is held against the shapes that follow from those asked for.
+TEST(Builder, RefusesInputShapesThatWeightsDoNotFit) {
+  const std::vector<std::string> layers = {
+      "type: 'InnerProduct' inner_product_param { num_output: 3 }",
+      "type: 'InnerProduct' inner_product_param { num_output: 3 transpose: true }",
+      "type: 'Convolution' convolution_param { num_output: 3 kernel_size: 1 }",
+      "type: 'Deconvolution' convolution_param { num_output: 3 kernel_size: 1 }",
+      "type: 'BatchNorm'",
+      "type: 'BN'",
+      "type: 'Bias'",
+      "type: 'Scale' scale_param { bias_term: true }",
+      "type: 'Normalize' norm_param { channel_shared: false }",
+      "type: 'PReLU'"};
+  for (const std::string& layer : layers) {
+    const NetParameter param = ParseNet(
+        "input: 'x' input_shape { dim: 1 dim: 2 dim: 4 dim: 4 } "
+        "layer { name: 'weighted' bottom: 'x' top: 'y' " +
+        layer + " }");
+    BuilderConfig config;
+    config.max_input_shapes["x"] = {1, 3, 5, 5};
+    const auto net = NetworkDefinition::FromCaffe(param, {});
+    const std::string error = ErrorOf([&] { Builder(config).Build(net); });
+    ExpectContains(error, "layer 'weighted'");
+    ExpectContains(error, "parameter blob 0 has shape");
+  }
+}
+
+// Of a wrong file nothing fits; of a net that was changed since, something may.
+TEST(Definition, SaysWhichLayersHaveNoWeights) {
+  const std::string file = NewFileName(), wrong = NewFileName();
+  const auto net = [](const std::string& second) {
+    return ParseNet(
+        "name: 'two' input: 'x' input_shape { dim: 1 dim: 2 } "
+        "layer { name: 'first' type: 'InnerProduct' bottom: 'x' top: 'y' "
+        "  inner_product_param { num_output: 2 } } "
+        "layer { name: '" +
+        second +
+        "' type: 'InnerProduct' bottom: 'y' top: 'z' "
+        "  inner_product_param { num_output: 2 } }");
+  };
+  Net<float>(net("second")).ToBinaryProto(file);
+  NetParameter other = net("other");
+  other.mutable_layer(0)->set_name("another");
+  Net<float>(other).ToBinaryProto(wrong);
+
+  CapturedLog log;
+  NetworkDefinition::FromCaffe(net("second"), {file});
+  EXPECT_FALSE(log.HasPrefix("1 of 2 layers"));
+  NetworkDefinition::FromCaffe(net("new"), {file});
+  EXPECT_TRUE(log.Has("1 of 2 layers with parameters have no weights in " + file +
+                      " and keep what their fillers made: 'new'"));
+  NetworkDefinition::FromCaffe(net("other"), {file, wrong});
+  EXPECT_FALSE(log.HasPrefix("0 of 2 layers"));
+  const std::string error = ErrorOf([&] { NetworkDefinition::FromCaffe(net("new"), {wrong}); });
+  ExpectContains(error, wrong + ": no layer of the net 'two' has weights there");
+  ExpectContains(error, "'first', 'new'");
 }
 
 /// y = W x + b for pixels x of 2 channels.
@@ -281,6 +388,28 @@ TEST_F(Plan, IsWrittenTheSameFromWhatWasRead) {
   EXPECT_EQ(ReadFile(again), bytes_);
 }
 
+// Weights are packed in another order for each of them.
+TEST_F(Plan, IsForOneInstructionSet) {
+  const kernels::InstructionSet before = kernels::CpuInstructionSet();
+  for (const kernels::InstructionSet set : kernels::SupportedInstructionSets()) {
+    SCOPED_TRACE(kernels::Name(set));
+    kernels::SetCpuInstructionSet(set);
+    const std::string file = NewFileName();
+    Builder().Build(SmallNet())->Save(file);
+    for (const kernels::InstructionSet other : kernels::SupportedInstructionSets()) {
+      kernels::SetCpuInstructionSet(other);
+      if (other == set) {
+        EXPECT_TRUE(Engine::Load(file));
+        continue;
+      }
+      const std::string error = ErrorOf([&] { Engine::Load(file); });
+      ExpectContains(error, std::string("(") + kernels::Name(set) + "), and this is");
+      ExpectContains(error, std::string("(") + kernels::Name(other) + "): build it again");
+    }
+  }
+  kernels::SetCpuInstructionSet(before);
+}
+
 TEST_F(Plan, RefusesOtherFiles) {
   ExpectContains(ErrorOf([] { Engine::Load("/no/such/plan"); }), "/no/such/plan");
   ExpectContains(LoadError("layer { }"), "it is no plan");
@@ -290,7 +419,7 @@ TEST_F(Plan, RefusesOtherFiles) {
   }
   std::string other = bytes_;
   other[8] = 99;
-  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 3");
+  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 4");
   other = bytes_;
   other[other.find("Cortado")] = 'c';
   ExpectContains(LoadError(Signed(other)), "it was built for cortado");

@@ -194,20 +194,25 @@ TEST_P(InnerProducts, OfIntegersAreExact) {
 
 TEST_P(InnerProducts, TheLargestIntegersDoNotOverflow) {
   const int inputs = 66000;
-  const std::vector<uint8_t> x(inputs, 255);
-  const std::vector<int8_t> w(inputs, -127);
   const std::vector<float> one = {1};
-  for (const int num : {1, 4}) {
-    std::vector<uint8_t> rows;
-    for (int n = 0; n < num; ++n) rows.insert(rows.end(), x.begin(), x.end());
-    const Int8InnerProduct product(inputs, 1);
-    std::vector<int8_t> packed(product.packed_size());
-    product.PackWeights(w.data(), packed.data());
-    Int8Convolution::Epilogue<float> epilogue;
-    epilogue.scale = one.data();
-    std::vector<float> y(num), scratch = ScratchOf(product.scratch_bytes(num));
-    product.Forward(num, rows.data(), packed.data(), epilogue, scratch.data(), y.data());
-    EXPECT_EQ(y, std::vector<float>(num, -127.f * 255 * 66000));
+  const auto check = [&](auto x, int weight) {
+    const std::vector<int8_t> w(inputs, static_cast<int8_t>(weight));
+    for (const int num : {1, 4}) {
+      const std::vector<decltype(x)> rows(size_t(num) * inputs, x);
+      const Int8InnerProduct product(inputs, 1);
+      std::vector<int8_t> packed(product.packed_size());
+      product.PackWeights(w.data(), packed.data());
+      Int8Convolution::Epilogue<float> epilogue;
+      epilogue.scale = one.data();
+      std::vector<float> y(num), scratch = ScratchOf(product.scratch_bytes(num));
+      product.Forward(num, rows.data(), packed.data(), epilogue, scratch.data(), y.data());
+      EXPECT_EQ(y, std::vector<float>(num, 1.f * weight * x * 66000)) << int(x) << ", " << weight;
+    }
+  };
+  for (const int weight : {127, -127}) {
+    check(uint8_t(255), weight);
+    check(int8_t(-128), weight);
+    check(int8_t(127), weight);
   }
 }
 

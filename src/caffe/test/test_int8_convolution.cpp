@@ -189,6 +189,32 @@ TEST_P(Int8Convolutions, AreExactForSeveralBlocksOfOutputs) {
   ExpectExactForAll(Shape(64, 96, 2, {{6, 3, 1, 1}, {5, 3, 2, 1}}), 1);
 }
 
+TEST_P(Int8Convolutions, AreExactForShapesOfAllKinds) {
+  const unsigned seed = TestSeed();
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
+  std::mt19937 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  for (int i = 0; i < 40; ++i) {
+    const bool plain = i % 4 == 0, pointwise = i % 4 == 1;
+    std::vector<Extents> axes;
+    for (int axis = 0; axis < 2; ++axis) {
+      const int kernel = pointwise ? 1 : 1 + below(7), dilation = pointwise ? 1 : 1 + below(2);
+      axes.push_back({dilation * (kernel - 1) + 1 + below(20), kernel, pointwise ? 1 : 1 + below(3),
+                      pointwise ? 0 : below(kernel), dilation});
+    }
+    const int group = plain || below(3) > 0 ? 1 : 2;
+    const int channels = plain ? 1 + below(4) : group > 1 ? 32 * (1 + below(3)) : 1 + below(100);
+    const int outputs = group > 1 ? 32 * (1 + below(3)) : 1 + below(100);
+    const ConvolutionShape s = Shape(channels, outputs, group, axes);
+    SCOPED_TRACE(::testing::Message() << "shape " << i << ": " << s.input[0] << " x " << s.input[1]
+                                      << ", kernel " << s.kernel[0] << " x " << s.kernel[1]);
+    const int num = 1 + below(3);
+    const size_t gap = below(2) * 16 * below(5);
+    ExpectExact<int8_t, int8_t, float>(s, num, plain, kLeaky, true, gap);
+    ExpectExact<uint8_t, uint8_t, int8_t>(s, num, plain, kRelu, i % 2 == 0, gap);
+  }
+}
+
 TEST_P(Int8Convolutions, DoWhatTheEpilogueSays) {
   const ConvolutionShape s = Shape(16, 24, 1, {{6, 3, 1, 1}, {6, 3, 1, 1}});
   for (const PointwiseActivation& activation : {kNothing, kRelu, kLeaky, kClip}) {
@@ -384,21 +410,51 @@ TEST_P(Int8Convolutions, TilesOfFourAreForWeightsWhoseSumsFit) {
   EXPECT_TRUE(Int8Convolution::SumsFitWinograd(s, 2, weights.data()));
 }
 
+/// Outputs without scale and bias of 24 outputs each of whose weights is the same, and each input.
+template <typename X>
+std::vector<float> SumsOfEqual(const ConvolutionShape& s, bool plain, X input, int8_t weight) {
+  const auto convolution = Int8Convolution::Make(s, plain);
+  const size_t block = convolution->block();
+  const std::vector<X> x(s.input_size(), input);
+  const std::vector<X> given = plain ? x : ToBlocks(x, 1, s.channels, s.input_spatial(), block);
+  std::vector<int8_t> packed(convolution->packed_size());
+  convolution->PackWeights(std::vector<int8_t>(s.weight_count(), weight).data(), packed.data());
+  const std::vector<float> ones(s.outputs, 1);
+  Int8Convolution::Epilogue<float> epilogue;
+  epilogue.scale = ones.data();
+  std::vector<float> y((s.outputs + block - 1) / block * block * s.output_spatial());
+  std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1, NAN);
+  convolution->Forward(1, given.data(), packed.data(), epilogue, scratch.data(), y.data());
+  y.resize(s.outputs / block * block * s.output_spatial());  // whole blocks
+  return y;
+}
+
 TEST_P(Int8Convolutions, TheLargestNumbersDoNotSaturate) {
-  const ConvolutionShape s = Shape(2048, 24, 1, {{1, 1}});
-  const auto convolution = Int8Convolution::Make(s, false);
-  const std::vector<uint8_t> x(2048, 255);
+  const ConvolutionShape long_sum = Shape(66000, 24, 1, {{1, 1}});
+  const ConvolutionShape padded = Square(40, 24, 1, {3, 3, 1, 1});
+  const ConvolutionShape plain = Square(3, 24, 1, {3, 3, 1, 1});
+  // The window over a corner has 4 positions in the image, one over an edge 6.
+  const std::vector<int> inside = {4, 6, 4, 6, 9, 6, 4, 6, 4};
+  const auto check = [&](auto x, int weight) {
+    const int8_t w = static_cast<int8_t>(weight);
+    const int64_t product = int64_t(x) * weight;
+    SCOPED_TRACE(::testing::Message() << int(x) << " times " << weight);
+    for (const float sum : SumsOfEqual(long_sum, false, x, w)) {
+      EXPECT_EQ(sum, static_cast<float>(66000 * product));
+    }
+    const std::vector<float> sums = SumsOfEqual(padded, false, x, w);
+    const std::vector<float> plain_sums = SumsOfEqual(plain, true, x, w);
+    const size_t block = Int8Convolution::Make(padded, false)->block();
+    for (size_t i = 0; i < sums.size(); ++i) {
+      EXPECT_EQ(sums[i], 40.f * inside[i / block % 9] * product) << i;
+      EXPECT_EQ(plain_sums[i], 3.f * inside[i / block % 9] * product) << i;
+    }
+  };
   for (const int weight : {127, -127}) {
-    const std::vector<int8_t> weights(s.weight_count(), static_cast<int8_t>(weight));
-    std::vector<int8_t> packed(convolution->packed_size());
-    convolution->PackWeights(weights.data(), packed.data());
-    const std::vector<float> ones(24, 1);
-    Int8Convolution::Epilogue<float> epilogue;
-    epilogue.scale = ones.data();
-    std::vector<float> y(32);
-    std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
-    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
-    for (int o = 0; o < 24; ++o) EXPECT_EQ(y[o], 2048.f * 255 * weight);
+    check(uint8_t(255), weight);
+    check(int8_t(-128), weight);
+    check(int8_t(127), weight);
+    check(int8_t(0), weight);
   }
 }
 

@@ -156,8 +156,9 @@ TEST_F(DynamicLossScale, ARunGoesOnWithTheScaleItHad) {
     whole->Snapshot();
     whole->Step(2);
     const auto resumed = Make(kAdaptive, snapshot);
-    resumed->Restore(
-        Join(prefix_, "_iter_3.solverstate", string(format) == "HDF5" ? ".h5" : "").c_str());
+    const string state =
+        Join(prefix_, "_iter_3.solverstate", string(format) == "HDF5" ? ".h5" : "");
+    resumed->Restore(state.c_str(), /*data_positions=*/true);
     resumed->Step(2);
     EXPECT_EQ(Weights(*resumed), Weights(*whole)) << format;
   }

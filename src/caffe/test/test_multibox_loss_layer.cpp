@@ -32,7 +32,18 @@ LayerCase Case(const char* name, const std::string& param, int loc_classes = 1,
            {{1, 1, 3, 8}, Fill::GAUSSIAN, false, 0, Truths()}}};
 }
 
+/// The same as the second stage of a detector.
+LayerCase SecondStage(const char* name, const std::string& param) {
+  LayerCase c = Case(name, param);
+  c.bottoms.push_back({{2, 4 * 2}, Fill::POSITIVE, false});
+  c.bottoms.push_back({{2, 4 * 4}, Fill::GAUSSIAN, false});
+  return c;
+}
+
 const std::vector<LayerCase> kCases = {
+    SecondStage("RefineDet", "code_type: CENTER_SIZE objectness_score: 0.75"),
+    SecondStage("RefineDetHard",
+                "code_type: CENTER_SIZE objectness_score: 1 mining_type: HARD_EXAMPLE"),
     Case("Defaults", ""),
     Case("CenterSize", "code_type: CENTER_SIZE overlap_threshold: 0.3 neg_pos_ratio: 1"),
     Case("Squares", "loc_loss_type: L2 loc_weight: 3 code_type: CORNER_SIZE"),
@@ -95,6 +106,18 @@ const std::vector<BadLayerCase> kBadCases = {
      "a true box is of item 1, but the batch has 1",
      1,
      true},
+    {"FiveBottoms",
+     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
+     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 1, 1, 8}}, {{1, 8}}},
+     "probabilities and locations .bottoms 4 and 5. or neither"},
+    {"FirstStage",
+     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
+     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 1, 1, 8}}, {{1, 8}}, {{1, 12}}},
+     "first stage's locations .bottom 5. must be of shape .1, priors . 4."},
+    {"SoftNms",
+     "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 nms_param { soft_nms: true } }",
+     {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{1, 1, 1, 8}}},
+     "soft_nms is for DetectionOutput"},
     {"TrueBoxes",
      "type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
      {{{1, 16}}, {{1, 12}}, {{1, 2, 16}}, {{3, 8}}},
@@ -116,12 +139,17 @@ INSTANTIATE_TEST_SUITE_P(MultiBoxLoss, BadLayerCases, ::testing::ValuesIn(kBadCa
 class MultiBoxLossValues : public ::testing::Test {
  protected:
   Example Loss(const std::string& param, const Floats& truth,
-               const Floats& locations = Floats(12, 0), const Floats& scores = {0, 0, 0, 1, 2, 0}) {
+               const Floats& locations = Floats(12, 0), const Floats& scores = {0, 0, 0, 1, 2, 0},
+               const Floats& first_probabilities = {}, const Floats& first_locations = {}) {
     Example example("type: 'MultiBoxLoss' multibox_loss_param { num_classes: 2 " + param + " }");
     Floats priors = {0, 0, .4f, .4f, .5f, .5f, .7f, .7f, .7f, .7f, .9f, .9f};
     priors.resize(24, 0.5f);
     example.Bottom({1, 12}, locations).Bottom({1, 6}, scores).Bottom({1, 2, 12}, priors);
-    example.Bottom({1, 1, 1, 8}, truth).SetUp();
+    example.Bottom({1, 1, 1, 8}, truth);
+    if (!first_probabilities.empty()) {
+      example.Bottom({1, 6}, first_probabilities).Bottom({1, 12}, first_locations);
+    }
+    example.SetUp();
     return example;
   }
   const Floats moved_ = {0, 1, 0, .1f, 0, .5f, .4f, 0};
@@ -142,6 +170,29 @@ TEST_F(MultiBoxLossValues, TheLocationsAreWeighted) {
       Loss("neg_pos_ratio: 1 loc_weight: 10 loc_loss_type: L2 code_type: CENTER_SIZE", moved_)
           .loss(),
       10 * .5 * .5 * .5 + two_ + e_, 1e-5);
+}
+
+// RefineDet's first stage moves the first prior onto the true box.
+TEST_F(MultiBoxLossValues, AFirstStageMovesThePriors) {
+  Floats moves(12, 0);
+  moves[0] = moves[2] = .2f;
+  const Floats objects = {0, 1, 0, 1, 0, 1}, scores = {0, 0, 0, 1, 2, 0};
+  Example example = Loss("neg_pos_ratio: 1", moved_, Floats(12, 0), scores, objects, moves);
+  EXPECT_NEAR(example.loss(), two_ + e_, 1e-6);
+  for (const float gradient : example.Backward({1})) EXPECT_NEAR(gradient, 0, 1e-6);
+}
+
+TEST_F(MultiBoxLossValues, NegativesThatAFirstStageIsSureOfAreNotMined) {
+  const Floats scores = {0, 0, 0, 1, 2, 0};
+  const Floats sure = {.995f, .005f, .995f, .005f, .98f, .02f};
+  const double matched = 2 * .5 * .2 * .2 + two_;
+  const std::string param = "neg_pos_ratio: 1 ";
+  EXPECT_NEAR(Loss(param, moved_, Floats(12, 0), scores, sure, Floats(12, 0)).loss(),
+              matched + (e2_ - 2), 1e-6);
+  EXPECT_NEAR(
+      Loss(param + "objectness_score: 0.001", moved_, Floats(12, 0), scores, sure, Floats(12, 0))
+          .loss(),
+      matched + e_, 1e-6);
 }
 
 // Predicted 2 too far: |2| - 1/2.

@@ -25,6 +25,21 @@ TEST(NetBadInput, NamesTheNearestLayerTypes) {
   ExpectContains(message, "'Convolution'");
 }
 
+// The program shapes such an input before the first pass.
+TEST(NetBadInput, ComputesNothingOfAnInputWithoutAShape) {
+  const std::unique_ptr<Net<float>> net = MakeNet(
+      "layer { name: 'in' type: 'Input' top: 'x' } "
+      "layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'a' } "
+      "layer { name: 'b' type: 'ReLU' bottom: 'x' top: 'b' }");
+  const string message = ErrorOf([&] { net->Forward(); });
+  ExpectContains(message, "layer 'in' (Input)");
+  ExpectContains(message, "has no shape");
+  net->input_blobs()[0]->Reshape({1, 2});
+  net->Reshape();
+  net->Forward();
+  EXPECT_EQ(net->blob_by_name("b")->shape(), (Shape{1, 2}));
+}
+
 // Types of single projects' nets: how to write them oneself.
 TEST(NetBadInput, SaysHowToWriteALayerThatIsNotIncluded) {
   const string message = Refusal("layer { name: 'r' type: 'Repeat' bottom: 'data' top: 'r' }");

@@ -79,6 +79,28 @@ class NetFusion : public ::testing::Test {
 
 TEST_F(NetFusion, ComputesWhatTheLayersComputeOneByOne) { ExpectTheSame("as made"); }
 
+// As many outputs as there are channels, but along another axis.
+TEST_F(NetFusion, AScaleOfAnotherAxisIsNotTheConvolutions) {
+  for (const char* type : {"", "default_forward_type: FLOAT16"}) {
+    NetParameter param;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(Join(type, R"(
+        layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 2 dim: 1 dim: 3 } } }
+        layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
+                axis: 3 num_output: 2 weight_filler { type: 'constant' value: 1 } } }
+        layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' }
+        layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' })"),
+                                                              &param));
+    param.mutable_state()->set_phase(TEST);
+    Net<float> net(param);
+    float* scale = net.layer_by_name("scale")->blobs()[0]->mutable_cpu_data();
+    scale[0] = 10;
+    scale[1] = 100;
+    for (int i = 0; i < 6; ++i) net.input_blobs()[0]->mutable_cpu_data()[i] = 1.f + i;
+    const float* result = net.Forward()[0]->cpu_data();
+    EXPECT_EQ(Values(result, result + 4), (Values{60, 60, 1500, 1500})) << type;
+  }
+}
+
 TEST_F(NetFusion, SeesParametersThatAreWritten) {
   ExpectTheSame("before");
   const Values before = Get("ip");
@@ -180,6 +202,62 @@ TEST_F(NetFusion, ANetWithForcedGradientsHasThemInTest) {
     return Values(data.cpu_diff(), data.cpu_diff() + data.count());
   };
   ExpectNear(gradient(train), gradient(test));
+}
+
+// The layers whose work another one did compute their gradients by themselves, for the shape of the
+// latest pass.
+TEST_F(NetFusion, GradientsInTestAreThoseOfLayersOneByOne) {
+  NetParameter param;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 2 dim: 3 dim: 9 dim: 7 } } }
+      layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param {
+              num_output: 20 kernel_size: 3 weight_filler { type: 'gaussian' std: 0.3 } } }
+      layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }
+      layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv'
+              scale_param { filler { type: 'gaussian' std: 1 } bias_term: true } }
+      layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
+      layer { name: 'pool' type: 'Pooling' bottom: 'conv' top: 'pool' pooling_param {
+              global_pooling: true pool: AVE } }
+      layer { name: 'bn2' type: 'BatchNorm' bottom: 'pool' top: 'pool' }
+      layer { name: 'clip' type: 'ReLU6' bottom: 'pool' top: 'pool' }
+      layer { name: 'label' type: 'Input' top: 'label' input_param { shape { dim: 2 } } }
+      layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'pool' bottom: 'label' })",
+                                                            &param));
+  param.mutable_state()->set_phase(TEST);
+  Net<float> joined(param), apart(param);
+  for (const char* name : {"bn", "bn2"}) {
+    Draw(joined.layer_by_name(name)->blobs()[0].get(), 0, 0.5);
+    Draw(joined.layer_by_name(name)->blobs()[1].get(), 2, 0.2);
+    joined.layer_by_name(name)->blobs()[2]->mutable_cpu_data()[0] = 1;
+  }
+  apart.ShareTrainedLayersWith(&joined);
+  Counter counter;
+  apart.add_after_forward(&counter);
+  for (const std::vector<int>& shape : {std::vector<int>{2, 3, 9, 7}, std::vector<int>{5, 3, 6, 11},
+                                        std::vector<int>{1, 3, 4, 5}}) {
+    SCOPED_TRACE(shape[0]);
+    for (Net<float>* net : {&joined, &apart}) {
+      net->input_blobs()[0]->Reshape(shape);
+      net->input_blobs()[1]->Reshape({shape[0]});
+    }
+    Draw(joined.input_blobs()[0], 0, 1);
+    apart.input_blobs()[0]->CopyFrom(*joined.input_blobs()[0]);
+    std::vector<Values> gradients;
+    for (Net<float>* net : {&joined, &apart}) {
+      std::fill_n(net->input_blobs()[1]->mutable_cpu_data(), shape[0], 3.f);
+      net->Forward();
+      net->ClearParamDiffs();
+      net->Backward();
+      gradients.emplace_back();
+      for (const char* name : {"conv", "scale"}) {
+        for (const auto& blob : net->layer_by_name(name)->blobs()) {
+          gradients.back().insert(gradients.back().end(), blob->cpu_diff(),
+                                  blob->cpu_diff() + blob->count());
+        }
+      }
+    }
+    ExpectNear(gradients[1], gradients[0]);
+  }
 }
 
 TEST_F(NetFusion, KeepsItsResultsWithoutOneDnn) {

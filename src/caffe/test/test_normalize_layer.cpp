@@ -34,11 +34,11 @@ const std::vector<BadLayerCase> kBadCases = {
      "type: 'Normalize' norm_param { channel_shared: false } blobs { shape { dim: 2 } data: 1 "
      "data: 1 }",
      {{{2, 3}}},
-     "1 parameter blob, one number a channel"},
+     "parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"},
     {"SharedBlob",
      "type: 'Normalize' blobs { shape { dim: 3 } data: 1 data: 1 data: 1 }",
      {{{2, 3}}},
-     "one number \\(channel_shared\\)"},
+     "parameter blob 0 has shape 3 \\(3\\) where \\(1\\) is needed"},
     {"Both",
      "type: 'Normalize' norm_param { } normalize_param { }",
      {{{2, 3}}},

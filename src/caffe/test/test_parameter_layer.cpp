@@ -23,7 +23,7 @@ const std::vector<BadLayerCase> kBadCases = {
     {"Blob",
      "type: 'Parameter' parameter_param { shape { dim: 2 } } blobs { shape { dim: 1 } data: 1 }",
      {},
-     "1 parameter blob of shape 2"},
+     "parameter blob 0 has shape 1 \\(1\\) where 2 \\(2\\) is needed"},
     {"Bottom", "type: 'Parameter' parameter_param { shape { dim: 2 } }", {{{2}}}, "0 bottom"},
 };
 INSTANTIATE_TEST_SUITE_P(Parameter, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "c3d_blob.hpp"
 #include "caffe/io/precision_migration.hpp"
 #include "caffe/io/proto_binary.hpp"
 #include "caffe/test/net_fixture.hpp"
@@ -429,6 +430,25 @@ TEST_F(PrecisionMigrationTest, ReadsElementsOfEveryKindInOneFile) {
   WriteProtoBinary(net, folder_ + "net.caffemodel");
   Migrate();
   EXPECT_EQ(expected, Model().SerializeAsString());
+}
+
+TEST_F(PrecisionMigrationTest, FiveAxesOfC3dBecomeAShape) {
+  Write("net.prototxt", R"(
+      layer { name: "data" type: "Input" top: "data"
+              input_param { shape { dim: 1 dim: 2 dim: 1 dim: 1 dim: 3 } } }
+      layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param {
+              num_output: 1 kernel_size: [1, 1, 3] bias_term: false } })");
+  const Floats weights = {1, -2, 0.5, 4, 0, 8};
+  Write("net.caffemodel", EncodedField(2, EncodedField(4, "conv") +
+                                              EncodedField(6, C3dBlob({1, 2, 1, 1, 3}, weights))));
+  Migrate();
+  const NetParameter model = Model();
+  const BlobProto& blob = model.layers(0).blobs(0);  // an old layer stays old
+  EXPECT_EQ(blob.shape().DebugString(), "dim: 1\ndim: 2\ndim: 1\ndim: 1\ndim: 3\n");
+  EXPECT_EQ(blob.raw_data_type(), FLOAT16);
+  const auto net = Load("new");
+  const float* read = net->params()[0]->cpu_data();
+  EXPECT_EQ(Floats(read, read + 6), weights);
 }
 
 #ifdef USE_HDF5

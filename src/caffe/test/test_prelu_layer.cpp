@@ -28,7 +28,7 @@ const std::vector<BadLayerCase> kBadCases = {
     {"Blobs",
      "type: 'PReLU' blobs { shape { dim: 2 } data: 1 data: 1 }",
      {{{2, 3}}},
-     "1 parameter blob of 3 slope\\(s\\), one a channel"},
+     "parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"},
 };
 INSTANTIATE_TEST_SUITE_P(PReLU, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

@@ -115,6 +115,14 @@ TEST(ForkFields, ReadsTheFirstSsdForksNumbers) {
   EXPECT_EQ(30, prior.layer(0).prior_box_param().min_size(0));
 }
 
+TEST(ForkFields, ReadsWaifu2xsCrop) {
+  const NetParameter net =
+      ReadNet(Sub(2, "CropCenter") + Sub(149, Varint(2, 0) + Varint(2, 0) + Varint(2, 7)));
+  ASSERT_EQ(3, net.layer(0).crop_center_param().crop_size_size());
+  EXPECT_EQ(7u, net.layer(0).crop_center_param().crop_size(2));
+  EXPECT_FALSE(net.layer(0).has_engine());
+}
+
 TEST(ForkFields, ReadsNvcaffeTransformsAsTheyAre) {
   const NetParameter net = ReadNet(Sub(
       100, Varint(8, 1) + Varint(10, 256) + Varint(11, 480) + Float(12, 0.5f) + Float(14, 0.9f)));

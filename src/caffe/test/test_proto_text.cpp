@@ -10,6 +10,7 @@
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/test/test_files.hpp"
 #include "caffe/util/io.hpp"
+#include "captured_log.hpp"
 
 namespace caffe {
 namespace {
@@ -78,6 +79,54 @@ TEST(ProtoText, SkipsUnknownFieldsWhenAsked) {
   set_ignore_unknown_fields(false);
   EXPECT_EQ("b", net.layer(0).name());
   EXPECT_THROW(ParseProtoText("frob: 1", "net", &net), Error);
+}
+
+/// Fields that the schema has not, skipped while this object lives.
+struct UnknownFieldsIgnored {
+  UnknownFieldsIgnored() { set_ignore_unknown_fields(true); }
+  ~UnknownFieldsIgnored() { set_ignore_unknown_fields(false); }
+};
+
+TEST(ProtoText, NamesFileLineAndFieldOfWhatItSkips) {
+  const UnknownFieldsIgnored scope;
+  CapturedLog log;
+  NetParameter net;
+  ParseProtoText("name: 'a'\nfrob: 1\nlayer {\n  name: 'b' frob_param { x: 1 }\n}\n",
+                 "net.prototxt", &net);
+  EXPECT_EQ(
+      log.lines(),
+      (std::vector<std::string>{
+          "net.prototxt:2:5: Message type \"caffe.NetParameter\" has no field named \"frob\".",
+          "net.prototxt:4:24: Message type \"caffe.LayerParameter\" has no field named "
+          "\"frob_param\"."}));
+  SolverParameter solver;
+  ParseProtoText("base_lr: 0.1 frob_lr: 2", "solver.prototxt", &solver);
+  EXPECT_TRUE(log.HasPrefix("solver.prototxt:1:21: "));
+  EXPECT_FLOAT_EQ(solver.base_lr(), 0.1f);
+}
+
+// Whatever stands in it: what follows is read.
+TEST(ProtoText, SkipsTheWholeOfAnUnknownField) {
+  const UnknownFieldsIgnored scope;
+  for (const char* unknown :
+       {"frob: 1", "frob: -1.5e3", "frob: -inf", "frob: NAME", "frob: 'text' 'in parts'",
+        "frob: [1, -2, 3]", "frob { }", "frob: { x: 1 }", "frob < x: '}' y: '>' >",
+        "frob { frob { frob: [ { x: 1 }, { x: 2 } ] } # }\n }", "frob { [some.extension]: 2 }"}) {
+    NetParameter net;
+    const std::string text = std::string("layer { ") + unknown + " name: 'b' } name: 'a'";
+    EXPECT_EQ(ErrorOf([&] { ParseProtoText(text, "net", &net); }), "") << unknown;
+    EXPECT_EQ(net.name(), "a") << unknown;
+    EXPECT_EQ(net.layer(0).name(), "b") << unknown;
+  }
+}
+
+// It decides what a layer computes: another one than the default would be a wrong net.
+TEST(ProtoText, RefusesUnknownValuesOfKnownFieldsAllTheSame) {
+  const UnknownFieldsIgnored scope;
+  NetParameter net;
+  ExpectContains(
+      ErrorOf([&] { ParseProtoText("layer { pooling_param { pool: MEDIAN } }", "net", &net); }),
+      "MEDIAN");
 }
 
 TEST(ProtoText, BoundsTheDepthOfUnknownBlocks) {
@@ -167,6 +216,31 @@ TEST(AtomicFile, ReplacesOnlyWhenCommitted) {
   file.Commit();
   EXPECT_EQ("new", ReadFile(name));
   EXPECT_EQ(3u, file.size());
+}
+
+// Of a process that was killed; nothing that others write or that only looks like it.
+TEST(AtomicFile, RemovesWhatKilledWritersLeft) {
+  const std::string folder = NewFileName() + ".folder/";
+  std::filesystem::create_directory(folder);
+  AtomicFile alive(folder + "alive");
+  const auto make = [&](const std::string& name) {
+    std::ofstream(folder + name) << "half";
+    return folder + name;
+  };
+  const std::string left = make("a.caffemodel.tmp.123.0"), young = make("b.tmp.124.1");
+  const std::string others[] = {make("c.tmp"), make("d.tmp.1"), make("e.123.0"), make("f.tmp.1.x")};
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path() != young) std::filesystem::last_write_time(entry.path(), long_ago);
+  }
+  AtomicFile(folder + "new").Commit();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(young));
+  for (const std::string& other : others) EXPECT_TRUE(std::filesystem::exists(other)) << other;
+  alive.Write("x", 1);
+  alive.Commit();
+  EXPECT_EQ(ReadFile(folder + "alive"), "x");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(AtomicFile, LeavesTheOldFileWhenThereIsNoSpace) {

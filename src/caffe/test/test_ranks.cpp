@@ -10,10 +10,12 @@
 #include <random>
 
 #include "caffe/gradient_buckets.hpp"
+#include "caffe/parallel.hpp"
 #include "caffe/test/captured_log.hpp"
 #include "caffe/test/rank_threads.hpp"
 #include "caffe/test/test_files.hpp"
 #include "caffe/util/db.hpp"
+#include "caffe/util/rank_settings.hpp"
 
 namespace caffe {
 namespace {
@@ -479,6 +481,65 @@ TEST_F(RanksTest, StopTogetherWhenOneIsAskedTo) {
   EXPECT_EQ(iterations, (std::vector<int>{2, 2, 2}));
 }
 
+/// Caffe::set_solver_count as programs call it, until the end of a test.
+class SolverCount {
+ public:
+  explicit SolverCount(int count) { Caffe::set_solver_count(count); }
+  ~SolverCount() { Caffe::set_solver_count(1); }
+};
+
+TEST_F(RanksTest, OfP2PSyncTrainAsOneWithTheWholeBatch) {
+  const std::string database = Database();
+  const auto param = [&](int batch_size) {
+    SolverParameter param =
+        Solver("base_lr: 0.1 momentum: 0.9", DataLayer(database, batch_size, "TRAIN") + Layers());
+    param.set_max_iter(5);
+    return param;
+  };
+  const SolverCount count(3);
+  const shared_ptr<caffe::Solver<double>> root(GetSolver<double>(param(2)));
+  P2PSync<double> sync(root, nullptr, root->param());
+  EXPECT_EQ(sync.solver(), root);
+  sync.Run({0, 1, 2});
+  EXPECT_EQ(root->iter(), 5);
+  Caffe::set_solver_count(1);
+  const auto alone = Alone<double>(param(6), 5);
+  ExpectNear(ParametersOf(root.get()), alone.parameters[0], 1e-12);
+
+  // Afterwards it is a solver like any other.
+  EXPECT_TRUE(root->callbacks().empty());
+  EXPECT_FALSE(RankSettings::Current().joined);
+  root->Step(1);
+  EXPECT_EQ(root->iter(), 6);
+}
+
+TEST_F(RanksTest, OfP2PSyncGoOnWhereTheRootSolverIs) {
+  SolverParameter param = Solver("base_lr: 0.1", DataLayer(Database(), 4, "TRAIN") + Layers());
+  param.set_max_iter(4);
+  const SolverCount count(2);
+  const shared_ptr<caffe::Solver<float>> root(GetSolver<float>(param));
+  root->Step(3);
+  P2PSync<float>(root, nullptr, root->param()).Run({0, 1});
+  EXPECT_EQ(root->iter(), 4) << "and the other rank has waited for it no longer than that";
+}
+
+TEST_F(RanksTest, OfP2PSyncStopTogetherWhenTheRootIsAskedTo) {
+  const SolverParameter param = Solver("base_lr: 0", DataLayer(Database(), 2, "TRAIN") + Layers());
+  const SolverCount count(2);
+  const shared_ptr<caffe::Solver<float>> root(GetSolver<float>(param));
+  root->SetActionFunction(After(2, SolverAction::STOP));
+  P2PSync<float>(root, nullptr, root->param()).Run({0, 1});
+  EXPECT_EQ(root->iter(), 2);
+}
+
+TEST_F(RanksTest, OfP2PSyncAreAsManyAsTheSolverWasMadeFor) {
+  const SolverParameter param = Solver("base_lr: 0", DataLayer(Database(), 2, "TRAIN") + Layers());
+  const shared_ptr<caffe::Solver<float>> root(GetSolver<float>(param));
+  P2PSync<float> sync(root, nullptr, param);
+  ExpectContains(ErrorOf([&] { sync.Run({0, 1}); }), "call Caffe::set_solver_count");
+  ExpectContains(ErrorOf([&] { P2PSync<float> child(root, &sync, param); }), "null parent");
+}
+
 class RanksSnapshot : public RanksTest {
  protected:
   // What each rank draws by itself, and statistics that each has of its own.
@@ -506,7 +567,7 @@ class RanksSnapshot : public RanksTest {
       const auto solver = Create<float>(param);
       Ranks<float> ranks(solver, communicator);
       if (!state.empty()) {
-        if (communicator->rank() == 0) solver->Restore(state.c_str());
+        if (communicator->rank() == 0) solver->Restore(state.c_str(), /*data_positions=*/true);
         ranks.BroadcastState();
         EXPECT_EQ(solver->iter(), 3);
       }
@@ -540,7 +601,7 @@ TEST_F(RanksSnapshot, IsResumedByAnotherNumberOfRanks) {
   const std::string state = prefix + "_iter_3.solverstate";
   EXPECT_EQ(Run(3, prefix, 5, state).size(), 3u);
   const auto alone = Create<float>(Param(prefix));
-  alone->Restore(state.c_str());
+  alone->Restore(state.c_str(), /*data_positions=*/true);
   alone->Step(2);
   EXPECT_EQ(alone->iter(), 5);
 }

@@ -1,5 +1,6 @@
 // RNN, LSTM, LSTMUnit, Lstm, ContinuationIndicator.
 #include <cmath>
+#include <map>
 
 #include "../onednn/onednn.hpp"
 #include "caffe/layers/recurrent_layer.hpp"
@@ -92,6 +93,18 @@ const std::vector<BadLayerCase> kBadCases = {
      "type: 'RNN' recurrent_param { num_output: 1 }",
      {{{3}}, {{3}}},
      "bottom 0, the inputs, must have axes .time, batch"},
+    {"NoSequences",
+     "type: 'LSTM' recurrent_param { num_output: 1 }",
+     {{{3, 0, 4}}, {{3, 0}}},
+     "bottom 0 of shape 3 0 4 .*has no steps or no sequences"},
+    {"NoSteps",
+     "type: 'RNN' recurrent_param { num_output: 1 }",
+     {{{0, 2, 4}}, {{0, 2}}},
+     "has no steps or no sequences"},
+    {"NoItems",
+     "type: 'Lstm' lstm_param { num_output: 1 }",
+     {{{0, 4}}},
+     "has no steps or no sequences"},
     {"Continuation",
      "type: 'LSTM' recurrent_param { num_output: 1 }",
      {{{3, 2, 4}}, {{2, 3}}},
@@ -150,6 +163,10 @@ const std::vector<BadLayerCase> kBadCases = {
      "type: 'ContinuationIndicator' continuation_indicator_param { time_step: 1 }",
      {},
      "batch_size must be positive, got 0"},
+    {"IndicatorAxis",
+     "type: 'ContinuationIndicator' continuation_indicator_param { time_step: 1 axis: 2 }",
+     {{{3, 2}}},
+     "continuation_indicator_param: axis 2 is out of range"},
 };
 INSTANTIATE_TEST_SUITE_P(Recurrent, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 
@@ -257,6 +274,25 @@ TEST(ContinuationIndicatorValues, OnlyTheFirstRowIsZero) {
   example.SetUp();
   EXPECT_EQ(example.Forward(), (Floats{0, 0, 1, 1, 1, 1}));
   EXPECT_EQ(example.TopShape(), (Shape{3, 2}));
+}
+
+// DeepDetect's CRNN gives it the images.
+TEST(ContinuationIndicatorValues, TakesTheBatchFromABottom) {
+  const std::string type = "type: 'ContinuationIndicator' continuation_indicator_param { ";
+  for (const auto& [fields, shape] :
+       std::map<std::string, Shape>{{"time_step: 3", {3, 2}},
+                                    {"time_step: 4 axis: -1", {4, 5}},
+                                    {"time_step: 3 batch_size: 7 axis: 1", {3, 7}}}) {
+    Example example(type + fields + " }");
+    example.Bottom({2, 1, 5}, Floats(10, 9)).SetUp();
+    const Floats cont = example.Forward();
+    EXPECT_EQ(example.TopShape(), shape) << fields;
+    for (size_t i = 0; i < cont.size(); ++i) EXPECT_EQ(cont[i], i < size_t(shape[1]) ? 0 : 1);
+    EXPECT_EQ(example.Backward(cont), Floats(10, 0));
+    EXPECT_EQ(OperationTable::Find("ContinuationIndicator")
+                  ->top_shapes(example.layer().layer_param(), {{2, 1, 5}}),
+              (std::vector<Shape>{shape}));
+  }
 }
 
 // A layer as users of Caffe wrote them, by its unrolled net: h_t = cont_t h_(t-1) + W x_t, state

@@ -122,6 +122,13 @@ const std::vector<BadLayerCase> kBadCases = {
      "type: 'Resample' resample_param { factor: 2 }",
      {{{1, 2, 0, 4}}},
      "Resample takes no empty bottom: 1 2 0 4"},
+    {"InterpNoPixels", Interp("height: 2 width: 2"), {{{1, 2, 0, 0}}}, "leave 0 of the bottom's"},
+    {"ResampleNoPixels", Resample("factor: 2"), {{{1, 2, 0, 0}}}, "takes no empty bottom: 1 2 0 0"},
+    {"UpsampleNoPixels", Upsample("scale: 2"), {{{1, 2, 0, 0}}}, "the height of the output is 0"},
+    {"InterpManyElements",
+     Interp("height: 2147483647 width: 2"),
+     {kPlain},
+     "for a bottom of shape 1 2 3 4 .*has more than 2.31 - 1 elements"},
 };
 INSTANTIATE_TEST_SUITE_P(Resize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
 

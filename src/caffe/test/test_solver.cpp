@@ -321,13 +321,37 @@ void Resume::ExpectResumes(const NetParameter& net_fields) {
 
   const std::unique_ptr<Solver<float>> second = make("part");
   const std::string state = folder_ + "/part_iter_5.solverstate" + (hdf5 ? ".h5" : "");
-  second->Restore(state.c_str());
+  second->Restore(state.c_str(), /*data_positions=*/true);
   EXPECT_EQ(second->iter(), 5);
   second->Step(4);
   EXPECT_EQ(Parameters(second.get()), expected);
 }
 
 TEST_P(Resume, IsBitIdenticalToARunThatNeverStopped) { ExpectResumes(NetParameter()); }
+
+// As Caffe's own tests of snapshots: Restore, and then a forward pass for each batch of the past.
+TEST_P(Resume, RestoreAloneLeavesThePastDataToTheProgram) {
+  const auto make = [&] {
+    SolverParameter param = Param("part");
+    param.clear_test_iter();
+    param.clear_test_interval();
+    for (LayerParameter& layer : *param.mutable_net_param()->mutable_layer()) {
+      if (layer.name() == "bn") layer.set_type("ReLU");  // forward passes change statistics
+    }
+    return std::unique_ptr<Solver<float>>(SolverRegistry<float>::CreateSolver(param));
+  };
+  const std::unique_ptr<Solver<float>> whole = make();
+  whole->Step(5);
+  whole->Snapshot();
+  whole->Step(4);
+
+  const std::unique_ptr<Solver<float>> second = make();
+  const bool hdf5 = std::string(std::get<1>(GetParam())) == "HDF5";
+  second->Restore((folder_ + "/part_iter_5.solverstate" + (hdf5 ? ".h5" : "")).c_str());
+  for (int i = 0; i < 5 * 2; ++i) second->net()->Forward();  // iter_size is 2
+  second->Step(4);
+  EXPECT_EQ(Parameters(second.get()), Parameters(whole.get()));
+}
 
 // Snapshots hold the masters, which float16 would truncate.
 TEST_P(Resume, IsBitIdenticalInFloat16) {

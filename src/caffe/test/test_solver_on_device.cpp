@@ -288,7 +288,7 @@ TEST_P(SnapshotAcrossModes, ResumesBitForBitOnTheDevice) {
     whole->Step(3);
     const auto resumed = Make<float>(Param());
     resumed->Step(1);  // not from a fresh device
-    resumed->Restore(StateAt(3).c_str());
+    resumed->Restore(StateAt(3).c_str(), /*data_positions=*/true);
     resumed->Step(3);
     EXPECT_EQ(Weights(whole.get()), Weights(resumed.get()));
   });
@@ -304,7 +304,7 @@ TEST_P(SnapshotAcrossModes, TheOtherModeTakesUpTheSameBits) {
       ASSERT_FALSE(written.first.empty());
       Caffe::set_mode(from == Caffe::CPU ? Caffe::GPU : Caffe::CPU);
       const auto reader = Make<float>(Param());
-      reader->Restore(StateAt(3).c_str());
+      reader->Restore(StateAt(3).c_str(), /*data_positions=*/true);
       EXPECT_EQ(SnapshotOf(reader.get()), written);
       reader->Step(1);
     });

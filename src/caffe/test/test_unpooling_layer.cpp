@@ -30,6 +30,8 @@ const Bottom kSize = {{1, 1, 5, 6}, Fill::GAUSSIAN, false};
 const std::vector<LayerCase> kCases = {
     Case("ByThePooling", Unpooling("kernel_size: 2 stride: 2"), {kValues, kMask}),
     Case("PerAxis", Unpooling("kernel_h: 3 kernel_w: 2 stride_h: 1 stride_w: 2"), {kValues, kMask}),
+    Case("StrideAndPadOfOneAxis", Unpooling("kernel_size: 2 stride_w: 2 pad_h: 1"),
+         {kValues, {{1, 2, 2, 3}, Fill::LABELS, false, 6, {0, 3, 1, 5, 2, 4, 5, 4, 0, 2, 1, 3}}}),
     Case("ByAThirdBottom", "type: 'Unpooling'", {kValues, kMask, kSize}),
 };
 INSTANTIATE_TEST_SUITE_P(UnPooling, LayerCases, ::testing::ValuesIn(kCases), CaseName());

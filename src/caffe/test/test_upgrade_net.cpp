@@ -149,6 +149,60 @@ TEST(UpgradeV1, GathersParameterSettings) {
              convolution_param { num_output: 3 kernel_size: 2 } transform_param { scale: 2 } })"));
 }
 
+// FCN's forks gave Crop a number that BVLC Caffe's enum leaves out.
+TEST(UpgradeV1, KnowsTheCropOfFullyConvolutionalNets) {
+  ExpectNet(
+      "layer { name: 'crop' type: 'Crop' bottom: 'score' bottom: 'data' top: 'out' }",
+      Upgraded("layers { type: CROP name: 'crop' bottom: 'score' bottom: 'data' top: 'out' }"));
+  NetParameter net;
+  ASSERT_TRUE(net.ParseFromString(std::string("\x12\x02\x28\x28", 4)));
+  EXPECT_EQ(net.layers(0).type(), V1LayerParameter::CROP);
+}
+
+// FCN-32s has offset 19; its images are framed by 100 pixels.
+TEST(UpgradeV1, FindsWhereToCrop) {
+  const auto net_of = [](const std::string& tail, int upscale) {
+    return Join(
+        "input: 'data' input_dim: 1 input_dim: 3 input_dim: 64 input_dim: 64 "
+        "layers { type: CONVOLUTION name: 'c1' bottom: 'data' top: 'c1' convolution_param { "
+        "num_output: 1 kernel_size: 3 pad: 100 } } "
+        "layers { type: RELU name: 'r' bottom: 'c1' top: 'c1' } "
+        "layers { type: POOLING name: 'p1' bottom: 'c1' top: 'p1' pooling_param { kernel_size: 2 "
+        "stride: 2 } } "
+        "layers { type: POOLING name: 'p2' bottom: 'p1' top: 'p2' pooling_param { kernel_size: 16 "
+        "stride: 16 } } "
+        "layers { type: CONVOLUTION name: 'fc' bottom: 'p2' top: 'fc' convolution_param { "
+        "num_output: 1 kernel_h: 7 kernel_w: 5 } } "
+        "layers { type: DECONVOLUTION name: 'up' bottom: 'fc' top: 'up' convolution_param { "
+        "num_output: 1 kernel_size: ",
+        2 * upscale, " stride: ", upscale,
+        " } } layers { type: CROP name: 'crop' bottom: 'up' bottom: 'data' top: 'out' } ", tail);
+  };
+  const auto crop_of = [](const NetParameter& net, const char* name) {
+    for (const LayerParameter& layer : net.layer()) {
+      if (layer.name() == name) return layer.crop_param();
+    }
+    ADD_FAILURE() << name;
+    return CropParameter();
+  };
+  const CropParameter crop = crop_of(Upgraded(net_of("", 32)), "crop");
+  EXPECT_EQ(crop.axis(), 2);
+  ASSERT_EQ(crop.offset_size(), 2);
+  EXPECT_EQ(crop.offset(0), 19u);
+  EXPECT_EQ(crop.offset(1), 51u) << "a window that is two less, of scale 32";
+  // Blobs of two scales keep offset 0.
+  EXPECT_EQ(crop_of(Upgraded(net_of("", 16)), "crop").offset_size(), 0);
+  // A second Crop behind the first one, of a blob half-way.
+  const NetParameter two = Upgraded(net_of(
+      "layers { type: POOLING name: 'p' bottom: 'out' top: 'p' pooling_param { kernel_size: 2 "
+      "stride: 2 } } layers { type: POOLING name: 'q' bottom: 'data' top: 'q' pooling_param { "
+      "kernel_size: 2 stride: 2 pad: 2 } } layers { type: CROP name: 'z' bottom: 'q' bottom: 'p' "
+      "top: 'z' }",
+      32));
+  ASSERT_EQ(crop_of(two, "z").offset_size(), 2);
+  EXPECT_EQ(crop_of(two, "z").offset(0), 1u);
+}
+
 TEST(UpgradeV1, HasANameForEveryType) {
   const auto* types = V1LayerParameter::LayerType_descriptor();
   for (int i = 0; i < types->value_count(); ++i) {

@@ -140,6 +140,11 @@ TYPED_TEST(WindowDataLayerTest, ResumesWhereTheNetWas) {
   ExpectResumes<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
 }
 
+TYPED_TEST(WindowDataLayerTest, SettingUpAgainBeginsAgain) {
+  const string windows = NewFile(Picture(0, {"1 0.9 0 0 1 1", "2 0.7 2 0 3 1", "0 0 4 0 5 1"}));
+  ExpectBeginsAgain<TypeParam>(Parameter(windows, "batch_size: 5", "crop_size: 2 mirror: true"));
+}
+
 TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   const string windows = NewFile(Picture(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"}));
   const auto error = [&](const string& data, const string& transform = "crop_size: 4") {
@@ -152,6 +157,8 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadParameters) {
   ExpectContains(error("batch_size: 1 crop_mode: 'round'"), "crop_mode 'round'");
   ExpectContains(error("batch_size: 1 fg_fraction: 1.5"), "fg_fraction");
   ExpectContains(error("batch_size: 1", "crop_size: 4 mean_value: 1 mean_value: 2"), "mean_value");
+  ExpectContains(error("batch_size: 1", "crop_size: 4 resize_param { height: 9 width: 9 }"),
+                 "resize_param");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "batch_size: 1")), "source is missing");
   ExpectContains(SetUpError<TypeParam>(Parameter(windows + "x", "batch_size: 1")), windows + "x");
 }

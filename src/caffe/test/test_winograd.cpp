@@ -25,7 +25,7 @@ namespace {
 template <typename Function>
 void OnEveryInstructionSet(Function&& f) {
   const InstructionSet chosen = CpuInstructionSet();
-  for (const InstructionSet set : SupportedInstructionSets()) {
+  for (const InstructionSet set : FloatInstructionSets()) {
     SetCpuInstructionSet(set);
     SCOPED_TRACE(Name(set));
     f();

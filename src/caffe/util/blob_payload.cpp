@@ -1,5 +1,7 @@
 #include "caffe/util/blob_payload.hpp"
 
+#include <glog/logging.h>
+
 #include <cstring>
 #include <limits>
 
@@ -95,7 +97,17 @@ Type ToProto(ElementType type) {
   }
 }
 
+// Of messages that say their shape in Caffe's way. What stands in no field but the diff is taken
+// for data, as StoredBlob::TakeDiffForMissingData does.
 void Read(const BlobProto& proto, bool diff, Tensor* tensor) {
+  const bool has_data =
+      proto.double_data_size() > 0 || proto.data_size() > 0 || !proto.raw_data().empty();
+  if (!diff && !has_data && (proto.diff_size() > 0 || proto.double_diff_size() > 0)) {
+    LOG(WARNING)
+        << "A stored blob has its values in the field of the diff, as C3D wrote them; they "
+        << "are taken for its data";
+    return Read(proto, /*diff=*/true, tensor);
+  }
   const auto& doubles = diff ? proto.double_diff() : proto.double_data();
   const auto& floats = diff ? proto.diff() : proto.data();
   const std::string& raw = diff ? proto.raw_diff() : proto.raw_data();

@@ -134,6 +134,27 @@ std::vector<int> Suppress(const Box* boxes, const std::vector<ScoredIndex>& cand
   return kept;
 }
 
+std::vector<ScoredIndex> SoftlySuppress(const Box* boxes, std::vector<ScoredIndex> candidates,
+                                        const SoftSuppression& how, bool normalized) {
+  std::vector<ScoredIndex> kept;
+  const auto worse = [](const ScoredIndex& a, const ScoredIndex& b) { return a.first < b.first; };
+  while (!candidates.empty()) {
+    const auto best = std::max_element(candidates.begin(), candidates.end(), worse);
+    if (!(best->first > how.least_score)) break;
+    kept.push_back(*best);
+    candidates.erase(best);
+    for (ScoredIndex& candidate : candidates) {
+      const float overlap = Overlap(boxes[candidate.second], boxes[kept.back().second], normalized);
+      if (how.gaussian) {
+        candidate.first *= std::exp(-overlap * overlap / how.sigma);
+      } else if (overlap > how.threshold) {
+        candidate.first *= 1 - overlap;
+      }
+    }
+  }
+  return kept;
+}
+
 // The greedy choice of the pair that overlaps most, again and again, is one walk over all pairs in
 // descending order; of equals the first prediction goes first, then the first true box.
 Matches Match(const std::vector<Box>& truths, const std::vector<Box>& predictions,

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <random>
 
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
@@ -62,7 +64,76 @@ int OpenCvBorder(ResizeParameter::Pad_mode mode) {
 
 }  // namespace
 
-void CheckDistortion(const DistortionParameter& param) {
+namespace {
+
+void CheckProbability(const char* message, bool has_prob, float prob, bool selects) {
+  Require(prob >= 0 && prob <= 1, message, ": prob must lie between 0 and 1, got ", prob);
+  Require(!has_prob || selects, message,
+          ": prob is given, but no effect: give all_effects, or the effects one by one");
+}
+
+bool SelectsEffects(const DistortionParameter& p) {
+  return p.all_effects() || p.brightness() || p.contrast() || p.saturation() || p.hue() ||
+         p.random_order();
+}
+
+/// With SSD's fields alone.
+DistortionParameter Spelled(const DistortionParameter& param) {
+  DistortionParameter p = param;
+  const auto selected = [&p](bool effect, bool has_probability) {
+    return (effect || p.all_effects()) && !has_probability;
+  };
+  if (selected(p.brightness(), p.has_brightness_prob())) {
+    p.set_brightness_prob(p.prob());
+    if (!p.has_brightness_delta()) p.set_brightness_delta(32);
+  }
+  if (selected(p.contrast(), p.has_contrast_prob())) {
+    p.set_contrast_prob(p.prob());
+    if (!p.has_contrast_lower()) p.set_contrast_lower(0.5f);
+    if (!p.has_contrast_upper()) p.set_contrast_upper(1.5f);
+  }
+  if (selected(p.hue(), p.has_hue_prob())) {
+    p.set_hue_prob(p.prob());
+    if (!p.has_hue_delta()) p.set_hue_delta(18);
+  }
+  if (selected(p.saturation(), p.has_saturation_prob())) {
+    p.set_saturation_prob(p.prob());
+    if (!p.has_saturation_lower()) p.set_saturation_lower(0.5f);
+    if (!p.has_saturation_upper()) p.set_saturation_upper(1.5f);
+  }
+  if (selected(p.random_order(), p.has_random_order_prob())) p.set_random_order_prob(p.prob());
+  return p;
+}
+
+/// The effects that noise_param selects, in the order in which they are made.
+vector<Noise::Kind> SelectedNoise(const NoiseParameter& p) {
+  const bool all = p.all_effects();
+  const std::pair<Noise::Kind, bool> effects[] = {
+      {Noise::DECOLORIZE, all || p.decolorize()},
+      {Noise::GAUSS_BLUR, all || p.gauss_blur()},
+      {Noise::HIST_EQ, all || p.hist_eq()},
+      {Noise::CLAHE, all || p.clahe()},
+      {Noise::JPEG, p.jpeg() > 0},
+      {Noise::ERODE, all || p.erode()},
+      {Noise::POSTERIZE, all || p.posterize()},
+      {Noise::INVERSE, all || p.inverse()},
+      {Noise::SALT_PEPPER, (all || p.saltpepper()) && p.saltpepper_param().fraction() > 0},
+      {Noise::CONVERT_TO_HSV, all || p.convert_to_hsv()},
+  };
+  vector<Noise::Kind> selected;
+  for (const auto& effect : effects) {
+    if (effect.second) selected.push_back(effect.first);
+  }
+  return selected;
+}
+
+}  // namespace
+
+void CheckDistortion(const DistortionParameter& given) {
+  CheckProbability("distort_param", given.has_prob(), given.prob(), SelectsEffects(given));
+  Require(!SelectsEffects(given) || given.has_prob(),
+          "distort_param: effects are selected, prob says how often: give it");
+  const DistortionParameter param = Spelled(given);
   Require(param.brightness_delta() >= 0 && param.brightness_delta() <= 255,
           "distort_param: brightness_delta must lie between 0 and 255, got ",
           param.brightness_delta());
@@ -70,6 +141,25 @@ void CheckDistortion(const DistortionParameter& param) {
           "distort_param: hue_delta must lie between 0 and 180, got ", param.hue_delta());
   CheckRange("contrast", param.contrast_lower(), param.contrast_upper());
   CheckRange("saturation", param.saturation_lower(), param.saturation_upper());
+}
+
+void CheckNoise(const NoiseParameter& param) {
+  CheckProbability("noise_param", param.has_prob(), param.prob(), !SelectedNoise(param).empty());
+  Require(!param.all_effects() || param.has_prob(),
+          "noise_param: all_effects needs prob, which says how often");
+  Require(!param.convert_to_lab(),
+          "noise_param: convert_to_lab is not available, as images have 8 bits: leave it out");
+  Require(param.jpeg() <= 100, "noise_param: jpeg is a quality of 100 at most, got ", param.jpeg());
+  const SaltPepperParameter& salt = param.saltpepper_param();
+  Require(salt.fraction() >= 0 && salt.fraction() <= 1,
+          "noise_param: saltpepper_param: fraction must lie between 0 and 1, got ",
+          salt.fraction());
+  Require(!param.saltpepper() || salt.fraction() > 0,
+          "noise_param: saltpepper needs saltpepper_param { fraction }");
+  for (const float value : salt.value()) {
+    Require(value >= 0 && value <= 255,
+            "noise_param: saltpepper_param: value must lie between 0 and 255, got ", value);
+  }
 }
 
 void CheckExpansion(const ExpansionParameter& param) {
@@ -85,7 +175,8 @@ void CheckResize(const ResizeParameter& param) {
       param.width());
 }
 
-Distortion DrawDistortion(const DistortionParameter& p) {
+Distortion DrawDistortion(const DistortionParameter& param) {
+  const DistortionParameter p = Spelled(param);
   Distortion distortion;
   const auto draw = [&](Distortion::Kind kind, float probability, float lower, float upper) {
     if (Uniform(0, 1) >= probability) return;
@@ -157,10 +248,129 @@ cv::Mat ApplyDistort(const cv::Mat& in_img, const DistortionParameter& param) {
   return Distorted(in_img, DrawDistortion(param));
 }
 
+Noise DrawNoise(const NoiseParameter& param) {
+  Noise noise;
+  for (const Noise::Kind kind : SelectedNoise(param)) {
+    if (param.has_prob() && Uniform(0, 1) >= param.prob()) continue;
+    noise.changes.push_back(kind);
+    if (kind == Noise::SALT_PEPPER) noise.seed = caffe_rng_rand();
+  }
+  return noise;
+}
+
+namespace {
+
+/// Changes an image's brightness by f(plane, &result).
+template <typename Function>
+cv::Mat WithBrightness(const cv::Mat& image, Function&& f) {
+  cv::Mat result;
+  if (image.channels() == 1) {
+    f(image, &result);
+    return result;
+  }
+  cv::Mat ycrcb, plane;
+  cv::cvtColor(image, ycrcb, cv::COLOR_BGR2YCrCb);
+  vector<cv::Mat> planes;
+  cv::split(ycrcb, planes);
+  f(planes[0], &plane);
+  planes[0] = plane;
+  cv::merge(planes, ycrcb);
+  cv::cvtColor(ycrcb, result, cv::COLOR_YCrCb2BGR);
+  return result;
+}
+
+/// Four values for each channel.
+cv::Mat Posterized(const cv::Mat& image) {
+  cv::Mat table(1, 256, CV_8U), result;
+  for (int i = 0; i < 256; ++i) table.at<uint8_t>(0, i) = static_cast<uint8_t>(i / 64 * 64 + 32);
+  cv::LUT(image, table, result);
+  return result;
+}
+
+cv::Mat Compressed(const cv::Mat& image, float quality) {
+  vector<uint8_t> file;
+  const bool written = cv::imencode(
+      ".jpg", image, file, {cv::IMWRITE_JPEG_QUALITY, std::max(1, static_cast<int>(quality))});
+  Require(written, "noise_param: this OpenCV writes no JPEG");
+  return cv::imdecode(file, image.channels() == 1 ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+}
+
+cv::Mat Salted(const cv::Mat& image, const SaltPepperParameter& param, uint32_t seed) {
+  const vector<float> values(param.value().begin(), param.value().end());
+  const int channels = image.channels();
+  const cv::Scalar color = ScalarOf(values, channels, "noise_param: saltpepper_param: value");
+  cv::Mat result = image.clone();
+  std::mt19937 generator(seed);
+  const int count = static_cast<int>(param.fraction() * image.rows * image.cols);
+  for (int i = 0; i < count; ++i) {
+    const int h = static_cast<int>(generator() % image.rows);
+    uint8_t* pixel = result.ptr<uint8_t>(h) + generator() % image.cols * channels;
+    for (int c = 0; c < channels; ++c) pixel[c] = static_cast<uint8_t>(color[c]);
+  }
+  return result;
+}
+
+cv::Mat Changed(const cv::Mat& image, const NoiseParameter& param, Noise::Kind kind,
+                uint32_t seed) {
+  const bool color = image.channels() == 3;
+  cv::Mat grey, result;
+  switch (kind) {
+    case Noise::DECOLORIZE:
+      if (!color) return image;
+      cv::cvtColor(image, grey, cv::COLOR_BGR2GRAY);
+      cv::cvtColor(grey, result, cv::COLOR_GRAY2BGR);
+      return result;
+    case Noise::GAUSS_BLUR:
+      cv::GaussianBlur(image, result, cv::Size(7, 7), 1.5);
+      return result;
+    case Noise::HIST_EQ:
+      return WithBrightness(
+          image, [](const cv::Mat& plane, cv::Mat* out) { cv::equalizeHist(plane, *out); });
+    case Noise::CLAHE:
+      return WithBrightness(image, [](const cv::Mat& plane, cv::Mat* out) {
+        cv::createCLAHE(4)->apply(plane, *out);
+      });
+    case Noise::JPEG:
+      return Compressed(image, param.jpeg());
+    case Noise::ERODE:
+      cv::erode(image, result, cv::getStructuringElement(cv::MORPH_ELLIPSE, cv::Size(3, 3)));
+      return result;
+    case Noise::POSTERIZE:
+      return Posterized(image);
+    case Noise::INVERSE:
+      cv::bitwise_not(image, result);
+      return result;
+    case Noise::SALT_PEPPER:
+      return Salted(image, param.saltpepper_param(), seed);
+    case Noise::CONVERT_TO_HSV:
+      if (!color) return image;
+      cv::cvtColor(image, result, cv::COLOR_BGR2HSV);
+      return result;
+  }
+  return image;
+}
+
+}  // namespace
+
+cv::Mat Noisy(const cv::Mat& in_img, const NoiseParameter& param, const Noise& noise) {
+  cv::Mat image = in_img;
+  if (noise.changes.empty()) return image;
+  Require(image.depth() == CV_8U && (image.channels() == 1 || image.channels() == 3),
+          "noise_param is for images of 8 bits and 1 or 3 channels, this one has ",
+          image.channels());
+  for (const Noise::Kind kind : noise.changes) image = Changed(image, param, kind, noise.seed);
+  return image;
+}
+
 Expansion DrawExpansion(const ExpansionParameter& param, int height, int width) {
-  Expansion expansion = {height, width, 0, 0};
-  if (Uniform(0, 1) > param.prob() || param.max_expand_ratio() - 1 < 1e-2) return expansion;
-  const float ratio = Uniform(1, param.max_expand_ratio());
+  if (Uniform(0, 1) > param.prob() || param.max_expand_ratio() - 1 < 1e-2) {
+    return {height, width, 0, 0};
+  }
+  return DrawExpansion(Uniform(1, param.max_expand_ratio()), height, width);
+}
+
+Expansion DrawExpansion(float ratio, int height, int width) {
+  Expansion expansion;
   expansion.height = static_cast<int>(height * ratio);
   expansion.width = static_cast<int>(width * ratio);
   expansion.h_offset = static_cast<int>(Uniform(0, expansion.height - height));
@@ -190,10 +400,20 @@ ResizeParameter::Interp_mode DrawInterpolation(const ResizeParameter& param) {
   return param.interp_mode(std::min(modes - 1, static_cast<int>(Uniform(0, 1) * modes)));
 }
 
-// What is cut off a side is rounded down.
-cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
-                ResizeParameter::Interp_mode interpolation) {
-  const float aspect = float(in_img.cols) / in_img.rows;
+cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox) {
+  const Box patch = Scaled(Clipped(BoxOf(bbox)), in_img.rows, in_img.cols);
+  const int x = std::min(int(patch.xmin), in_img.cols - 1);
+  const int y = std::min(int(patch.ymin), in_img.rows - 1);
+  const int width = std::min(std::max(1, int(patch.xmax - patch.xmin)), in_img.cols - x);
+  const int height = std::min(std::max(1, int(patch.ymax - patch.ymin)), in_img.rows - y);
+  return in_img(cv::Rect(x, y, width, height));
+}
+
+namespace {
+
+/// The size of a picture before a frame is put around it. What is cut off a side is rounded down.
+cv::Size SizeWithoutFrame(const ResizeParameter& param, int old_width, int old_height) {
+  const float aspect = float(old_width) / old_height;
   int height = static_cast<int>(param.height()), width = static_cast<int>(param.width());
   const bool wider = aspect > float(width) / height;
   const bool fits = param.resize_mode() == ResizeParameter::FIT_LARGE_SIZE_AND_PAD;
@@ -204,12 +424,30 @@ cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
       width = std::max(1, static_cast<int>(height * aspect));
     }
   }
-  Require(height < 32768 && width < 32768, "resize_param: a picture of ", in_img.rows, " x ",
-          in_img.cols, " would become ", height, " x ", width);
+  Require(height < 32768 && width < 32768, "resize_param: a picture of ", old_height, " x ",
+          old_width, " would become ", height, " x ", width);
+  return cv::Size(width, height);
+}
+
+}  // namespace
+
+void InferNewSize(const ResizeParameter& param, const int old_width, const int old_height,
+                  int* new_width, int* new_height) {
+  const bool framed = param.resize_mode() == ResizeParameter::FIT_LARGE_SIZE_AND_PAD;
+  const cv::Size size = framed ? cv::Size(param.width(), param.height())
+                               : SizeWithoutFrame(param, old_width, old_height);
+  *new_width = size.width;
+  *new_height = size.height;
+}
+
+cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
+                ResizeParameter::Interp_mode interpolation) {
   cv::Mat resized;
-  cv::resize(in_img, resized, cv::Size(width, height), 0, 0, OpenCvMode(interpolation));
-  const int bar_h = fits ? static_cast<int>(param.height()) - height : 0;
-  const int bar_w = fits ? static_cast<int>(param.width()) - width : 0;
+  cv::resize(in_img, resized, SizeWithoutFrame(param, in_img.cols, in_img.rows), 0, 0,
+             OpenCvMode(interpolation));
+  int width, height;
+  InferNewSize(param, in_img.cols, in_img.rows, &width, &height);
+  const int bar_h = height - resized.rows, bar_w = width - resized.cols;
   if (bar_h == 0 && bar_w == 0) return resized;
   const vector<float> pad(param.pad_value().begin(), param.pad_value().end());
   cv::Mat framed;

@@ -75,11 +75,13 @@ LocationTarget MakeLocationTarget(const MultiBoxLossParameter& param, const Prio
 
 std::vector<bool> MineExamples(const MultiBoxLossParameter& param, const std::vector<Prior>& priors,
                                const Matches& matches, const std::vector<double>& losses,
-                               size_t positives, const PredictedBox& predicted) {
+                               size_t positives, const PredictedBox& predicted,
+                               const std::vector<bool>& left_out) {
   const bool hard = param.mining_type() == MultiBoxLossParameter_MiningType_HARD_EXAMPLE;
   const int num_priors = static_cast<int>(priors.size());
   std::vector<ScoredIndex> candidates;
   for (int i = 0; i < num_priors; ++i) {
+    if (!left_out.empty() && left_out[i]) continue;
     const bool negative =
         matches.index[i] == kUnmatched && matches.overlap[i] < param.neg_overlap();
     if (hard || negative) candidates.emplace_back(losses[i], i);

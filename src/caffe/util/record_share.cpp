@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "caffe/layer_factory.hpp"
+
 namespace caffe {
 namespace {
 
@@ -17,6 +19,8 @@ bool RecordShare::AddType(const std::string& layer_type) {
   return true;
 }
 
-bool RecordShare::IsUsedBy(const std::string& layer_type) { return Types().count(layer_type) > 0; }
+bool RecordShare::IsUsedBy(const std::string& layer_type) {
+  return Types().count(layer_type) > 0 && !LayerRegistry<float>::IsReplaced(layer_type);
+}
 
 }  // namespace caffe

@@ -148,5 +148,8 @@ def softmax(layer: Layer) -> None:
 def dropout(layer: Layer) -> None:
     """Nothing, or with scale_train: false the factor that was left out in training."""
     param = layer.param.dropout_param
+    require(not param.sample_weights_test,
+            "dropout_param: sample_weights_test draws random numbers, which is not exported: "
+            "leave it out")
     factor = 1.0 if param.scale_train else 1 - param.dropout_ratio
     layer.top(0, layer.binary("Mul", layer.bottom(0), factor))

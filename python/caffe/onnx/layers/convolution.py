@@ -65,22 +65,25 @@ def _one(layer: Layer, x: Value, transposed: bool, group: int, outputs: int) -> 
     param = layer.param.convolution_param
     axis = layer.axis(param.axis, "convolution_param: axis")
     shape = x.shape
-    g = geometry(param, len(shape) - axis - 1)
+    spatial = shape[axis + 1:]
+    # ONNX has no convolution over no axis: the one position becomes an axis.
+    g = geometry(param, len(spatial)) if spatial else Geometry([1], [1], [0], [1])
     channels = shape[axis]
     require(outputs > 0, "convolution_param: num_output is missing")
     require(
         channels % group == 0 and outputs % group == 0, f"convolution_param: group {group} does "
         f"not divide {channels} channels and num_output {outputs}")
     weight_shape = ([channels, outputs // group] if transposed else [outputs, channels // group])
-    inputs = [layer.constant(layer.blob(0, weight_shape + g.kernel), "weights")]
+    weights = layer.blob(0, weight_shape + (g.kernel if spatial else []))
+    inputs = [layer.constant(weights.reshape(weight_shape + g.kernel), "weights")]
     if param.bias_term:
         inputs.append(layer.constant(layer.blob(1, (outputs,)), "bias"))
-    extents = (_transposed_extents if transposed else forward_extents)(g, shape[axis + 1:])
-    flat = x if axis == 1 else layer.reshape(x, (count(shape[:axis]),) + shape[axis:])
+    extents = (_transposed_extents if transposed else forward_extents)(g, spatial or (1,))
+    flat = layer.reshape(x, (count(shape[:axis]), channels, *(spatial or (1,))))
     y = layer.op("ConvTranspose" if transposed else "Conv", flat, *inputs,
                  shape=(flat.shape[0], outputs, *extents), kernel_shape=g.kernel, strides=g.stride,
                  pads=g.pad + g.pad, dilations=g.dilation, group=group)
-    return layer.reshape(y, shape[:axis] + (outputs, *extents))
+    return layer.reshape(y, shape[:axis] + (outputs, *(extents if spatial else ())))
 
 
 def _all(layer: Layer, transposed: bool, group: int, outputs: int) -> None:

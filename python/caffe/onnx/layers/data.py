@@ -12,7 +12,8 @@ from ..layer import Layer, exports
 # Layers that read databases and files, by the message that says how many items at a time.
 _DATABASES = {"Data": "data_param", "ImageData": "image_data_param", "HDF5Data": "hdf5_data_param",
               "WindowData": "window_data_param", "AnnotatedData": "data_param",
-              "DenseImageData": "dense_image_data_param"}
+              "DenseImageData": "dense_image_data_param", "ImageSegData": "image_data_param"}
+_LISTED = ("ImageData", "DenseImageData", "ImageSegData")
 
 
 def _database_shape(param: Any) -> Optional[Shape]:
@@ -21,11 +22,14 @@ def _database_shape(param: Any) -> Optional[Shape]:
     transform = param.transform_param
     height = width = transform.crop_size
     height, width = transform.crop_h or height, transform.crop_w or width
-    if not height and param.type in ("ImageData", "DenseImageData"):
+    height, width = transform.crop_height or height, transform.crop_width or width
+    if param.type == "DenseImageData":
+        height, width = message.crop_height or height, message.crop_width or width
+    if not height and param.type in _LISTED:
         height, width = message.new_height, message.new_width
     if not height and transform.HasField("resize_param"):
         height, width = transform.resize_param.height, transform.resize_param.width
-    if param.type in ("ImageData", "DenseImageData"):
+    if param.type in _LISTED:
         channels = 3 if message.is_color else 1
     elif len(transform.mean_value) == 3 or transform.force_color or param.type == "WindowData":
         channels = 3
@@ -71,6 +75,8 @@ def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
         return [shape, (shape[0],)][:len(param.top)]
     if param.type in _DATABASES:
         return [_database_shape(param)] + unknown[1:]
+    if param.type == "VideoData":
+        return unknown
     if param.type == "DummyData" and not _is_constant(param):
         return list(_dummy_shapes(param))
     return None
@@ -89,7 +95,11 @@ def dummy_data(layer: Layer) -> None:
 def continuation_indicator(layer: Layer) -> None:
     """0 in the first step of each sequence, 1 behind."""
     param = layer.param.continuation_indicator_param
-    indicators = np.ones((param.time_step, param.batch_size), np.float32)
+    batch = param.batch_size
+    if layer.bottoms and not param.HasField("batch_size"):
+        batch = layer.shape()[layer.axis(param.axis, "continuation_indicator_param: axis")]
+        require(isinstance(batch, int), "its bottom's batch is not known: give --batch")
+    indicators = np.ones((param.time_step, batch), np.float32)
     indicators[:1] = 0
     layer.top(0, layer.constant(indicators, "indicators"))
 

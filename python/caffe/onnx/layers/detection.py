@@ -16,7 +16,8 @@ CORNER, CENTER_SIZE, CORNER_SIZE = 1, 2, 3
 
 def _refuse(param: Any) -> None:
     for given, field in ((param.has_lm, "has_lm (landmarks)"), (param.bias_scale, "bias_scale"),
-                         (param.class_type == 1, "class_type LOGISTIC")):
+                         (param.class_type == 1, "class_type LOGISTIC"),
+                         (param.soft_nms or param.nms_param.soft_nms, "soft_nms")):
         require(not given, f"detection_output_param: {field}")
     require(
         param.nms_param.eta == 1, "detection_output_param: eta other than 1 changes the threshold "
@@ -64,6 +65,7 @@ def detection_output(layer: Layer) -> None:
     """
     param = layer.param.detection_output_param
     _refuse(param)
+    require(len(layer.param.bottom) < 5, "RefineDet's first stage (bottoms 3 and 4)")
     items, priors = layer.shape(1)[0], count(layer.shape(2)[2:]) // 4
     labels = [c for c in range(param.num_classes) if c != param.background_label_id]
     own_boxes = not param.share_location

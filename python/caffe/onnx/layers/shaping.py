@@ -158,6 +158,17 @@ def crop(layer: Layer) -> None:
     layer.top(0, _window(layer, layer.bottom(0), offsets, extents))
 
 
+@exports("CropCenter")
+def crop_center(layer: Layer) -> None:
+    """crop_size elements less at each end of each axis."""
+    shape, cuts = layer.shape(0), list(layer.param.crop_center_param.crop_size)
+    require(
+        len(cuts) == len(shape), f"crop_center_param: crop_size is given {len(cuts)} times for the "
+        f"shape {text(shape)}")
+    extents = [extent - 2 * cut if cut else extent for extent, cut in zip(shape, cuts)]
+    layer.top(0, _window(layer, layer.bottom(0), cuts, extents))
+
+
 @exports("MergeCrop")
 def merge_crop(layer: Layer) -> None:
     """The channels of both bottoms, the second cropped around its middle."""

@@ -16,6 +16,28 @@ Constant Share(const boost::shared_ptr<Blob<float>>& blob) {
           std::shared_ptr<const void>(blob->cpu_data(), [blob](const void*) {})};
 }
 
+namespace {
+
+const std::string kOutside = " (registered outside)";
+
+/// The inverse of NodeType. Throws Error if this program has not the layer that is meant.
+std::string LayerType(const std::string& node_type) {
+  if (node_type.size() <= kOutside.size()) return node_type;
+  const size_t name = node_type.size() - kOutside.size();
+  if (node_type.compare(name, std::string::npos, kOutside) != 0) return node_type;
+  const std::string type = node_type.substr(0, name);
+  const bool known = LayerRegistry<float>::IsReplaced(type);
+  Require(known, "the engine was built in a program that registers a layer type ", type,
+          " of its own; this one has only the library's: link or load that layer");
+  return type;
+}
+
+}  // namespace
+
+std::string NodeType(const std::string& layer_type) {
+  return LayerRegistry<float>::IsReplaced(layer_type) ? layer_type + kOutside : layer_type;
+}
+
 NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> parameters, size_t bottoms,
                      size_t tops)
     : parameters_(std::move(parameters)) {
@@ -34,6 +56,7 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   add(bottoms, &bottoms_);
   add(tops, &tops_);
   try {
+    full.set_type(LayerType(param.type()));
     layer_ = LayerRegistry<float>::CreateLayer(full);
   } catch (Error& error) {
     error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
@@ -42,15 +65,32 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   layer_->set_types(LayerTypes::All(ElementType::FLOAT));
 }
 
-// A layer that finds parameters leaves them as they are; one that makes its own all the same gets a
+namespace {
+
+/// Whether a pass may write parameters: those of custom layers may do anything.
+bool MayWriteParameters(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return !operation || operation->updates_parameters;
+}
+
+}  // namespace
+
+// Constants belong to all contexts of an engine and may lie in a file that is mapped for reading.
+// A layer borrows them if it only reads them; else, and where it makes its own blobs, it gets a
 // copy.
 void NodeLayer::SetUp() {
   is_set_up_ = true;
+  const bool borrows = !MayWriteParameters(layer_->layer_param());
   vector<boost::shared_ptr<Blob<float>>> given;
   for (const Constant& parameter : parameters_) {
     given.emplace_back(new Blob<float>(parameter.shape));
-    if (given.back()->count() == 0) continue;
-    given.back()->set_cpu_data(const_cast<float*>(parameter.floats()));
+    Blob<float>& blob = *given.back();
+    if (blob.count() == 0) continue;
+    if (borrows) {
+      blob.set_cpu_data(const_cast<float*>(parameter.floats()));
+    } else {
+      std::copy_n(parameter.floats(), blob.count(), blob.mutable_cpu_data());
+    }
   }
   layer_->blobs() = given;
   layer_->SetUp(bottoms_, tops_);

@@ -70,6 +70,11 @@ std::vector<NodeLayer> EpilogueLayers(const Node& node);
 /// runs. Not for layers that the library does not know, and not where they are numbers of findings.
 bool ShapesAreKnown(const Node& node);
 
+/// The type of the node for a layer of this type. Passes and backends know types by their names,
+/// and must not take a layer that replaces the library's own for that one: it gets a type of its
+/// own, "Permute (registered outside)".
+std::string NodeType(const std::string& layer_type);
+
 /// A blob's elements as a constant that keeps the blob alive.
 Constant Share(const boost::shared_ptr<Blob<float>>& blob);
 

@@ -6,6 +6,7 @@
 #include "caffe/fp16/value_graph.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/io/batch_norm_forms.hpp"
+#include "caffe/util/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "node_layer.hpp"
 
@@ -92,6 +93,7 @@ class NetToGraph {
     }
     Node node;
     node.layer = made.layer_param();
+    node.layer.set_type(NodeType(node.layer.type()));
     node.layer.clear_blobs();
     node.layer.clear_bottom();
     node.layer.clear_top();
@@ -112,6 +114,36 @@ class NetToGraph {
   Graph graph_;
 };
 
+/// The last writes to a layer's parameters.
+std::vector<uint64_t> Stamps(Layer<float>& layer) {
+  std::vector<uint64_t> stamps;
+  for (const auto& blob : layer.blobs()) stamps.push_back(blob->data_tensor().stamp());
+  return stamps;
+}
+
+/// Loads the files on top of what fillers made, and says which layers none of them is for. A net
+/// that keeps nothing but random numbers is not what anybody wants to build.
+void LoadWeights(const std::vector<std::string>& files, Net<float>* net) {
+  if (files.empty()) return;
+  std::vector<std::vector<uint64_t>> before;
+  for (const auto& layer : net->layers()) before.push_back(Stamps(*layer));
+  for (const std::string& file : files) net->CopyTrainedLayersFrom(file);
+  std::vector<std::string> untrained;
+  size_t layers_with_parameters = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (before[i].empty()) continue;
+    ++layers_with_parameters;
+    if (Stamps(*net->layers()[i]) == before[i]) untrained.push_back(net->layer_names()[i]);
+  }
+  if (untrained.empty()) return;
+  Require(untrained.size() < layers_with_parameters, Listed(files), ": no layer of the net '",
+          net->name(), "' has weights there: names of layers must agree; the net's are ",
+          ListedQuoted(untrained, 5));
+  LOG(WARNING) << untrained.size() << " of " << layers_with_parameters
+               << " layers with parameters have no weights in " << Listed(files)
+               << " and keep what their fillers made: " << ListedQuoted(untrained);
+}
+
 }  // namespace
 
 Graph GraphOf(const Net<float>& net) { return NetToGraph(net).Build(); }
@@ -121,7 +153,7 @@ NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
   net.mutable_state()->set_phase(TEST);
   ClearTypes(&net);
   Net<float> built(net);
-  for (const std::string& file : weights) built.CopyTrainedLayersFrom(file);
+  LoadWeights(weights, &built);
   return NetworkDefinition(GraphOf(built));
 }
 

@@ -1,6 +1,7 @@
 #include <sstream>
 
 #include "caffe/inference/graph.hpp"
+#include "caffe/util/listed.hpp"
 #include "regions.hpp"
 
 namespace caffe {
@@ -11,12 +12,6 @@ std::string Extents(const Shape& shape) {
   std::string text;
   for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
   return text.empty() ? "scalar" : text;
-}
-
-std::string Listed(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
 }
 
 std::string Names(const Graph& graph, const std::vector<int>& values) {

@@ -1,6 +1,7 @@
 // What depends on nothing but parameters is computed now, by its own layer.
 #include <algorithm>
 
+#include "../../repeatable.hpp"
 #include "../graph/node_layer.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/passes.hpp"
@@ -11,19 +12,19 @@ namespace inference {
 namespace {
 
 /// True for a layer whose tops are the same in every pass.
-bool IsRepeatable(const Node& node) {
+bool MakesTheSameAgain(const Node& node) {
   if (node.type() == "DummyData") {
     const auto& fillers = node.layer.dummy_data_param().data_filler();
     return std::all_of(fillers.begin(), fillers.end(),
                        [](const FillerParameter& filler) { return filler.type() == "constant"; });
   }
-  const Operation* operation = OperationTable::Find(node.type());
-  return ShapesAreKnown(node) && !operation->stateful && !operation->source;
+  return ShapesAreKnown(node) && IsRepeatable(node.layer) &&
+         !OperationTable::Find(node.type())->source;
 }
 
 /// PriorBox looks at its bottoms' shapes only, and not at the batch.
 bool IsFoldable(const Graph& graph, const Node& node) {
-  if (node.outputs.empty() || !node.epilogue.empty() || !IsRepeatable(node)) return false;
+  if (node.outputs.empty() || !node.epilogue.empty() || !MakesTheSameAgain(node)) return false;
   if (node.type() == "PriorBox") return true;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](int input) { return graph.values[input].is_constant(); });

@@ -16,9 +16,10 @@ bool IsIdentity(const Node& node) {
     return layer.power_param().power() == 1 && layer.power_param().scale() == 1 &&
            layer.power_param().shift() == 0;
   }
-  // Dropout that did not scale while it was trained does so now.
+  // Dropout that did not scale while it was trained does so now; it may also go on dropping.
   if (type == "Dropout") {
-    return layer.dropout_param().scale_train() || layer.dropout_param().dropout_ratio() == 0;
+    const DropoutParameter& param = layer.dropout_param();
+    return param.dropout_ratio() == 0 || (param.scale_train() && !param.sample_weights_test());
   }
   const Operation* operation = OperationTable::Find(type);
   return operation && operation->test_identity;

@@ -2,6 +2,7 @@
 #include <list>
 #include <map>
 
+#include "caffe/util/listed.hpp"
 #include "format.hpp"
 #include "html.hpp"
 #include "sections.hpp"
@@ -38,12 +39,6 @@ double LongestTime(const std::vector<EngineResult>& engines) {
     for (const LayerInfo& layer : engine.layers) longest = std::max(longest, layer.microseconds);
   }
   return longest;
-}
-
-std::string Listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 std::string NameCell(const LayerInfo& layer) {

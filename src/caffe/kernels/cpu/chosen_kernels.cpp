@@ -12,14 +12,9 @@ namespace {
 
 template <typename Kernels>
 const Kernels& Choose(const Kernels& generic, const Kernels& avx2, const Kernels& avx512) {
-  switch (VectorInstructionSet()) {
-    case InstructionSet::AVX512:
-      return avx512;
-    case InstructionSet::AVX2:
-      return avx2;
-    default:
-      return generic;
-  }
+  const InstructionSet set = VectorInstructionSet();
+  if (set >= InstructionSet::AVX512) return avx512;
+  return set >= InstructionSet::AVX2 ? avx2 : generic;
 }
 
 }  // namespace
@@ -31,10 +26,10 @@ const PackedTiles& ChosenPackedTiles() {
   return Choose(kGenericPackedTiles, kAvx2PackedTiles, kAvx512PackedTiles);
 }
 const Int8Tiles& ChosenInt8Tiles() {
-  static const bool avx512_vnni = __builtin_cpu_supports("avx512vnni");
-  static const bool avx_vnni = __builtin_cpu_supports("avxvnni");
-  return Choose(kGenericInt8Tiles, avx_vnni ? kAvxVnniInt8Tiles : kAvx2Int8Tiles,
-                avx512_vnni ? kAvx512VnniInt8Tiles : kAvx512Int8Tiles);
+  const InstructionSet set = VectorInstructionSet();
+  return Choose(kGenericInt8Tiles,
+                set == InstructionSet::AVX2_VNNI ? kAvxVnniInt8Tiles : kAvx2Int8Tiles,
+                set == InstructionSet::AVX512_VNNI ? kAvx512VnniInt8Tiles : kAvx512Int8Tiles);
 }
 #else
 const VectorKernels& ChosenKernels() { return kGenericKernels; }

@@ -91,10 +91,10 @@ class Bands {
              size_t image_size, float* buffer) const;
 
   /// The same for other types: copy(offset, positions, step, to) takes every step-th position, the
-  /// first one at `offset` elements into the input.
+  /// first one at `offset` elements into the input; `zero` is what stands for the padding.
   template <typename T, typename Copy>
   void Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
-            T* buffer, Copy&& copy) const;
+            T* buffer, Copy&& copy, T zero = T(0)) const;
 
  private:
   BandAxis rows_, columns_;
@@ -102,7 +102,7 @@ class Bands {
 
 template <typename T, typename Copy>
 void Bands::Fill(const Band& band, const Band& largest, int lanes, size_t plane, size_t image_size,
-                 T* buffer, Copy&& copy) const {
+                 T* buffer, Copy&& copy, T zero) const {
   const int pitch = columns_.extent(largest.columns), height = rows_.extent(largest.rows);
   const int columns = columns_.extent(band.columns), rows = rows_.extent(band.rows);
   const int step = columns_.step(), first = columns_.first(band.column);
@@ -117,11 +117,11 @@ void Bands::Fill(const Band& band, const Band& largest, int lanes, size_t plane,
       T* to = buffer + (size_t(n) * height + r) * pitch * lanes;
       const bool inside = row >= 0 && row < rows_.input && begin < end;
       const int zeros = inside ? begin : columns;
-      std::fill_n(to, zeros * lanes, T(0));
+      std::fill_n(to, zeros * lanes, zero);
       if (!inside) continue;
       const size_t offset = (size_t(row) * columns_.input + first + begin * step) * lanes;
       copy(image + offset, static_cast<size_t>(end - begin), step, to + begin * lanes);
-      std::fill_n(to + end * lanes, (columns - end) * lanes, T(0));
+      std::fill_n(to + end * lanes, (columns - end) * lanes, zero);
     }
   }
 }

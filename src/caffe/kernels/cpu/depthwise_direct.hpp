@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_CPU_DEPTHWISE_DIRECT_HPP_
 
 #include <algorithm>
+#include <iterator>
 
 #include "convolution_bands.hpp"
 #include "depthwise_row.hpp"
@@ -49,11 +50,12 @@ void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t lea
   });
 }
 
-/// Calls f(row, where it begins among the outputs of the plane) for rows of one block of channels.
-/// The input plane begins at `plane`, with `size` bytes a position.
+/// Calls f(row, where it begins among the outputs of the plane) for rows of one block of channels,
+/// `together` of them (1; or 2 with stride 1) in one where there are as many. The input plane
+/// begins at `plane`, with `size` bytes a position.
 template <typename Function>
-void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const float* weights,
-                      int block, int begin, int end, Function&& f) {
+void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const void* weights,
+                      int block, int begin, int end, int together, Function&& f) {
   const BandAxis &rows = bands.rows(), &columns = bands.columns();
   DepthwiseRow row;
   row.kernel_rows = rows.kernel;
@@ -61,8 +63,10 @@ void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const 
   row.pad = columns.pad;
   row.pixels = columns.output;
   row.weights = weights;
-  for (int r = begin; r < end; ++r) {
-    for (int k = 0; k < rows.kernel; ++k) {
+  for (int r = begin; r < end; r += row.output_rows) {
+    row.output_rows = std::min(together, end - r);
+    std::fill(std::begin(row.rows), std::end(row.rows), nullptr);
+    for (int k = 0; k < rows.kernel + row.output_rows - 1; ++k) {
       const int y = rows.first(r) + k;
       const bool inside = y >= 0 && y < rows.input;
       row.rows[k] =

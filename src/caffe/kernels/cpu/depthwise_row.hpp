@@ -9,14 +9,15 @@ namespace kernels {
 constexpr int kMostDepthwiseRows = 5;
 
 /// A row of outputs of one block of channels, each of which has its own kernel, of 3 or 5 columns
-/// without gaps and of 5 rows at most (depthwise_rows.inc).
+/// without gaps and of 5 rows at most (depthwise_rows.inc); or two neighbouring rows.
 struct DepthwiseRow {
-  const void* rows[kMostDepthwiseRows];  ///< of the input under the kernel's; null in the padding
+  const void* rows[kMostDepthwiseRows];  ///< of the input under the kernels'; null in the padding
   int kernel_rows;
-  int width;             ///< of the input
-  int pad;               ///< the first window begins at column -pad
-  int pixels;            ///< outputs of the row
-  const float* weights;  ///< (kernel rows, kernel columns, block)
+  int output_rows;      ///< 1, or 2 with stride 1
+  int width;            ///< of the input
+  int pad;              ///< the first window begins at column -pad
+  int pixels;           ///< outputs of the row
+  const void* weights;  ///< (kernel rows, kernel columns, block): floats, or bytes where it says so
 };
 
 }  // namespace kernels

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -25,10 +26,13 @@ constexpr size_t kGroup = 4;
 constexpr size_t kTileRowBytes = 512;  // of inputs that are multiplied in AMX's tiles at a time
 constexpr size_t kGrain = 1 << 16;     // products below which work stays on one thread
 constexpr int kMostTerms = 66000;      // times 255 times 127 is below 2^31
+constexpr size_t kLeastStep = 4;       // inputs
 
 /// Floats: what PackedTiles compute with.
 struct FloatArithmetic {
+  static constexpr bool kIntegers = false;
   using Input = float;
+  using Weight = float;
   using Sum = float;
   using Tiles = PackedTiles;
   using Work = PackedTiles::Work;
@@ -56,6 +60,8 @@ struct FloatArithmetic {
     tiles.widen[weights.storage](n, 1, from, to);
     return to;
   }
+  size_t step() const { return tiles.block; }
+  PackedTiles::Function* const* blocked(int vectors) const { return tiles.blocked[vectors - 1]; }
   PackedTiles::Function* const* streamed(int vectors) const {
     return tiles.streamed[weights.storage][vectors - 1];
   }
@@ -75,17 +81,25 @@ struct FloatArithmetic {
   }
 };
 
-/// Integers: what Int8Tiles compute with.
+/// Integers: what Int8Tiles compute with. X: int16_t, multiplied in pairs, or, with VNNI, uint8_t,
+/// four at a time and 128 more than what is signed.
+template <typename X>
 struct Int8Arithmetic {
-  using Input = int16_t;
+  static constexpr bool kIntegers = true;
+  static constexpr bool kBytes = sizeof(X) == 1;
+  /// Inputs whose weights lie side by side.
+  static constexpr size_t kTogether = kBytes ? 4 : 2;
+  using Input = X;
+  using Weight = std::conditional_t<kBytes, int8_t, int16_t>;
   using Sum = int32_t;
   using Tiles = Int8Tiles;
-  using Work = Int8Tiles::Work;
+  using Work = Int8Tiles::Products<X, Weight>;
   const Tiles& tiles;
   const void* x;
   bool is_signed;
   const int8_t* weights;
   Int8Tiles::Writing writing;  // of all outputs, with bias and scale padded
+  const int32_t* starts;       // of sums of signed bytes, padded; or null
 
   const void* residual = writing.residual;
   void* y = writing.y;
@@ -94,16 +108,47 @@ struct Int8Arithmetic {
   size_t output_size() const { return SizeOf(writing.kind); }
   size_t residual_size() const { return SizeOf(writing.residual_kind); }
   const void* WeightsAt(size_t offset) const { return weights + offset; }
-  const Input* InputInPlace() const { return nullptr; }
+  const Input* InputInPlace() const {
+    return kBytes && !is_signed ? static_cast<const Input*>(x) : nullptr;
+  }
   void WidenInput(size_t offset, size_t n, Input* to) const {
-    is_signed ? tiles.widen_signed(n, static_cast<const int8_t*>(x) + offset, to)
-              : tiles.widen_unsigned(n, static_cast<const uint8_t*>(x) + offset, to);
+    const int8_t* from = static_cast<const int8_t*>(x) + offset;
+    if constexpr (kBytes) {
+      if (is_signed) {
+        tiles.shift_signed(n, from, to);
+      } else {
+        std::memcpy(to, from, n);
+      }
+    } else if (is_signed) {
+      tiles.widen_signed(n, from, to);
+    } else {
+      tiles.widen_unsigned(n, reinterpret_cast<const uint8_t*>(from), to);
+    }
   }
-  const Input* Widen(const void* from, size_t n, Input* to) const {
-    tiles.widen_signed(n, static_cast<const int8_t*>(from), to);
-    return to;
+  const Weight* Widen(const void* from, size_t n, Weight* to) const {
+    if constexpr (kBytes) {
+      return static_cast<const Weight*>(from);
+    } else {
+      tiles.widen_signed(n, static_cast<const int8_t*>(from), to);
+      return to;
+    }
   }
-  Int8Tiles::Function* const* streamed(int vectors) const { return tiles.streamed[vectors - 1]; }
+  /// Inputs of a step of `blocked`.
+  size_t step() const { return kBytes ? kTogether : tiles.block; }
+  auto blocked(int vectors) const {
+    if constexpr (kBytes) {
+      return tiles.bytes[vectors - 1];
+    } else {
+      return tiles.blocked[vectors - 1];
+    }
+  }
+  auto streamed(int vectors) const {
+    if constexpr (kBytes) {
+      return tiles.byte_streamed[vectors - 1];
+    } else {
+      return tiles.streamed[vectors - 1];
+    }
+  }
   void StartSums(int width, size_t rows, const Work& work) const {
     std::fill_n(work.partial, width * rows, 0);
   }
@@ -116,8 +161,12 @@ struct Int8Arithmetic {
     target->residual = from;
     target->y = to;
     work->writing = target;
+    work->start = starts ? starts + start : nullptr;
   }
 };
+
+using PairArithmetic = Int8Arithmetic<int16_t>;
+using ByteArithmetic = Int8Arithmetic<uint8_t>;
 
 #include "amx_inner_product.inc"
 
@@ -126,6 +175,7 @@ template <typename A>
 class Product {
  public:
   using Input = typename A::Input;
+  using Weight = typename A::Weight;
   using Sum = typename A::Sum;
 
   Product(const InnerProductPanels& panels, const typename A::Tiles& tiles, const AmxTiles* amx)
@@ -149,18 +199,18 @@ class Product {
   /// What a thread has for itself.
   struct Own {
     Own(const Product& self, int rows, Pieces* pieces)
-        : steps(pieces->Take<int32_t>(self.p_.depth() / self.tiles_.block)),
+        : steps(pieces->Take<int32_t>(self.p_.depth() / kLeastStep)),
           windows(pieces->Take<int32_t>(rows)),
           targets(pieces->Take<size_t>(rows)),
           border_targets(pieces->Take<size_t>(rows)),
-          weights(pieces->Take<Input>(self.ChunkSteps() * self.tiles_.block * self.widest())),
+          weights(pieces->Take<Weight>(self.ChunkSteps() * self.tiles_.block * self.widest())),
           tile_weights(pieces->Take<char>(self.amx_ ? self.TileWeightsBytes() : 0)),
           partial(pieces->Take<Sum>(PixelTiles(rows).padded() * self.widest() * kGroup)),
           border(pieces->Take<float>(size_t(rows) * self.widest())),
           border_residual(pieces->Take<float>(size_t(rows) * self.widest())) {}
     int32_t *steps, *windows;
     size_t *targets, *border_targets;
-    Input* weights;
+    Weight* weights;
     char* tile_weights;
     Sum* partial;
     float *border, *border_residual;
@@ -227,8 +277,8 @@ class Product {
                       own.targets[r] = size_t(r) * p_.outputs();
                       own.border_targets[r] = r * widest();
                     }
-                    for (size_t s = 0; s < p_.depth() / tiles_.block; ++s) {
-                      own.steps[s] = static_cast<int32_t>(s * tiles_.block);
+                    for (size_t s = 0; s < p_.depth() / a.step(); ++s) {
+                      own.steps[s] = static_cast<int32_t>(s * a.step());
                     }
                     for (; begin < end; begin += kGroup) {
                       RunGroup(a, first, rows, x, tile_rows, begin, std::min(end, begin + kGroup),
@@ -279,7 +329,7 @@ class Product {
     work->targets = work->residual_targets = whole ? own.targets : own.border_targets;
     work->plane = tiles_.block;
     const void* weights = a.WeightsAt(start * p_.depth() + step * tiles_.block * width);
-    if constexpr (std::is_same<A, Int8Arithmetic>::value) {
+    if constexpr (A::kIntegers) {
       Int8Tiles::Writing target;
       a.SetTarget(start, from, whole ? y : static_cast<void*>(own.border), work, &target);
       RunWork(a, rows, tile_rows, step, vectors, weights, own, work);
@@ -308,7 +358,7 @@ class Product {
       return AddInTiles(*amx_, a, tile_rows, step * tiles_.block, depth, width, source,
                         own.tile_weights, work->partial);
     };
-    if constexpr (std::is_same<A, Int8Arithmetic>::value) {
+    if constexpr (A::kIntegers) {
       if (tile_rows.usable() && add_in_tiles(static_cast<const int8_t*>(weights))) {
         work->steps_count = 0;
       } else {
@@ -320,7 +370,8 @@ class Product {
     }
     // After the last part of sums from tiles no step is left, but the sums are written.
     if (work->steps_count > 0 || work->last) {
-      RunTiles(tiles_.blocked[vectors - 1], tiles_.pixels[vectors - 1], rows, *work);
+      work->steps_count *= static_cast<int>(tiles_.block / a.step());
+      RunTiles(a.blocked(vectors), tiles_.pixels[vectors - 1], rows, *work);
     }
   }
 
@@ -448,14 +499,25 @@ Int8InnerProduct::Int8InnerProduct(int inputs, int outputs)
           kMostTerms);
 }
 
+size_t Int8InnerProduct::packed_size() const {
+  return panels_.size() + (tiles_.has_bytes() ? sizeof(int32_t) * panels_.padded_outputs() : 0);
+}
+
 size_t Int8InnerProduct::scratch_bytes(int num) const {
-  return Product<Int8Arithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
+  return tiles_.has_bytes() ? Product<ByteArithmetic>(panels_, tiles_, amx_).ScratchBytes(num)
+                            : Product<PairArithmetic>(panels_, tiles_, amx_).ScratchBytes(num);
 }
 
 void Int8InnerProduct::PackWeights(const int8_t* weights, int8_t* packed) const {
   std::fill_n(packed, packed_size(), int8_t(0));
-  ForEachWeight(panels_, tiles_.block, 2,
+  ForEachWeight(panels_, tiles_.block,
+                tiles_.has_bytes() ? ByteArithmetic::kTogether : PairArithmetic::kTogether,
                 [=](size_t to, size_t from) { packed[to] = weights[from]; });
+  if (!tiles_.has_bytes()) return;
+  for (int o = 0; o < panels_.outputs(); ++o, weights += panels_.inputs()) {
+    const int32_t start = -128 * std::accumulate(weights, weights + panels_.inputs(), 0);
+    std::memcpy(packed + panels_.size() + o * sizeof(start), &start, sizeof(start));
+  }
 }
 
 void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_t* packed,
@@ -466,8 +528,17 @@ void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_
                                 w.residual_scale, w.activation, w.function, w.factor,
                                 KindOf(w.type),   w.y};
   Int8Tiles::SetRange(&writing);
-  const Int8Arithmetic a = {tiles_, x, type == ElementType::INT8, packed, writing};
-  Product<Int8Arithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
+  const bool is_signed = type == ElementType::INT8;
+  if (tiles_.has_bytes()) {
+    const void* starts = packed + panels_.size();
+    const ByteArithmetic a = {tiles_,    x,
+                              is_signed, packed,
+                              writing,   is_signed ? static_cast<const int32_t*>(starts) : nullptr};
+    Product<ByteArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
+  } else {
+    const PairArithmetic a = {tiles_, x, is_signed, packed, writing, nullptr};
+    Product<PairArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
+  }
 }
 
 }  // namespace kernels

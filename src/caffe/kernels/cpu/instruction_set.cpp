@@ -71,8 +71,12 @@ const char* Name(InstructionSet set) {
       return "generic";
     case InstructionSet::AVX2:
       return "avx2";
+    case InstructionSet::AVX2_VNNI:
+      return "avx2_vnni";
     case InstructionSet::AVX512:
       return "avx512";
+    case InstructionSet::AVX512_VNNI:
+      return "avx512_vnni";
     case InstructionSet::AMX:
       return "amx";
     default:
@@ -87,13 +91,24 @@ std::vector<InstructionSet> SupportedInstructionSets() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("f16c")) {
     sets.push_back(InstructionSet::AVX2);
+    if (__builtin_cpu_supports("avxvnni")) sets.push_back(InstructionSet::AVX2_VNNI);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
       sets.push_back(InstructionSet::AVX512);
+      if (__builtin_cpu_supports("avx512vnni")) sets.push_back(InstructionSet::AVX512_VNNI);
       if (HasAmx()) sets.push_back(InstructionSet::AMX);
     }
   }
 #endif
+  return sets;
+}
+
+std::vector<InstructionSet> FloatInstructionSets() {
+  std::vector<InstructionSet> sets = SupportedInstructionSets();
+  const auto has_vnni = [](InstructionSet set) {
+    return set == InstructionSet::AVX2_VNNI || set == InstructionSet::AVX512_VNNI;
+  };
+  sets.erase(std::remove_if(sets.begin(), sets.end(), has_vnni), sets.end());
   return sets;
 }
 
@@ -109,9 +124,11 @@ InstructionSet CpuInstructionSet() {
 InstructionSet VectorInstructionSet() {
   const InstructionSet set = CpuInstructionSet();
   if (set < InstructionSet::AMX) return set;
-  // The best one that this machine runs; with AMX that is AVX512.
-  static const InstructionSet best =
-      std::min(SupportedInstructionSets().back(), InstructionSet::AVX512);
+  static const InstructionSet best = [] {
+    std::vector<InstructionSet> sets = SupportedInstructionSets();
+    if (sets.back() == InstructionSet::AMX) sets.pop_back();
+    return sets.back();
+  }();
   return best;
 }
 

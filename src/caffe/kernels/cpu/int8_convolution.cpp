@@ -284,17 +284,26 @@ class DepthwiseInt8 : public PackedInt8 {
 /// Without widening x first.
 void DepthwiseInt8::RunDirect(const Call& call) const {
   const size_t block = tiles_.block, taps = bands_.taps();
-  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.is_signed ? 0 : 1], bands_);
+  const int sign = call.x.is_signed ? 0 : 1;
+  const int stride = bands_.columns().stride;
+  const bool in_bytes =
+      tiles_.has_bytes() && bands_.rows().kernel == 3 && bands_.columns().kernel == 3;
+  const int together =
+      in_bytes && stride == 1 && bands_.rows().stride == 1 ? tiles_.byte_depthwise_rows : 1;
+  const auto run_row = in_bytes ? tiles_.byte_depthwise[sign][stride - 1]
+                                : DirectDepthwise(tiles_.depthwise_direct[sign], bands_);
   ForDepthwiseParts(
       bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
-        float weights[kMostDepthwiseRows * 5 * 16];
-        tiles_.float_signed(taps * block, call.packed + b * taps * block, weights);
+        const int8_t* bytes = call.packed + b * taps * block;
+        float floats[kMostDepthwiseRows * 5 * 16];
+        if (!in_bytes) tiles_.float_signed(taps * block, bytes, floats);
         Band band;
         band.image = static_cast<int>(n);
         const Int8Tiles::Writing target = From(call, b, band);
         const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
-        ForDepthwiseRows(bands_, static_cast<const char*>(call.x.data) + plane, block, weights,
-                         block, begin, end,
+        ForDepthwiseRows(bands_, static_cast<const char*>(call.x.data) + plane, block,
+                         in_bytes ? static_cast<const void*>(bytes) : floats, block, begin, end,
+                         together,
                          [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); });
       });
 }
@@ -344,6 +353,7 @@ std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionSh
   if (const AmxTiles* amx = ChosenAmxTiles()) {
     return MakeAmxInt8(shape, plain_input, *amx);
   }
+  if (ChosenInt8Tiles().has_bytes()) return MakeVnniInt8(shape, plain_input);
   return std::make_shared<DenseInt8>(shape, plain_input);
 }
 

@@ -62,7 +62,7 @@ class PackedInt8 : public Int8Convolution {
     const ImageStrides strides =
         WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
     RunItems({num, x, packed, writing, strides}, scratch);
-    ClearPadding(num, writing, strides.y);
+    if (!LeavesZeros(w)) ClearPadding(num, writing, strides.y);
   }
 
   /// What all items of a call share, with bias and scale padded and no stride 0.
@@ -84,15 +84,20 @@ class PackedInt8 : public Int8Convolution {
   /// Does the work.
   virtual void RunItems(const Call& call, void* scratch) const = 0;
 
-  /// Calls f(item, scratch of `bytes` bytes) for `count` items, on all cores.
+  /// Calls f(begin, end, scratch of `bytes` bytes) for parts of `count` items, on all cores.
   template <typename Function>
-  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+  void SpreadParts(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
     const size_t products = shape_.weight_count() * bands_.output_plane() * num;
     const size_t grain = std::max<size_t>(1, kInt8Grain / std::max<size_t>(1, products / count));
     ParallelParts(count, grain, [&](size_t part, size_t begin, size_t end) {
-      for (size_t item = begin; item < end; ++item) {
-        f(item, static_cast<char*>(scratch) + part * bytes);
-      }
+      f(begin, end, static_cast<char*>(scratch) + part * bytes);
+    });
+  }
+  /// Calls f(item, scratch of `bytes` bytes) for each of them.
+  template <typename Function>
+  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+    SpreadParts(num, count, bytes, scratch, [&](size_t begin, size_t end, void* own) {
+      for (size_t item = begin; item < end; ++item) f(item, own);
     });
   }
 
@@ -114,6 +119,13 @@ class PackedInt8 : public Int8Convolution {
     return writing;
   }
 
+  /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
+  static bool LeavesZeros(const Writing& w) {
+    const PointwiseActivation& activation = w.activation;
+    const bool clips_zero = activation.kind == PointwiseActivation::CLIP &&
+                            (activation.alpha > 0 || activation.beta < 0);
+    return !w.residual && w.function.kind == FusedFunction::NONE && !clips_zero;
+  }
   /// Zeros what fills up the last block of each image: activation and residual may have left
   /// something there.
   void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
@@ -154,6 +166,11 @@ class PackedInt8 : public Int8Convolution {
               : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
   }
 };
+
+/// With four products of bytes and their sum in one instruction, for shapes that
+/// Int8Convolution::Make computes densely and tiles with has_bytes().
+std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
+                                                    bool plain_input);
 
 struct AmxTiles;
 

@@ -21,7 +21,8 @@ constexpr int kMostInt8Streamed = 3;
 ///
 /// Channels are multiplied in *pairs*: two products of 16-bit integers and their sum are one
 /// instruction with a 32-bit result, which nothing overflows (as the 16-bit sums of products of
-/// bytes do).
+/// bytes do). With VNNI four products of bytes and their sum are one instruction with a 32-bit
+/// result.
 struct Int8Tiles {
   enum Kind { FLOAT, INT8, UINT8 };
 
@@ -61,15 +62,18 @@ struct Int8Tiles {
     activation = PointwiseActivation();
   }
 
-  /// Sums over steps s and pairs k, of pixels p and of V vectors v of `block` lanes each:
-  /// sum[p][v] = the sum of weights[s][k][v] x[windows[p] + steps[s] + 2 k], a product of pairs.
-  struct Work {
-    const int16_t* x;
+  /// Sums over steps s and operands k, of pixels p and of V vectors v of `block` lanes each:
+  /// sum[p][v] = the sum of weights[s][k][v] x[windows[p] + steps[s] + n k]. An operand of a lane
+  /// is n neighbours of x, whose products are added up: a pair of 16-bit integers or four bytes.
+  template <typename X, typename Weight>
+  struct Products {
+    const X* x;
     const int32_t* steps;  ///< where each step begins in a window
     int steps_count;
     const int32_t* windows;  ///< where each pixel's window begins in x
-    const int16_t* weights;  ///< (steps, pairs of a step, V, block, 2)
+    const Weight* weights;   ///< (steps, operands of a step, V, block, n)
     const void* stored;      ///< the same as int8_t, for `streamed`
+    const int32_t* start;    ///< (V, block): what sums of bytes begin with; or null: 0
     int32_t* partial;        ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
     const Writing* writing;
@@ -77,6 +81,10 @@ struct Int8Tiles {
     const size_t* residual_targets;  ///< and in the residual
     size_t plane;                    ///< elements of y from one block of outputs to the next
   };
+  using Work = Products<int16_t, int16_t>;
+  /// Of signed bytes x has 128 more, which `start` makes good: its sums and those of the steps are
+  /// taken modulo 2^32, and the result is right because it fits 32 bits.
+  using ByteWork = Products<uint8_t, int8_t>;
   /// The same for one vector, each lane of which has its own input: x is (.., block), weights
   /// (steps, block). In floats, which hold sums of products of bytes exactly.
   struct DepthwiseWork {
@@ -91,6 +99,7 @@ struct Int8Tiles {
   /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
   /// registers.
   using Function = void(const Work&, int first, int tiles);
+  using ByteFunction = void(const ByteWork&, int first, int tiles);
   using DepthwiseFunction = void(const DepthwiseWork&, int first, int tiles);
 
   int block;                     ///< lanes of a vector: channels of a block
@@ -102,16 +111,27 @@ struct Int8Tiles {
   /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
   /// weights that are widened while they are read. Null where that gains nothing.
   Function* streamed[kMostInt8Vectors][kMostInt8Streamed];
+  // Steps of one operand of four bytes; `byte_streamed` as `streamed`. Null where the processor has
+  // no instruction for it.
+  ByteFunction* bytes[kMostInt8Vectors][kMostInt8Pixels];
+  ByteFunction* byte_streamed[kMostInt8Vectors][kMostInt8Streamed];
+  bool has_bytes() const { return bytes[0][0] != nullptr; }
   DepthwiseFunction* depthwise[kMostInt8Pixels];
   /// y = the numbers in n bytes.
   void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);
   void (*widen_unsigned)(size_t n, const uint8_t* x, int16_t* y);
+  /// y = x + 128; y may be x.
+  void (*shift_signed)(size_t n, const int8_t* x, uint8_t* y);
   void (*float_signed)(size_t n, const int8_t* x, float* y);
   void (*float_unsigned)(size_t n, const uint8_t* x, float* y);
   // Of signed bytes, at [0], and unsigned ones, at [1].
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2.
   void (*depthwise_direct[2][2][2])(const Writing&, const DepthwiseRow& row, size_t target);
+  /// The same by sums of bytes, of kernels of 3 x 3 whose weights are bytes; two rows at a time
+  /// with stride 1 where `byte_depthwise_rows` is 2. Null where has_bytes() is false.
+  void (*byte_depthwise[2][2])(const Writing&, const DepthwiseRow& row, size_t target);
+  int byte_depthwise_rows;
   /// y = the maximum of each window.
   void (*max_windows[2])(const WindowRow& windows, const void* x, void* y);
   /// y = the sum of `count` rows of a window divided by `size`, times `factor`: (columns, lanes)
@@ -147,7 +167,7 @@ extern const Int8Tiles kGenericInt8Tiles;
 #if defined(__x86_64__)
 extern const Int8Tiles kAvx2Int8Tiles;
 extern const Int8Tiles kAvx512Int8Tiles;
-// With one instruction for products and their sum: the same bits.
+// With one instruction for products and their sum, of pairs and of four bytes: the same bits.
 extern const Int8Tiles kAvxVnniInt8Tiles;
 extern const Int8Tiles kAvx512VnniInt8Tiles;
 #endif

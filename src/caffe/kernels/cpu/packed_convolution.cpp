@@ -481,7 +481,7 @@ void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, 
     SetTarget(writing, strides, b, band, &work);
     const float* weights = Widened(packed.storage, taps * block, packed.at(b * taps * block), wide);
     ForDepthwiseRows(bands_, x.at(n * strides.x + b * bands_.input_plane() * block),
-                     block * SizeOf(x.storage), weights, block, begin, end,
+                     block * SizeOf(x.storage), weights, block, begin, end, 1,
                      [&](const DepthwiseRow& row, size_t at) { run_row(work, row, at); });
   });
 }

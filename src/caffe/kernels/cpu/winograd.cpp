@@ -31,15 +31,10 @@ size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) /
 
 const WinogradKernels& ChosenWinograd(int block) {
 #if defined(__x86_64__)
-  switch (VectorInstructionSet()) {
-    case InstructionSet::AVX512:
-      // Vectors of 16 channels need them side by side.
-      return block % 16 == 0 ? kAvx512Winograd : kAvx2Winograd;
-    case InstructionSet::AVX2:
-      return kAvx2Winograd;
-    default:
-      return kGenericWinograd;
-  }
+  const InstructionSet set = VectorInstructionSet();
+  // Vectors of 16 channels need them side by side.
+  if (set >= InstructionSet::AVX512 && block % 16 == 0) return kAvx512Winograd;
+  return set >= InstructionSet::AVX2 ? kAvx2Winograd : kGenericWinograd;
 #else
   (void)block;
   return kGenericWinograd;

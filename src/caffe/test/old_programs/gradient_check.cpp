@@ -89,6 +89,23 @@ TYPED_TEST(CubeLayerTest, TestGradientOfParameters) {
   checker.CheckGradientExhaustive(&layer, this->blob_bottom_vec_, this->blob_top_vec_);
 }
 
+// Where Caffe's own tests look for their files.
+TEST(TestPathsTest, TestPaths) {
+  const string file = ABS_TEST_DATA_DIR "/sample_data_list.txt";
+  const string image = EXAMPLES_SOURCE_DIR "images/cat.jpg";
+#ifdef CMAKE_BUILD
+  EXPECT_EQ(file, "/caffe/test_data/sample_data_list.txt");
+  EXPECT_EQ(image, "/caffe/examples/images/cat.jpg");
+  EXPECT_EQ(CUDA_TEST_DEVICE, 1);
+#else
+  EXPECT_EQ(file, "src/caffe/test/test_data/sample_data_list.txt");
+  EXPECT_EQ(image, "examples/images/cat.jpg");
+  EXPECT_EQ(CUDA_TEST_DEVICE, -1);
+  EXPECT_EQ(string(CMAKE_SOURCE_DIR "caffe/test/test_data/solver_data.h5" CMAKE_EXT),
+            "src/caffe/test/test_data/solver_data.h5");
+#endif
+}
+
 }  // namespace caffe
 
 int main(int argc, char** argv) {

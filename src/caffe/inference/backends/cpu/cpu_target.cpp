@@ -51,7 +51,7 @@ class Rig {
 
 /// Raised with each change that makes a kernel faster or slower: times measured before count no
 /// longer.
-constexpr int kKernelRevision = 7;
+constexpr int kKernelRevision = 8;
 
 class ThisProcessor : public Target {
  public:
@@ -128,8 +128,11 @@ class ThisProcessor : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
-    if (name == "int8") return 0.7;
-    if (name == "int8_winograd") return 0.4;
+    const kernels::InstructionSet set = kernels::VectorInstructionSet();
+    const bool has_vnni =
+        set == kernels::InstructionSet::AVX2_VNNI || set == kernels::InstructionSet::AVX512_VNNI;
+    if (name == "int8") return has_vnni ? 0.26 : 0.7;
+    if (name == "int8_winograd") return has_vnni ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
     if (name == "move" || name == "crop") return 0.01;
     if (name != "layer") return 1;
@@ -140,7 +143,7 @@ class ThisProcessor : public Target {
 }  // namespace
 
 int ChannelBlock() {
-  return kernels::VectorInstructionSet() == kernels::InstructionSet::AVX512 ? 16 : 8;
+  return kernels::VectorInstructionSet() >= kernels::InstructionSet::AVX512 ? 16 : 8;
 }
 
 const Target& CpuTarget() {

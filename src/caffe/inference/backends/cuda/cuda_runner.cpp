@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "../../../repeatable.hpp"
 #include "caffe/cuda/libraries.hpp"
 #include "caffe/cuda/pinned_memory.hpp"
 #include "caffe/error.hpp"
@@ -58,9 +59,7 @@ bool DoesTheSameAgain(const Graph& graph) {
   const std::vector<bool> dependent = HaveDataDependentShapes(graph);
   if (std::count(dependent.begin(), dependent.end(), true) > 0) return false;
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
-    if (node.type() == kReorder) return true;
-    const Operation* const operation = OperationTable::Find(node.type());
-    return operation && !operation->stateful;
+    return node.type() == kReorder || IsRepeatable(node.layer);
   });
 }
 

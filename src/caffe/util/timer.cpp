@@ -1,4 +1,4 @@
-#include "caffe/util/benchmark.hpp"
+#include "caffe/util/timer.hpp"
 
 namespace caffe {
 

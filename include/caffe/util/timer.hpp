@@ -1,0 +1,34 @@
+#ifndef CAFFE_UTIL_TIMER_HPP_
+#define CAFFE_UTIL_TIMER_HPP_
+
+#include <chrono>
+
+namespace caffe {
+
+/// A stopwatch. Reading it stops it.
+class Timer {
+ public:
+  virtual ~Timer() {}
+  virtual void Start();
+  virtual void Stop();
+  virtual float MilliSeconds() { return MicroSeconds() / 1000; }
+  virtual float MicroSeconds();
+  virtual float Seconds() { return MicroSeconds() / 1e6f; }
+
+  bool initted() const { return true; }
+  bool running() const { return running_; }
+  bool has_run_at_least_once() const { return has_run_; }
+
+ protected:
+  using Clock = std::chrono::steady_clock;
+  bool running_ = false;
+  bool has_run_ = false;
+  Clock::time_point start_, stop_;
+};
+
+/// Caffe's name for a timer that never looks at a GPU.
+class CPUTimer : public Timer {};
+
+}  // namespace caffe
+
+#endif  // CAFFE_UTIL_TIMER_HPP_

@@ -1,0 +1,77 @@
+#include "ranks_in_threads.hpp"
+
+#include <exception>
+#include <thread>
+
+#include "caffe/ranks.hpp"
+#include "caffe/solver_factory.hpp"
+#include "caffe/util/rank_settings.hpp"
+
+namespace caffe {
+namespace {
+
+/// The calling thread's part among ranks, given back when this ends.
+class KeptRankSettings {
+ public:
+  KeptRankSettings()
+      : settings_(RankSettings::Current()),
+        count_(Caffe::solver_count()),
+        rank_(Caffe::solver_rank()) {}
+  ~KeptRankSettings() {
+    RankSettings::Current() = settings_;
+    Caffe::set_solver_count(count_);
+    Caffe::set_solver_rank(rank_);
+  }
+  KeptRankSettings(const KeptRankSettings&) = delete;
+  KeptRankSettings& operator=(const KeptRankSettings&) = delete;
+
+ private:
+  const RankSettings settings_;
+  const int count_, rank_;
+};
+
+}  // namespace
+
+template <typename Dtype>
+void TrainInThreads(const shared_ptr<Solver<Dtype>>& root, const SolverParameter& param, int ranks,
+                    const std::function<void(int)>& enter, const char* restore) {
+  const KeptRankSettings kept;
+  const ActionCallback root_action = root->action_function();
+  const bool resumed = restore || root->iter() > 0;
+  const auto communicators = ThreadCommunicators(ranks);
+  vector<std::exception_ptr> errors(ranks);
+  const auto train = [&](int rank, shared_ptr<Solver<Dtype>> solver) {
+    Communicator* const communicator = communicators[rank].get();
+    try {
+      enter(rank);
+      SolverParameter rank_param = param;
+      JoinRanks(communicator, BatchPer::RANK, &rank_param);
+      if (!solver) solver.reset(SolverRegistry<Dtype>::CreateSolver(rank_param));
+      Ranks<Dtype> together(solver, communicator);
+      const auto nothing = [] { return SolverAction::NONE; };
+      solver->SetActionFunction(
+          together.Agreed(rank == 0 && root_action ? root_action : ActionCallback(nothing)));
+      if (restore && rank == 0) solver->Restore(restore, /*data_positions=*/true);
+      if (resumed) together.BroadcastState();
+      solver->Solve();
+    } catch (...) {
+      errors[rank] = std::current_exception();
+      communicator->Abort();
+    }
+  };
+  vector<std::thread> threads;
+  for (int rank = 1; rank < ranks; ++rank) threads.emplace_back(train, rank, nullptr);
+  train(0, root);
+  for (std::thread& thread : threads) thread.join();
+  root->SetActionFunction(root_action);
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+template void TrainInThreads(const shared_ptr<Solver<float>>&, const SolverParameter&, int,
+                             const std::function<void(int)>&, const char*);
+template void TrainInThreads(const shared_ptr<Solver<double>>&, const SolverParameter&, int,
+                             const std::function<void(int)>&, const char*);
+
+}  // namespace caffe
