@@ -294,7 +294,8 @@ caffe::SolverParameter TrainedSolver() {
   caffe::ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
   MergeNetState(&param);
   caffe::OverrideTypes(&param);
-  if (FLAGS_gpu.empty() && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU) {
+  const bool flag_decides = caffe::IsGiven("gpu") || caffe::IsGiven("gpus");  // -1 is the CPU
+  if (!flag_decides && param.solver_mode() == caffe::SolverParameter_SolverMode_GPU) {
     if (caffe::Device::available()) {
       FLAGS_gpu = std::to_string(param.device_id());
     } else if (param.has_solver_mode()) {

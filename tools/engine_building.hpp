@@ -35,7 +35,6 @@ inline size_t BytesOfMegabytes(const std::string& flag, double megabytes) {
   return static_cast<size_t>(megabytes * (1 << 20));
 }
 
-/// "'a', 'b' and 3 more".
 /// A table of any format for a net. Says on `out` if it was made for another net or other weights,
 /// and which blobs it lacks.
 inline std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file,

@@ -24,17 +24,19 @@ inline std::string NumberKey(int64_t number, size_t digits) {
 }
 
 /// A database in the making. It is written under another name and gets its own when it is
-/// complete; what fails on the way leaves nothing, and what a killed program left is replaced.
+/// complete; what fails on the way leaves nothing, and what a killed program left under that other
+/// name is replaced.
 class NewDatabase {
  public:
   /// Throws Error if there is something at `path`, or another program is making it.
   NewDatabase(const std::string& path, const std::string& backend)
-      : path_(path), part_(path + ".part"), db_(db::GetDB(backend)) {
+      : path_(path), part_(path + ".unfinished"), db_(db::GetDB(backend)) {
     Require(!std::filesystem::exists(path), path,
             ": there is a database of this name; remove it first or choose another name");
     RemoveAbandoned();
     db_->Open(part_, db::NEW);
     lock_ = Lock();
+    Require(lock_ >= 0, part_, ": another program is making this database");
     transaction_.reset(db_->NewTransaction());
   }
   ~NewDatabase() {
@@ -88,6 +90,7 @@ class NewDatabase {
     lock_ = Lock();
     Require(lock_ >= 0, part_, ": another program is making this database");
     fs::remove_all(folder);
+    LOG(WARNING) << "Removed " << part_ << ", which a program that was killed had left";
     Unlock();
   }
 

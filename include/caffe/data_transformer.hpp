@@ -48,9 +48,9 @@ void RefuseAugmentation(const TransformationParameter& param);
 
 /// From pictures to blobs: y = (x - mean) * scale, cropped to crop_size, or to crop_h by crop_w,
 /// (at random in TRAIN, in the middle in TEST) and mirrored at random if `mirror`; before that
-/// resized as resize_param says, and at random if NVCaffe's fields say so. Draws per picture: those
-/// of the resizing, mirror, height and width of the crop's corner; the interp_mode of resize_param
-/// comes from the calling thread's generator, as in the SSD fork.
+/// resized as resize_param says, and at random if NVCaffe's fields say so. Draws per image: the
+/// interp_mode if resize_param has several, those of the random resizing, mirror, height and width
+/// of the crop's corner.
 template <typename Dtype>
 class DataTransformer {
  public:
@@ -184,6 +184,7 @@ class DataTransformer {
   uint32_t RawDraw();
   void DrawResize(PictureDraws* draws);
   bool crops_at_random() const { return phase_ == TRAIN && crop_height_ > 0; }
+  bool draws_interpolation() const { return param_.resize_param().interp_mode_size() > 1; }
 
   /// Of a picture as it is; of one that has been resized.
   vector<int> InferPictureShape(int channels, int height, int width) const;

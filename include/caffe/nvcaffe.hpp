@@ -96,7 +96,8 @@ namespace SolverAction = caffe::SolverAction;
 
 using caffe::BlockingQueue;
 using caffe::CPUTimer;
-using caffe::DataReader;
+template <typename Record>
+using DataReader = caffe::BasicDataReader<Record>;
 using caffe::DataTransformer;
 using caffe::InternalThread;
 using caffe::Timer;

@@ -127,11 +127,11 @@ class OldNet:
         return self._old_transformer("deprocess", input_).deprocess(input_, data)
 
 
-def old_arguments(owner: str, mean: Optional[np.ndarray], gpu: Optional[bool] = None,
-                  mean_file: Optional[Union[str, "os.PathLike[str]"]] = None
-                  ) -> Optional[np.ndarray]:
-    """Obeys the arguments that classifiers and detectors had besides today's: ``gpu`` chooses where
-    to compute, ``mean_file`` is a .npy file. Returns the mean to subtract."""
+def old_arguments(owner: str, mean: Optional[np.ndarray], gpu: Optional[bool],
+                  mean_file: Optional[Union[str, "os.PathLike[str]"]]) -> Optional[np.ndarray]:
+    """Obeys the arguments that classifiers and detectors had in addition to today's: ``gpu``
+    chooses where to compute, ``mean_file`` is a .npy file; None: not given. Returns the mean to
+    subtract."""
     if gpu is not None:
         mode = "gpu" if gpu else "cpu"
         warn(f"{owner}'s argument gpu", f"caffe.set_mode_{mode}()", depth=4)

@@ -1,8 +1,9 @@
 """A net that classifies pictures: preprocessing, ten cuts of each picture, and one answer."""
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Optional, Union
 
 import numpy as np
 
@@ -30,8 +31,9 @@ class Classifier(Net):
     def __init__(self, model_file: str, pretrained_file: str,
                  image_dims: Optional[Sequence[int]] = None, mean: Optional[np.ndarray] = None,
                  input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
-                 channel_swap: Optional[Sequence[int]] = None, **old: Any) -> None:
-        mean = _deprecated.old_arguments("Classifier", mean, **old)
+                 channel_swap: Optional[Sequence[int]] = None, *, gpu: Optional[bool] = None,
+                 mean_file: Optional[Union[str, "os.PathLike[str]"]] = None) -> None:
+        mean = _deprecated.old_arguments("Classifier", mean, gpu, mean_file)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         shape = self.blobs[name].data.shape

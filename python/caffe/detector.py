@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import numpy as np
 
@@ -30,8 +30,9 @@ class Detector(Net):
     def __init__(self, model_file: str, pretrained_file: str, mean: Optional[np.ndarray] = None,
                  input_scale: Optional[float] = None, raw_scale: Optional[float] = None,
                  channel_swap: Optional[Sequence[int]] = None,
-                 context_pad: Optional[int] = None, **old: Any) -> None:
-        mean = _deprecated.old_arguments("Detector", mean, **old)
+                 context_pad: Optional[int] = None, *, gpu: Optional[bool] = None,
+                 mean_file: Optional[Union[str, "os.PathLike[str]"]] = None) -> None:
+        mean = _deprecated.old_arguments("Detector", mean, gpu, mean_file)
         Net.__init__(self, model_file, TEST, weights=pretrained_file)
         name = self.inputs[0]
         self.transformer = io.Transformer.for_pictures(name, self.blobs[name].data.shape, mean,

@@ -355,7 +355,7 @@ def oversample(images: Union[np.ndarray, Sequence[np.ndarray]],
 
 def __getattr__(name: str) -> Any:
     """``caffe.io.skimage`` and ``caffe.io.zoom``, which pycaffe's module had: imported when they are
-    asked for."""
+    asked for. Raises AttributeError where their packages are not installed."""
     try:
         if name == "skimage":
             importlib.import_module("skimage.io")
@@ -364,5 +364,6 @@ def __getattr__(name: str) -> Any:
             return importlib.import_module("scipy.ndimage").zoom
     except ImportError as error:
         package = {"skimage": "scikit-image", "zoom": "scipy"}[name]
-        raise ImportError(f"caffe.io.{name} needs {package}: pip install {package}") from error
+        raise AttributeError(
+            f"caffe.io.{name} needs {package}: pip install {package}") from error
     raise AttributeError(f"module 'caffe.io' has no attribute '{name}'")

@@ -284,7 +284,8 @@ def test_modules_of_others_are_imported_when_asked_for(name, package, monkeypatc
     for module in [each for each in sys.modules if each.split(".")[0] == top] + [
             f"{top}.io", f"{top}.ndimage"]:
         monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
-    with pytest.raises(ImportError, match=f"caffe.io.{name} needs {package}: pip install"):
+    assert not hasattr(io, name)
+    with pytest.raises(AttributeError, match=f"caffe.io.{name} needs {package}: pip install"):
         getattr(io, name)
 
 

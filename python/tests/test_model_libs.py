@@ -3,6 +3,7 @@ import itertools
 import os
 
 import caffe
+import numpy as np
 import pytest
 from google.protobuf import text_format
 from shared_data import shared
@@ -203,12 +204,12 @@ def test_ssd300_for_coco_is_the_published_test_net():
 
 def test_ssd300_for_coco_is_the_published_deploy_net():
     net = net_with_data()
-    save = dict(output_directory="/home/snikolaev/data/mscoco/results/SSD_300x300",
-                output_name_prefix="detections_minival_ssd300_results", output_format="COCO",
+    save = dict(output_name_prefix="detections_minival_ssd300_results", output_format="COCO",
                 label_map_file="data/coco/labelmap_coco.prototxt",
                 name_size_file="data/coco/test2014_name_size.txt", num_test_image=5000)
     ssd_detections(net, ssd300(net, 81, COCO_SIZES), 81, save_output_param=save)
-    assert_same_layers(without_input(net.to_proto()), corpus("NVIDIA__caffe__SSD_300x300_deploy"))
+    assert_same_layers(without_input(net.to_proto()), corpus("NVIDIA__caffe__SSD_300x300_deploy"),
+                       without=("output_directory",))
 
 
 def test_ssd300_for_voc_is_the_published_net():
@@ -510,6 +511,25 @@ def test_convolution_with_batch_normalization():
     assert list(net.to_proto().layer)[1:] == list(expected.layer)
 
 
+@pytest.mark.parametrize("kernel, pad, stride", [
+    (3, [0, 1], [1, 2]), (3, [0, 1], 1), (3, 1, [1, 2]), ([1, 7], [0, 3], 1)])
+def test_a_window_that_differs_between_the_axes(kernel, pad, stride):
+    net = net_with_data()
+    ConvBNLayer(net, "data", "c", False, False, 8, kernel, pad, stride)
+    p = net.to_proto().layer[1].convolution_param
+    assert [[p.kernel_h, p.kernel_w], [p.pad_h, p.pad_w], [p.stride_h, p.stride_w]] == [
+        UnpackVariable(value, 2) for value in (kernel, pad, stride)]
+    assert not p.kernel_size and not p.pad and not p.stride
+
+
+def test_a_window_that_is_the_same_on_both_axes():
+    net = net_with_data()
+    ConvBNLayer(net, "data", "c", False, False, 8, [3, 3], [1, 1], [2, 2])
+    p = net.to_proto().layer[1].convolution_param
+    assert (list(p.kernel_size), list(p.pad), list(p.stride)) == ([3], [1], [2])
+    assert not p.HasField("kernel_h") and not p.HasField("pad_h") and not p.HasField("stride_h")
+
+
 def test_global_statistics_freeze_the_scales_too():
     net = net_with_data()
     ConvBNLayer(net, "data", "c", True, False, 8, 1, 0, 1, use_scale=False, use_global_stats=True,
@@ -605,6 +625,15 @@ def test_a_head_with_everything():
     assert [layers[name].concat_param.axis for name in (
         "mbox_loc", "mbox_conf", "mbox_priorbox", "mbox_objectness")] == [1, 1, 2, 1]
     assert tops == [net.mbox_loc, net.mbox_conf, net.mbox_priorbox, net.mbox_objectness]
+
+
+@pytest.mark.parametrize("given, variance", [
+    (0.1, [0.1]), ([0.1], [0.1]), ((0.1, 0.1, 0.2, 0.2), [0.1, 0.1, 0.2, 0.2]),
+    (np.array([0.1, 0.1, 0.2, 0.2]), [0.1, 0.1, 0.2, 0.2])])
+def test_one_variance_for_all_coordinates_or_one_each(given, variance):
+    net, _ = head(prior_variance=given)
+    box = {layer.name: layer for layer in net.to_proto().layer}["data_mbox_priorbox"]
+    assert list(box.prior_box_param.variance) == pytest.approx(variance)
 
 
 @pytest.mark.parametrize("changes, complaint", [

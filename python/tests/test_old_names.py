@@ -1,4 +1,5 @@
-"""What scripts use that pycaffe 1.0 had beside its documented API, and what it had before 2015."""
+"""What scripts use that pycaffe 1.0 had in addition to its documented API, and what it had before
+2015."""
 import inspect
 import warnings
 
@@ -356,8 +357,13 @@ def test_classifiers_chose_the_mode(kind, write, tmp_path):
     assert "gpu" in texts[0] and "use caffe.set_mode_cpu()" in texts[0]
     assert "mean_file" in texts[1] and "use mean=numpy.load(file)" in texts[1]
     assert net.transformer.mean["data"].ravel().tolist() == [1, 2, 3]
-    with pytest.raises(TypeError, match="gppu"):
-        getattr(caffe, kind)(write(IMAGE_NET), weights, gppu=True)
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Detector"])
+@pytest.mark.parametrize("name", ["gppu", "owner"])
+def test_classifiers_say_which_argument_they_do_not_have(kind, name, write):
+    with pytest.raises(TypeError, match=rf"__init__\(\) got an unexpected.* '{name}'"):
+        getattr(caffe, kind)(write(IMAGE_NET), "none.caffemodel", **{name: True})
 
 
 def test_a_classifier_is_set_up_by_its_own_methods(write, tmp_path):

@@ -72,6 +72,7 @@ for flags in "" "-gpu=-1" "-gpu -1"; do
   runs "$caffe" train -solver none.prototxt $flags
   lacks err.txt 'GPU'
 done
+runs "$caffe" train -solver gpu.prototxt -gpu=-1
 refuses "-gpu 0 and -gpus 1 are two names" "$caffe" time -model net.prototxt -gpu 0 -gpus 1
 
 # Intel's.

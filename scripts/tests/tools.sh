@@ -89,8 +89,8 @@ python3 "$root/models/generate.py" --check
 # What a killed program left of a database is replaced, other folders are not.
 pictures 3 4
 runs "$build"/tools/convert_imageset "$work/" list.txt made_lmdb
-cp -r made_lmdb again_lmdb.part
+cp -r made_lmdb again_lmdb.unfinished
 runs "$build"/tools/convert_imageset "$work/" list.txt again_lmdb
-[ ! -e again_lmdb.part ] || fail 'again_lmdb.part is still there'
-mkdir own_lmdb.part
-refuses 'own_lmdb.part: is in the way' "$build"/tools/convert_imageset "$work/" list.txt own_lmdb
+[ ! -e again_lmdb.unfinished ] || fail 'again_lmdb.unfinished is still there'
+mkdir own_lmdb.unfinished
+refuses 'own_lmdb.unfinished: is in the way' "$build"/tools/convert_imageset "$work/" list.txt own_lmdb

@@ -125,7 +125,7 @@ DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Ph
 template <typename Dtype>
 void DataTransformer<Dtype>::InitRand() {
   rng_.reset();
-  if (!param_.mirror() && !crops_at_random() && !Resizes(param_)) return;
+  if (!param_.mirror() && !crops_at_random() && !Resizes(param_) && !draws_interpolation()) return;
   const bool seeded = param_.random_seed() >= 0;
   rng_.reset(
       new Caffe::RNG(seeded ? static_cast<unsigned>(param_.random_seed()) : caffe_rng_rand()));
@@ -194,7 +194,8 @@ PictureCut DataTransformer<Dtype>::DrawnCut(int height, int width,
 template <typename Dtype>
 void DataTransformer<Dtype>::DrawResize(PictureDraws* draws) {
 #ifdef USE_OPENCV
-  if (param_.has_resize_param()) draws->interpolation = DrawInterpolation(param_.resize_param());
+  const uint32_t mode = draws_interpolation() ? RawDraw() : 0;
+  draws->interpolation = DrawnInterpolation(param_.resize_param(), mode);
 #endif
   if (!Resizes(param_)) return;
   for (uint32_t* draw :

@@ -209,9 +209,9 @@ void Net<Dtype>::StopSharing() const {
   const_cast<Net*>(this)->RestoreReleased();
 }
 
-// Somebody wants to see blobs that are gone: the layers that made them run again, and those that
-// work in place on another top of such a layer, which is written again with it. A layer that fails
-// now (its input has changed since) keeps nobody from looking at the rest.
+// Blobs that are gone are asked for: the layers that made them run again, and those that work in
+// place on another top of such a layer, which is written again with it. If a layer fails now (its
+// input has changed since), the blobs that do not depend on it can still be read.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
   std::set<const Tensor*> written;
@@ -248,7 +248,7 @@ void Net<Dtype>::RestoreReleased() {
     if (done[i]) continue;
     try {
       RunForward(i, end, &loss, &done);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       return release_from(i, error.what());
     }
   }

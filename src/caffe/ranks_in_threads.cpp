@@ -1,6 +1,7 @@
 #include "ranks_in_threads.hpp"
 
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "caffe/ranks.hpp"
@@ -39,7 +40,8 @@ void TrainInThreads(const shared_ptr<Solver<Dtype>>& root, const SolverParameter
   const ActionCallback root_action = root->action_function();
   const bool resumed = restore || root->iter() > 0;
   const auto communicators = ThreadCommunicators(ranks);
-  vector<std::exception_ptr> errors(ranks);
+  std::mutex mutex;
+  std::exception_ptr first_error;  // the others' say that another rank has failed
   const auto train = [&](int rank, shared_ptr<Solver<Dtype>> solver) {
     Communicator* const communicator = communicators[rank].get();
     try {
@@ -55,7 +57,10 @@ void TrainInThreads(const shared_ptr<Solver<Dtype>>& root, const SolverParameter
       if (resumed) together.BroadcastState();
       solver->Solve();
     } catch (...) {
-      errors[rank] = std::current_exception();
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (!first_error) first_error = std::current_exception();
+      }
       communicator->Abort();
     }
   };
@@ -64,9 +69,7 @@ void TrainInThreads(const shared_ptr<Solver<Dtype>>& root, const SolverParameter
   train(0, root);
   for (std::thread& thread : threads) thread.join();
   root->SetActionFunction(root_action);
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  if (first_error) std::rethrow_exception(first_error);
 }
 
 template void TrainInThreads(const shared_ptr<Solver<float>>&, const SolverParameter&, int,

@@ -186,6 +186,7 @@ void Solver<Dtype>::RestoreTrainingState(const TrainingState& state) {
   if (loss_scale_.dynamic() && state.has_loss_scale()) {
     loss_scale_.Resume(state.loss_scale(), state.loss_scale_good_steps());
   }
+  rank_states_.clear();  // of an earlier snapshot
   if (restores_positions_) RestorePositions(state);
 }
 

@@ -14,8 +14,9 @@ namespace caffe {
 ///     file.Write(bytes, size);
 ///     file.Commit();
 ///
-/// A process that is killed leaves its temporary file; the next commit in that directory removes it
-/// once it is a minute old. (A writer that is alive holds a lock on its own, see flock(2).)
+/// A process that is killed leaves its temporary file; the next commit of the same file, as of a
+/// training that was resumed, removes it once it is a minute old. (A writer that is alive holds a
+/// lock on its own, see flock(2).)
 ///
 /// A path that exists and is no regular file (a pipe, /dev/stdout) is written directly.
 class AtomicFile {

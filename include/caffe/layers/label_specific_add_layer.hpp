@@ -12,7 +12,7 @@ namespace caffe {
 /// Margin Softmax for Face Verification", 2018): s becomes s + bias where s > -bias, bias being
 /// label_specific_add_param.bias, -0.35 for instance. If bias_base is given, the bias of pass i of
 /// the TRAIN phase is bias_base + (1 + bias_gamma * i)^bias_power - 1, at least bias_min and at
-/// most bias_max; i counts from `iteration`.
+/// most bias_max where these are given; i counts from `iteration`.
 ///
 /// Bottoms and tops: LabelMarginLayer's. May be in place. The gradient is that of top 0. With
 /// transform_test the TEST phase has the margin, too.

@@ -12,7 +12,8 @@ namespace caffe {
 ///
 ///     sum over n of max(0, |a_n - p_n|^2 - |a_n - q_n|^2 + margin) / (2 N)
 ///
-/// Bottoms: anchors a, positives p, negatives q, all of one shape (N, ...). Top: the loss.
+/// Bottoms: anchors a, positives p, negatives q, all of one shape (N, ...). Top: the loss. Where a
+/// feature is NaN, the loss and all three gradients of its triplet are NaN.
 template <typename Dtype>
 class TripletLossLayer : public LossLayer<Dtype> {
  public:
@@ -29,7 +30,7 @@ class TripletLossLayer : public LossLayer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 
  private:
-  /// Of triplet n: what it adds to the sum, if that is positive.
+  /// What triplet n adds to the sum, from 0 on; NaN where its distances are.
   double LossOf(const vector<Blob<Dtype>*>& bottom, int n) const;
 };
 

@@ -78,8 +78,10 @@ cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox);
 /// What resize_param makes of a picture's size.
 void InferNewSize(const ResizeParameter& resize_param, const int old_width, const int old_height,
                   int* new_width, int* new_height);
-/// The size and frame that resize_param says, by one of its interp_modes.
+/// The size and frame that resize_param says, by one of its interp_modes: drawn from the calling
+/// thread's generator, or the one that `draw`, any number, chooses.
 ResizeParameter::Interp_mode DrawInterpolation(const ResizeParameter& param);
+ResizeParameter::Interp_mode DrawnInterpolation(const ResizeParameter& param, uint32_t draw);
 cv::Mat Resized(const cv::Mat& in_img, const ResizeParameter& param,
                 ResizeParameter::Interp_mode interpolation);
 cv::Mat ApplyResize(const cv::Mat& in_img, const ResizeParameter& param);

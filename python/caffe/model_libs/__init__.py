@@ -14,7 +14,7 @@
 
 Each function adds layers to a :class:`caffe.NetSpec`; ``from_layer`` is the name of the blob to
 begin at. Names of layers, and so of blobs, are those of the published nets, whose weights then fit.
-What ``import *`` brings besides (``L``, ``P``, ``caffe_pb2``, ``caffe``, ``os``) is what scripts use.
+What else ``import *`` brings (``L``, ``P``, ``caffe_pb2``, ``caffe``, ``os``) is what scripts use.
 """
 import os
 

@@ -38,13 +38,14 @@ def UnpackVariable(var: Any, num: int) -> list:
 
 
 def window(kernel_size: Extent, pad: Extent, stride: Extent) -> dict[str, Any]:
-    """The fields of a sliding window: one number each where the kernel is a square."""
-    height, width = UnpackVariable(kernel_size, 2)
-    pads, strides = UnpackVariable(pad, 2), UnpackVariable(stride, 2)
-    if height == width:
-        return dict(kernel_size=height, pad=pads[0], stride=strides[0])
-    return dict(kernel_h=height, kernel_w=width, pad_h=pads[0], pad_w=pads[1],
-                stride_h=strides[0], stride_w=strides[1])
+    """The fields of a sliding window: one number each where height and width agree in all three."""
+    extents = dict(kernel=UnpackVariable(kernel_size, 2), pad=UnpackVariable(pad, 2),
+                   stride=UnpackVariable(stride, 2))
+    if all(height == width for height, width in extents.values()):
+        return dict(kernel_size=extents["kernel"][0], pad=extents["pad"][0],
+                    stride=extents["stride"][0])
+    return {f"{name}_{axis}": value for name, pair in extents.items()
+            for axis, value in zip("hw", pair)}
 
 
 def biased(lr_mult: float = 1) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class _Builder:
             self.tower(block, _pool(_MAX, 2))])
 
     def forks(self, block: str, method: int) -> None:
-        """1x1, and two paths that end in a row beside a column."""
+        """1x1, and two paths that end in a row next to a column."""
         first = self.tower(block, _conv("conv", 320))
         self.tower(f"{block}/tower", _conv("conv", 384))
         second = self.fork(f"{block}/tower/mixed", f"{block}/tower/conv", 384)

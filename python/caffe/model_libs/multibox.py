@@ -1,8 +1,8 @@
 """SSD's own layers (Liu et al. 2016): annotated images, and boxes predicted from several maps."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Optional
+from collections.abc import Iterable, Sequence
+from typing import Any, Optional, Union
 
 from ..net_spec import NetSpec, Top
 from ..net_spec import layers as L
@@ -33,7 +33,7 @@ def CreateAnnotatedDataLayer(source: str, batch_size: int = 32, backend: int = P
 
 
 def _listed(value: Any) -> list:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    return list(value) if isinstance(value, Iterable) else [value]
 
 
 class _Lists:
@@ -87,7 +87,8 @@ def CreateMultiBoxHead(net: NetSpec, data_layer: str = "data", num_classes: int 
                        from_layers: Sequence[str] = (), use_objectness: bool = False,
                        normalizations: Sequence[float] = (), use_batchnorm: bool = True,
                        lr_mult: float = 1, use_scale: bool = True, min_sizes: Sequence[Any] = (),
-                       max_sizes: Sequence[Any] = (), prior_variance: Sequence[float] = (0.1,),
+                       max_sizes: Sequence[Any] = (),
+                       prior_variance: Union[float, Sequence[float]] = (0.1,),
                        aspect_ratios: Sequence[Any] = (), steps: Sequence[Any] = (),
                        img_height: int = 0, img_width: int = 0, share_location: bool = True,
                        flip: bool = True, clip: bool = True, offset: float = 0.5,
@@ -107,8 +108,9 @@ def CreateMultiBoxHead(net: NetSpec, data_layer: str = "data", num_classes: int 
     inter_layer_depth outputs of a 3x3 convolution before the map; 0: none
     ================= ==================================================================
 
-    ``kernel_size`` and ``pad`` are those of the predictions, ``bn_param`` those of
-    :func:`ConvBNLayer`. Raises ValueError where the lists' lengths differ.
+    ``prior_variance`` is one number or one for each coordinate. ``kernel_size`` and ``pad`` are
+    those of the predictions, ``bn_param`` those of :func:`ConvBNLayer`. Raises ValueError where the
+    lists' lengths differ.
     """
     if not num_classes or num_classes < 0:
         raise ValueError(f"CreateMultiBoxHead needs num_classes above 0, not {num_classes}")
@@ -122,7 +124,7 @@ def CreateMultiBoxHead(net: NetSpec, data_layer: str = "data", num_classes: int 
     learning = dict(use_bn=use_batchnorm, lr_mult=lr_mult, **bn_param)
     predicting = dict(learning, use_scale=use_scale, kernel_size=kernel_size, pad=pad)
     # What all maps have in common of the priors.
-    common: dict[str, Any] = dict(clip=clip, variance=list(prior_variance), offset=offset)
+    common: dict[str, Any] = dict(clip=clip, variance=_listed(prior_variance), offset=offset)
     if img_height and img_width:
         common.update(dict(img_size=img_height) if img_height == img_width
                       else dict(img_h=img_height, img_w=img_width))

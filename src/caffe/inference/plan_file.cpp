@@ -340,8 +340,8 @@ std::string PlanFingerprint(const std::string& target) {
   }
   const kernels::InstructionSet set = kernels::CpuInstructionSet();
   std::string name = kernels::Name(set);
-  // Beside emulated tiles stands what the machine has.
-  if (set == kernels::InstructionSet::EMULATED_AMX) {
+  // Layers that tiles do not compute are packed for the vectors of the machine.
+  if (set == kernels::InstructionSet::AMX || set == kernels::InstructionSet::EMULATED_AMX) {
     name += Join(" on ", kernels::Name(kernels::VectorInstructionSet()));
   }
   return Join("Cortado ", Version(), " (", name, ")");

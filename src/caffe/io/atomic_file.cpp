@@ -50,8 +50,9 @@ bool CutNumber(std::string* name) {
   return true;
 }
 
-bool IsTemporaryName(std::string name) {
-  return CutNumber(&name) && CutNumber(&name) && std::filesystem::path(name).extension() == ".tmp";
+/// True if TemporaryName may have given this name, in a process of any number.
+bool IsTemporaryName(std::string name, const std::string& target) {
+  return CutNumber(&name) && CutNumber(&name) && name == target + ".tmp";
 }
 
 /// Whether the writer of a temporary file is gone: one that lives holds a lock, wherever its
@@ -68,14 +69,16 @@ bool IsAbandoned(const std::filesystem::path& file) {
   return is_unlocked;
 }
 
-/// Removes what writers left behind that were killed.
-void RemoveAbandoned(const std::string& directory) {
+/// Removes what writers of this file left behind that were killed.
+void RemoveAbandoned(const std::string& path) {
+  const std::string target = std::filesystem::path(path).filename().string();
   std::error_code error;
-  std::filesystem::directory_iterator entries(directory, error);
+  std::filesystem::directory_iterator entries(Directory(path), error);
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
     const std::filesystem::path& file = entries->path();
     std::error_code ignored;
-    if (!IsTemporaryName(file.filename().string()) || !entries->is_regular_file(ignored)) continue;
+    const bool is_temporary = IsTemporaryName(file.filename().string(), target);
+    if (!is_temporary || !entries->is_regular_file(ignored)) continue;
     if (IsAbandoned(file)) std::filesystem::remove(file, ignored);
   }
 }
@@ -159,7 +162,7 @@ void AtomicFile::Commit() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0) FailWith("cannot be replaced");
   temporary_.clear();
   SyncDirectory(path_);
-  RemoveAbandoned(Directory(path_));
+  RemoveAbandoned(path_);
 }
 
 }  // namespace caffe

@@ -60,8 +60,10 @@ std::optional<Map> PoolingPlaces(const PoolingParameter& p) {
   for (const int axis : {0, 1}) {
     const bool h = axis == 0;
     const double kernel = p.has_kernel_size() ? p.kernel_size() : h ? p.kernel_h() : p.kernel_w();
-    const double stride = p.has_stride_h() ? (h ? p.stride_h() : p.stride_w()) : p.stride();
-    const double pad = p.has_pad_h() ? (h ? p.pad_h() : p.pad_w()) : p.pad();
+    const bool has_stride = h ? p.has_stride_h() : p.has_stride_w();
+    const double stride = !has_stride ? p.stride() : h ? p.stride_h() : p.stride_w();
+    const bool has_pad = h ? p.has_pad_h() : p.has_pad_w();
+    const double pad = !has_pad ? p.pad() : h ? p.pad_h() : p.pad_w();
     if (kernel < 1 || stride < 1) return std::nullopt;
     map[axis] = WindowPlaces(kernel, stride, pad);
   }

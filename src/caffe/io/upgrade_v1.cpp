@@ -194,7 +194,9 @@ bool UpgradeV1Net(const NetParameter& v1_net_param, NetParameter* net_param) {
     complete = false;
   }
   for (int i = 0; i < upgraded.layers_size(); ++i) {
-    if (upgraded.layers(i).type() != V1LayerParameter::CROP) continue;
+    // A crop_param of its own says where.
+    const bool is_crop = upgraded.layers(i).type() == V1LayerParameter::CROP;
+    if (!is_crop || upgraded.layer(i).has_crop_param()) continue;
     try {
       AlignCrop(&upgraded, i);
     } catch (const Error& error) {

@@ -97,6 +97,9 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const int batch_size = static_cast<int>(param.batch_size());
   Require(batch_size > 0, "image_data_param: batch_size must be positive, got ", batch_size);
   Require(!param.source().empty(), "image_data_param: source is missing");
+  Require(!transform.has_resize_param(),
+          "transform_param: ImageSegData does not know resize_param, which its labels would need ",
+          "too: give image_data_param: new_height and new_width");
   CheckNewSize("image_data_param", param.new_height(), param.new_width());
   Require(param.ignore_label() >= 0 && param.ignore_label() <= 255,
           "image_data_param: ignore_label must be from 0 to 255, as labels of pixels are, got ",
@@ -116,6 +119,10 @@ void ImageSegDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   const Sample sample = Read(this->lines_[this->lines_id_]);
   vector<int> shape = this->data_transformer_->InferBlobShape(sample.image);
   vector<int> label_shape = this->data_transformer_->InferBlobShape(sample.labels);
+  // Refuses now, not in the first batch, whatever else resizes images but not their labels.
+  Blob<Dtype> first_labels(label_shape);
+  this->data_transformer_->TransformLabelsTo(sample.labels, PictureDraws(), label_shape,
+                                             first_labels.mutable_cpu_data());
   this->transformed_data_.Reshape(shape);
   shape[0] = label_shape[0] = batch_size;
   top[0]->Reshape(shape);

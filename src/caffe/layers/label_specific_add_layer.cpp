@@ -20,7 +20,8 @@ template <typename Dtype>
 void LabelSpecificAddLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                               const vector<Blob<Dtype>*>&) {
   const LabelSpecificAddParameter& p = param();
-  Require(!p.has_bias_base() || p.bias_min() <= p.bias_max(), "label_specific_add_param: bias_min ",
+  const bool has_range = p.has_bias_base() && p.has_bias_min() && p.has_bias_max();
+  Require(!has_range || p.bias_min() <= p.bias_max(), "label_specific_add_param: bias_min ",
           p.bias_min(), " and bias_max ", p.bias_max(), " are no range");
   schedule_ = MarginSchedule(p.bias_base(), p.bias_gamma(), p.bias_power(), p.iteration());
   bias_ = p.bias();
@@ -31,7 +32,8 @@ double LabelSpecificAddLayer<Dtype>::NextMargin() {
   const LabelSpecificAddParameter& p = param();
   if (!p.has_bias_base()) return bias_;
   bias_ = schedule_.Next(this->phase_ == TRAIN);
-  bias_ = std::clamp<double>(bias_, p.bias_min(), p.bias_max());
+  if (p.has_bias_min()) bias_ = std::max<double>(bias_, p.bias_min());
+  if (p.has_bias_max()) bias_ = std::min<double>(bias_, p.bias_max());
   return bias_;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parameter_blobs.hpp"
+
 namespace caffe {
 namespace {
 
@@ -32,10 +34,7 @@ void LabelSpecificMarginLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   refuse(p.has_axis(), "axis");
   refuse(p.has_scale(), "scale (a Scale layer scales)");
   schedule_ = MarginSchedule(p.margin_base(), p.gamma(), p.power(), p.iteration());
-  if (this->blobs_.empty()) {
-    this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{1}));
-    this->blobs_[0]->mutable_cpu_data()[0] = static_cast<Dtype>(p.margin_base());
-  }
+  MakeOrCheckParameters<Dtype>({{Shape{1}, ConstantOf(p.margin_base())}}, &this->blobs_);
   if (this->layer_param_.param_size() == 0) {
     ParamSpec* spec = this->layer_param_.add_param();
     spec->set_lr_mult(0);

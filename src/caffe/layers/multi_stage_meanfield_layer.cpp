@@ -3,6 +3,7 @@
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/kernels/softmax.hpp"
+#include "parameter_blobs.hpp"
 
 namespace caffe {
 namespace {
@@ -79,20 +80,20 @@ void MultiStageMeanfieldLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bot
           "multi_stage_meanfield_param: is_no_class_weights is not available: leave it out");
   spatial_.reset();
   const int classes = bottom[0]->shape(1);
-  if (!this->blobs_.empty()) return;
   const vector<float> diagonals[] = {
       Diagonal("spatial_filter_weights_str", p.spatial_filter_weights_str(),
                p.spatial_filter_weight(), classes),
       Diagonal("bilateral_filter_weights_str", p.bilateral_filter_weights_str(),
                p.bilateral_filter_weight(), classes),
       vector<float>(classes, -1)};
-  for (const vector<float>& diagonal : diagonals) {
-    this->blobs_.emplace_back(new Blob<Dtype>(vector<int>{1, 1, classes, classes}));
-    Dtype* matrix = this->blobs_.back()->mutable_cpu_data();
-    std::fill_n(matrix, classes * classes, Dtype(0));
-    for (int c = 0; c < classes; ++c) matrix[c * classes + c] = diagonal[c];
+  const bool given = !this->blobs_.empty();
+  const ParameterBlob matrix = {{1, 1, classes, classes}, ConstantOf(0)};
+  MakeOrCheckParameters<Dtype>({matrix, matrix, matrix}, &this->blobs_);
+  for (size_t i = 0; i < this->blobs_.size() && !given; ++i) {
+    Dtype* values = this->blobs_[i]->mutable_cpu_data();
+    for (int c = 0; c < classes; ++c) values[c * classes + c] = diagonals[i][c];
   }
-  this->param_propagate_down_.assign(this->blobs_.size(), true);
+  this->param_propagate_down_.resize(this->blobs_.size(), true);
 }
 
 template <typename Dtype>

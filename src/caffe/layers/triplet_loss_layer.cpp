@@ -48,7 +48,7 @@ double TripletLossLayer<Dtype>::LossOf(const vector<Blob<Dtype>*>& bottom, int n
     const double to_positive = double(a[i]) - p[i], to_negative = double(a[i]) - q[i];
     difference += to_positive * to_positive - to_negative * to_negative;
   }
-  return difference;
+  return difference <= 0 ? 0 : difference;
 }
 
 template <typename Dtype>
@@ -56,7 +56,7 @@ void TripletLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   const int items = bottom[0]->shape(0);
   double sum = 0;
-  for (int n = 0; n < items; ++n) sum += std::max(0., LossOf(bottom, n));
+  for (int n = 0; n < items; ++n) sum += LossOf(bottom, n);
   top[0]->mutable_cpu_data()[0] = static_cast<Dtype>(sum / (2. * items));
 }
 
@@ -76,7 +76,8 @@ void TripletLossLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     const Dtype* minus = data[kTerms[b][1]];
     Dtype* diff = bottom[b]->mutable_cpu_diff();
     for (int n = 0; n < items; ++n) {
-      const Dtype factor = LossOf(bottom, n) > 0 ? weight : Dtype(0);
+      const double loss = LossOf(bottom, n);
+      const Dtype factor = loss > 0 ? weight : static_cast<Dtype>(loss);  // 0 or NaN
       for (size_t i = n * length; i < (n + 1) * length; ++i)
         diff[i] = factor * (plus[i] - minus[i]);
     }

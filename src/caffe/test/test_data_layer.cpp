@@ -231,6 +231,13 @@ TYPED_TEST(DataLayerTest, ResizesPicturesOfManySizesToOne) {
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
   EXPECT_EQ(source.Values(1), (vector<TypeParam>{10, 10, 20, 20}));
 }
+
+TYPED_TEST(DataLayerTest, ResumesTheDrawsOfResizing) {
+  ExpectResumes<TypeParam>(
+      Parameter(TexturedDatabase(false), "batch_size: 3",
+                "resize_param { height: 5 width: 9 interp_mode: LINEAR interp_mode: AREA "
+                "interp_mode: NEAREST }"));
+}
 #endif
 
 TYPED_TEST(DataLayerTest, RefusesBadParameters) {

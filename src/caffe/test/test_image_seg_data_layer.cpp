@@ -127,6 +127,14 @@ TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
   ExpectContains(error("label_type: PIXEL ignore_label: 256"),
                  "ignore_label must be from 0 to 255");
   ExpectContains(error("label_type: PIXEL", "mean_file: 'mean'"), "mean");
+  ExpectContains(
+      error("label_type: PIXEL", "resize_param { height: 9 width: 9 }"),
+      "resize_param, which its labels would need too: give image_data_param: new_height");
+  for (const char* resizing : {"img_rand_resize_lower: 3 img_rand_resize_upper: 4",
+                               "rand_resize_ratio_lower: 1 rand_resize_ratio_upper: 2",
+                               "vertical_stretch_upper: 2", "horizontal_stretch_lower: 0.5"}) {
+    ExpectContains(error("label_type: PIXEL", Join("crop_size: 3 ", resizing)), "resizing is for");
+  }
   ExpectContains(error(""), "is no label of an image");
   ExpectContains(SetUpError<TypeParam>(Parameter("", "")), "source is missing");
   const string lone = NewFile("a.png\n");

@@ -55,6 +55,14 @@ const std::vector<BadLayerCase> kBadCases = {
     {"Product", kAngle + "num_output: 3 }", {{{2, 3}}, {{2}}}, "num_output"},
     {"Scaled", kAngle + "scale: 30 }", {{{2, 3}}, {{2}}}, "scale"},
     {"AutoTune", kAngle + "auto_tune: true }", {{{2, 3}}, {{2}}}, "auto_tune is not available"},
+    {"ShapeOfABlob",
+     kAngle + "} blobs { shape { dim: 2 } data: [1, 2] }",
+     {{{2, 3}}, {{2}}},
+     "parameter blob 0 has shape 2 .*where 1"},
+    {"BlobTooMany",
+     kAngle + "} blobs { shape { dim: 1 } data: 1 } blobs { shape { dim: 1 } data: 1 }",
+     {{{2, 3}}, {{2}}},
+     "1 parameter blob.*, 2 are given"},
     {"Learned", kAngle + "} param { lr_mult: 1 }", {{{2, 3}}, {{2}}}, "give lr_mult: 0"},
 };
 INSTANTIATE_TEST_SUITE_P(LabelMargin, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
@@ -93,6 +101,20 @@ TEST(LabelSpecificAddValues, TheBiasFollowsItsSchedule) {
   EXPECT_EQ(example.Forward(1), (Floats{3}));
   example.layer().RestoreState("2");
   EXPECT_EQ(example.Forward(1), (Floats{2}));
+}
+
+TEST(LabelSpecificAddValues, TheScheduleHasTheBoundsThatAreGiven) {
+  const auto biases = [](const std::string& bounds) {
+    Example example(kAdd + "bias_base: -1 bias_gamma: 0.5 " + bounds + " }", 2);
+    example.Bottom({1, 1}, {10}).Bottom({1}, {0}).SetUp();
+    Floats biases;
+    for (int i = 0; i < 4; ++i) biases.push_back(example.Forward(1)[0]);
+    return biases;
+  };
+  EXPECT_EQ(biases(""), (Floats{-1, -0.5, 0, 0.5}));
+  EXPECT_EQ(biases("bias_min: -0.75"), (Floats{-0.75, -0.5, 0, 0.5}));
+  EXPECT_EQ(biases("bias_max: -0.25"), (Floats{-1, -0.5, -0.25, -0.25}));
+  EXPECT_EQ(biases("bias_min: 0 bias_max: 0"), (Floats{0, 0, 0, 0}));
 }
 
 TEST(LabelSpecificMarginValues, AddsToTheAngle) {

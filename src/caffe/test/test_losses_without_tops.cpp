@@ -1,4 +1,4 @@
-// Nets whose losses name no top, in the TEST phase, in which their first pass frees what nobody has
+// Nets whose losses name no top, in the TEST phase, whose first pass frees what no program has
 // asked for: what they freed can be read, and gradients computed, all the same.
 #include <gtest/gtest.h>
 

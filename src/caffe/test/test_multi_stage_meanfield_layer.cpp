@@ -34,7 +34,26 @@ BadLayerCase Bad(const std::string& name, const std::string& param, const std::s
   return {name, kField + param + " }", {{{1, 2, 3, 4}}, {first}, {image}}, wanted};
 }
 
+/// A parameter of this shape, as a net has it.
+std::string Given(int rows, int columns, const std::string& values) {
+  return Join("blobs { shape { dim: 1 dim: 1 dim: ", rows, " dim: ", columns, " } data: [", values,
+              "] } ");
+}
+const std::string kUnit = Given(2, 2, "1, 0, 0, 1");
+
+BadLayerCase BadNextToBlobs(const std::string& name, const std::string& param,
+                            const std::string& blobs, const std::string& wanted) {
+  BadLayerCase bad = Bad(name, param, wanted);
+  bad.prototxt += " " + blobs;
+  return bad;
+}
+
 const std::vector<BadLayerCase> kBadCases = {
+    BadNextToBlobs("BlobsTooFew", "", kUnit, "3 parameter blob.*, 1 are given"),
+    BadNextToBlobs("ShapeOfABlob", "", kUnit + Given(3, 2, "1, 2, 3, 4, 5, 6") + kUnit,
+                   "parameter blob 1 has shape 1 1 3 2 .*where 1 1 2 2"),
+    BadNextToBlobs("WeightsNextToBlobs", "spatial_filter_weights_str: '1 2 3'",
+                   kUnit + kUnit + kUnit, "spatial_filter_weights_str must be 2 numbers"),
     Bad("Iterations", "num_iterations: 0", "num_iterations must be positive, got 0"),
     Bad("Theta", "theta_beta: 0", "theta_beta must be positive, got 0"),
     Bad("Weights", "spatial_filter_weights_str: '1 2 3'",
@@ -76,6 +95,25 @@ TEST(MultiStageMeanfieldValues, ParametersAreDiagonalsAndPottsModel) {
     const Blob<float>& blob = *example.layer().blobs()[i];
     EXPECT_EQ(blob.shape(), (std::vector<int>{1, 1, 2, 2}));
     EXPECT_EQ(Floats(blob.cpu_data(), blob.cpu_data() + 4), wanted[i]);
+  }
+}
+
+// By one pixel, scores = unary - C (S + B) q with q = (1/2, 1/2).
+TEST(MultiStageMeanfieldValues, GivenParametersAreKeptAndLearned) {
+  Example example(kField + "num_iterations: 1 } " + Given(2, 2, "1, 2, 3, 4") +
+                  Given(2, 2, "0, 2, 0, 0") + Given(2, 2, "0, -1, -2, 0"));
+  example.Bottom({1, 2, 1, 1}, {1, 2}).Bottom({1, 2, 1, 1}, {0, 0}).Bottom({1, 1, 1, 1}, {0});
+  example.SetUp();
+  // (S + B) q = (2.5, 3.5)
+  const Floats y = example.Forward();
+  EXPECT_NEAR(y[0], 1 + 3.5, 1e-5);
+  EXPECT_NEAR(y[1], 2 + 5, 1e-5);
+  example.Backward({1, 10});
+  // dC = -dy (2.5, 3.5)^T; dS and dB are -C^T dy q^T = (20, 1)^T (1/2, 1/2).
+  const Floats wanted[] = {{10, 10, 0.5, 0.5}, {10, 10, 0.5, 0.5}, {-2.5, -3.5, -25, -35}};
+  for (int i = 0; i < 3; ++i) {
+    const float* diff = example.layer().blobs()[i]->cpu_diff();
+    for (int k = 0; k < 4; ++k) EXPECT_NEAR(diff[k], wanted[i][k], 1e-4) << i << ", " << k;
   }
 }
 

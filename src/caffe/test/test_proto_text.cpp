@@ -227,8 +227,9 @@ TEST(AtomicFile, RemovesWhatKilledWritersLeft) {
     std::ofstream(folder + name) << "half";
     return folder + name;
   };
-  const std::string left = make("a.caffemodel.tmp.123.0"), young = make("b.tmp.124.1");
-  const std::string others[] = {make("c.tmp"), make("d.tmp.1"), make("e.123.0"), make("f.tmp.1.x")};
+  const std::string left = make("new.tmp.123.0"), young = make("new.tmp.124.1");
+  const std::string others[] = {make("other.tmp.123.0"), make("new.tmp"), make("new.tmp.1"),
+                                make("new.123.0"), make("new.tmp.1.x")};
   const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path() != young) std::filesystem::last_write_time(entry.path(), long_ago);

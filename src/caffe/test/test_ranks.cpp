@@ -540,6 +540,16 @@ TEST_F(RanksTest, OfP2PSyncAreAsManyAsTheSolverWasMadeFor) {
   ExpectContains(ErrorOf([&] { P2PSync<float> child(root, &sync, param); }), "null parent");
 }
 
+TEST_F(RanksTest, OfP2PSyncSayWhatFailedFirst) {
+  SolverParameter param = Solver("base_lr: 0", DataLayer(Database(), 2, "TRAIN") + Layers());
+  const SolverCount count(2);
+  const shared_ptr<caffe::Solver<float>> root(GetSolver<float>(param));
+  param.clear_net_param();
+  param.set_net("/nowhere/net.prototxt");  // what the other rank is made of
+  P2PSync<float> sync(root, nullptr, param);
+  ExpectContains(ErrorOf([&] { sync.Run({0, 1}); }), "/nowhere/net.prototxt");
+}
+
 class RanksSnapshot : public RanksTest {
  protected:
   // What each rank draws by itself, and statistics that each has of its own.

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "caffe/test/layer_example.hpp"
 #include "caffe/test/layer_harness.hpp"
 
@@ -33,6 +36,24 @@ TEST(TripletLossValues, CountsTripletsWithinTheMargin) {
   EXPECT_EQ(example.Backward({4}, 0), (Floats{0, 0, 2 * (0 - 2), 2 * (0 - 1)}));
   EXPECT_EQ(example.Backward({4}, 1), (Floats{0, 0, 2 * (2 - 0), 2 * (1 - 1)}));
   EXPECT_EQ(example.Backward({4}, 2), (Floats{0, 0, 2 * (0 - 0), 2 * (1 - 0)}));
+}
+
+// Triplet 0 is sound: 1 - 0 + 1.
+TEST(TripletLossValues, NaNShowsInTheLossAndItsTripletsGradients) {
+  for (int broken = 0; broken < 3; ++broken) {
+    Floats features[] = {{0, 0}, {1, 0}, {0, 0}};
+    features[broken][1] = std::numeric_limits<float>::quiet_NaN();
+    Example example("type: 'TripletLoss'");
+    for (const Floats& values : features) example.Bottom({2, 1}, values);
+    example.SetUp();
+    EXPECT_TRUE(std::isnan(example.loss())) << broken;
+    const float wanted[] = {0 - 1, 1 - 0, 0 - 0};
+    for (int b = 0; b < 3; ++b) {
+      const Floats gradient = example.Backward({2}, b);
+      EXPECT_EQ(gradient[0], wanted[b]);
+      EXPECT_TRUE(std::isnan(gradient[1])) << broken << ", " << b;
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "caffe/error.hpp"
 #include "caffe/io/proto_text.hpp"
@@ -201,6 +202,55 @@ TEST(UpgradeV1, FindsWhereToCrop) {
       32));
   ASSERT_EQ(crop_of(two, "z").offset_size(), 2);
   EXPECT_EQ(crop_of(two, "z").offset(0), 1u);
+}
+
+// A Crop of `bottoms` behind these layers.
+CropParameter UpgradedCrop(const std::string& layers, const std::string& bottoms,
+                           const std::string& param = "") {
+  const NetParameter net =
+      Upgraded("input: 'data' input_dim: 1 input_dim: 3 input_dim: 64 input_dim: 64 " + layers +
+               " layers { type: CROP name: 'crop' " + bottoms + " top: 'out' " + param + " }");
+  const LayerParameter& crop = net.layer(net.layer_size() - 1);
+  EXPECT_EQ(crop.type(), "Crop");
+  return crop.crop_param();
+}
+
+std::vector<uint32_t> OffsetsOf(const CropParameter& crop) {
+  return {crop.offset().begin(), crop.offset().end()};
+}
+
+TEST(UpgradeV1, LeavesACropItsOwnParameters) {
+  const std::string conv =
+      "layers { type: CONVOLUTION name: 'c' bottom: 'data' top: 'c' convolution_param { "
+      "num_output: 1 kernel_size: 3 pad: 5 } }";
+  const std::string bottoms = "bottom: 'c' bottom: 'data'";
+  EXPECT_EQ(OffsetsOf(UpgradedCrop(conv, bottoms)), (std::vector<uint32_t>{4, 4}));
+  const CropParameter own = UpgradedCrop(conv, bottoms, "crop_param { offset: 1 offset: 2 }");
+  EXPECT_EQ(OffsetsOf(own), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(UpgradedCrop(conv, bottoms, "crop_param { axis: 3 }").axis(), 3);
+}
+
+TEST(UpgradeV1, CropsByThePadAndStrideOfAPoolingsOneAxis) {
+  const auto pooling = [](const std::string& top, const std::string& param) {
+    return "layers { type: POOLING name: '" + top + "' bottom: 'data' top: '" + top +
+           "' pooling_param { kernel_size: 3 " + param + " } } ";
+  };
+  // The pooling and the convolution take a row each off the convolution's 5.
+  const std::string conv =
+      "layers { type: CONVOLUTION name: 'c' bottom: 'p' top: 'c' convolution_param { "
+      "num_output: 1 kernel_size: 3 pad: 5 } }";
+  const auto offsets = [&](const std::string& param) {
+    return OffsetsOf(UpgradedCrop(pooling("p", param) + conv, "bottom: 'c' bottom: 'data'"));
+  };
+  EXPECT_EQ(offsets("pad_w: 1"), (std::vector<uint32_t>{3, 4}));
+  EXPECT_EQ(offsets("pad_h: 1"), (std::vector<uint32_t>{4, 3}));
+  // Both poolings have one stride; pad shifts the first one by two pixels.
+  const auto strided = [&](const std::string& alone, const std::string& both) {
+    return OffsetsOf(UpgradedCrop(pooling("p", "pad: 2 " + alone) + pooling("q", both),
+                                  "bottom: 'p' bottom: 'q'"));
+  };
+  EXPECT_EQ(strided("stride_h: 2", "stride_h: 2 stride_w: 1"), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(strided("stride_w: 2", "stride_h: 1 stride_w: 2"), (std::vector<uint32_t>{2, 1}));
 }
 
 TEST(UpgradeV1, HasANameForEveryType) {

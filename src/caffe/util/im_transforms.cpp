@@ -400,6 +400,11 @@ ResizeParameter::Interp_mode DrawInterpolation(const ResizeParameter& param) {
   return param.interp_mode(std::min(modes - 1, static_cast<int>(Uniform(0, 1) * modes)));
 }
 
+ResizeParameter::Interp_mode DrawnInterpolation(const ResizeParameter& param, uint32_t draw) {
+  const uint32_t modes = param.interp_mode_size();
+  return modes == 0 ? ResizeParameter::LINEAR : param.interp_mode(static_cast<int>(draw % modes));
+}
+
 cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox) {
   const Box patch = Scaled(Clipped(BoxOf(bbox)), in_img.rows, in_img.cols);
   const int x = std::min(int(patch.xmin), in_img.cols - 1);

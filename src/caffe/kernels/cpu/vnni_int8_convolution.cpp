@@ -14,7 +14,7 @@ namespace kernels {
 namespace {
 
 // What a thread works on at a time: pixels of a band, and bytes of its input, which stay in a
-// core's second cache beside the weights of some blocks of outputs.
+// core's second cache together with the weights of some blocks of outputs.
 constexpr int kPixels = 512;
 constexpr size_t kInputBytes = 128 << 10;
 
