@@ -31,6 +31,22 @@ inline std::string NewPicture(const cv::Mat& image) {
   return path;
 }
 
+/// A line of a list of images with their label images, both in new files.
+inline std::string NewPictureAndLabels(const cv::Mat& image, const cv::Mat& labels) {
+  return NewPicture(image) + " " + NewPicture(labels) + "\n";
+}
+
+/// A list of `count` grey images that are their own labels; the first value of each one is `step`
+/// above that of the one before.
+inline std::string NewListOfOwnLabels(int step, int count, int height, int width) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) {
+    const cv::Mat image = CountingPicture(1, height, width, step * i);
+    lines += NewPictureAndLabels(image, image);
+  }
+  return NewFile(lines);
+}
+
 }  // namespace caffe
 
 #endif  // USE_OPENCV

@@ -17,18 +17,8 @@ LayerParameter Parameter(const string& list, const string& data, const string& t
                      phase);
 }
 
-string Pair(const cv::Mat& image, const cv::Mat& labels) {
-  return NewPicture(image) + " " + NewPicture(labels) + "\n";
-}
-
-/// Grey images that are their own labels.
 string MirrorList(int count, int height = 4, int width = 6) {
-  string lines;
-  for (int i = 0; i < count; ++i) {
-    const cv::Mat image = CountingPicture(1, height, width, 50 * i);
-    lines += Pair(image, image);
-  }
-  return NewFile(lines);
+  return NewListOfOwnLabels(50, count, height, width);
 }
 
 template <typename Dtype>
@@ -37,8 +27,9 @@ using RealTypes = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(ImageSegDataLayerTest, RealTypes);
 
 TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachPixel) {
-  const string list = NewFile(Pair(CountingPicture(3, 2, 3), CountingPicture(1, 2, 3, 7)) +
-                              Pair(CountingPicture(3, 2, 3, 1), CountingPicture(1, 2, 3, 8)));
+  const string list =
+      NewFile(NewPictureAndLabels(CountingPicture(3, 2, 3), CountingPicture(1, 2, 3, 7)) +
+              NewPictureAndLabels(CountingPicture(3, 2, 3, 1), CountingPicture(1, 2, 3, 8)));
   Source<TypeParam> source(
       Parameter(list, "batch_size: 2 label_type: PIXEL", "mean_value: 1 scale: 2"), 3);
   EXPECT_EQ(source.data().shape(), (vector<int>{2, 3, 2, 3}));
@@ -60,8 +51,9 @@ TYPED_TEST(ImageSegDataLayerTest, ReadsALabelForEachImageOrNone) {
 
 // To the right and below, the image with the mean and the labels with ignore_label.
 TYPED_TEST(ImageSegDataLayerTest, FillsUpToTheCrop) {
-  const string list = NewFile(Pair(CountingPicture(1, 2, 2, 1), CountingPicture(1, 2, 2, 1)) +
-                              Pair(CountingPicture(1, 4, 3, 1), CountingPicture(1, 4, 3, 1)));
+  const string list =
+      NewFile(NewPictureAndLabels(CountingPicture(1, 2, 2, 1), CountingPicture(1, 2, 2, 1)) +
+              NewPictureAndLabels(CountingPicture(1, 4, 3, 1), CountingPicture(1, 4, 3, 1)));
   Source<TypeParam> source(
       Parameter(list, "batch_size: 2 is_color: false label_type: PIXEL ignore_label: 200",
                 "crop_size: 3 mean_value: 10", TEST),
@@ -103,7 +95,7 @@ TYPED_TEST(ImageSegDataLayerTest, CutsAndMirrorsBothAlike) {
 TYPED_TEST(ImageSegDataLayerTest, ResizesLabelsWithoutInterpolation) {
   cv::Mat labels(4, 4, CV_8U, cv::Scalar(0));
   labels(cv::Rect(2, 0, 2, 4)).setTo(200);
-  const string list = NewFile(Pair(CountingPicture(3, 8, 8), labels));
+  const string list = NewFile(NewPictureAndLabels(CountingPicture(3, 8, 8), labels));
   Source<TypeParam> source(Parameter(list, "new_height: 2 new_width: 2 label_type: PIXEL"));
   EXPECT_EQ(source.Values(1, 1), (vector<TypeParam>{0, 200, 0, 200}));
 }
@@ -140,7 +132,7 @@ TYPED_TEST(ImageSegDataLayerTest, RefusesBadInput) {
   const string lone = NewFile("a.png\n");
   ExpectContains(SetUpError<TypeParam>(Parameter(lone, "label_type: PIXEL")), "label_type PIXEL");
   ExpectContains(SetUpError<TypeParam>(Parameter(lone, "")), lone + ", line 1");
-  const string unlike = Pair(CountingPicture(3, 4, 4), CountingPicture(1, 4, 5));
+  const string unlike = NewPictureAndLabels(CountingPicture(3, 4, 4), CountingPicture(1, 4, 5));
   ExpectContains(SetUpError<TypeParam>(Parameter(NewFile(unlike), "label_type: PIXEL")), "4 x 5");
 }
 
