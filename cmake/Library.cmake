@@ -67,7 +67,8 @@ add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+  INSTALL_RPATH "$ORIGIN")
 target_compile_features(caffe PUBLIC cxx_std_17)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/version.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
@@ -94,6 +95,17 @@ if(HAVE_MPI)
   target_link_libraries(caffe PRIVATE ${MPI_C_LIBRARIES})
 endif()
 
+# A library of its own and shared, whatever libcaffe is: its constructor has to run before libgomp's.
+# The loader takes what is named last first, so it stays the last library; programs that link a shared
+# libcaffe do not name it.
+add_library(caffe_openmp_settings SHARED
+  ${PROJECT_SOURCE_DIR}/src/caffe/openmp_settings/openmp_settings.cpp)
+set_target_properties(caffe_openmp_settings PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+target_compile_features(caffe_openmp_settings PRIVATE cxx_std_17)
+target_link_libraries(caffe PRIVATE caffe_openmp_settings)
+
 # Layers and solvers register themselves when the program starts: of a static library every object
 # has to be linked, used or not. Options come before the objects and libraries, so that where the
 # library itself follows nothing is left to take from it.
@@ -107,6 +119,7 @@ if(CAFFE_WERROR)
   list(APPEND caffe_warnings -Werror)
 endif()
 target_compile_options(caffe PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${caffe_warnings}>)
+target_compile_options(caffe_openmp_settings PRIVATE ${caffe_warnings})
 if(HAVE_CUDA)
   caffe_cuda_settings(caffe)
 endif()
