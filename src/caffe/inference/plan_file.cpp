@@ -126,6 +126,7 @@ void Write(const Graph& graph, Writer* out) {
   out->Numbers(graph.inputs);
   out->Numbers(graph.outputs);
   out->Number(static_cast<int64_t>(graph.arena_bytes));
+  out->Number(graph.threads);
 }
 
 /// Takes what Writer appends, from a mapped file. Throws Error where there is less or nonsense.
@@ -282,6 +283,8 @@ Graph ReadGraph(Reader* in) {
   const int64_t arena = in->Number();
   Require(arena >= 0, "its arena's size is negative");
   graph.arena_bytes = static_cast<size_t>(arena);
+  graph.threads = in->Int();
+  Require(graph.threads >= 0, "its number of threads is negative");
   Require(in->AtEnd(), "there is something behind its description");
   graph.Validate();
   return graph;

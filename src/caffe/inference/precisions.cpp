@@ -8,7 +8,9 @@
 #include "backends/cuda/cuda_engine.hpp"
 #include "backends/lowering.hpp"
 #include "backends/split_epilogues.hpp"
+#include "caffe/common.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
 #include "passes/memory_plan.hpp"
@@ -59,8 +61,10 @@ class LoweredBuild {
       : graph_(graph),
         config_(config),
         target_(TargetOf(config)),
+        threads_(config.threads > 0 ? config.threads : Caffe::threads()),
         types_(TypesOf(config.precision, config)) {
     CheckLayerNames(graph, config);
+    Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
     if (!config_.timing_cache) config_.timing_cache = std::make_shared<TimingCache>();
     const auto wants = [](const auto& layer) { return layer.second == Precision::INT8; };
     const bool demanded =
@@ -74,6 +78,8 @@ class LoweredBuild {
 
   /// `narrowed`: the types of layers that may have other ones than the configuration says.
   std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
+    // What judges engines (accuracy_loss) has a team of the caller's size again.
+    const kernels::TeamSize team(threads_);
     const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };
     return std::make_shared<const Engine>(
         WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)));
@@ -135,7 +141,10 @@ class LoweredBuild {
     }
     Timing timing(target_, config_.timing_iterations, config_.timing_cache.get(),
                   config_.max_workspace);
-    return Lower(std::move(graph), options, &timing);
+    graph = Lower(std::move(graph), options, &timing);
+    const bool is_timed = config_.timing_iterations > 0 && graph.target.empty();
+    graph.threads = is_timed ? threads_ : 0;
+    return graph;
   }
 
   /// What was said of the layer, of one that was joined to it, or in the prototxt.
@@ -229,6 +238,7 @@ class LoweredBuild {
   const Graph& graph_;
   BuilderConfig config_;
   const Target& target_;
+  const int threads_;
   Types types_;
   std::shared_ptr<const CalibrationTable> table_;
 };
