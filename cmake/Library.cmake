@@ -95,16 +95,35 @@ if(HAVE_MPI)
   target_link_libraries(caffe PRIVATE ${MPI_C_LIBRARIES})
 endif()
 
-# A library of its own and shared, whatever libcaffe is: its constructor has to run before libgomp's.
-# The loader takes what is named last first, so it stays the last library; programs that link a shared
-# libcaffe do not name it.
-add_library(caffe_openmp_settings SHARED
-  ${PROJECT_SOURCE_DIR}/src/caffe/openmp_settings/openmp_settings.cpp)
-set_target_properties(caffe_openmp_settings PROPERTIES
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
-  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-target_compile_features(caffe_openmp_settings PRIVATE cxx_std_17)
-target_link_libraries(caffe PRIVATE caffe_openmp_settings)
+set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
+if(CAFFE_WERROR)
+  list(APPEND caffe_warnings -Werror)
+endif()
+
+# OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from
+# libcaffe (openmp_settings.hpp says why). All are shared, whatever libcaffe is.
+set(caffe_openmp_libraries "")
+foreach(link RANGE 6)
+  set(name caffe_openmp_settings_${link})
+  add_library(${name} SHARED ${PROJECT_SOURCE_DIR}/src/caffe/openmp_settings/chain.cpp)
+  if(link EQUAL 0)
+    set_property(TARGET ${name} PROPERTY SOURCES
+      ${PROJECT_SOURCE_DIR}/src/caffe/openmp_settings/openmp_settings.cpp)
+  else()
+    target_link_libraries(${name} PRIVATE ${next})
+    target_compile_definitions(${name} PRIVATE NEXT=${next})
+  endif()
+  target_compile_definitions(${name} PRIVATE THIS=${name})
+  set_target_properties(${name} PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION} INSTALL_RPATH "$ORIGIN"
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  target_compile_options(${name} PRIVATE ${caffe_warnings})
+  list(APPEND caffe_openmp_libraries ${name})
+  set(next ${name})
+endforeach()
+target_link_libraries(caffe PRIVATE ${next})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/threads.cpp PROPERTIES
+  COMPILE_DEFINITIONS CAFFE_RESTORE_OPENMP_ENVIRONMENT=${next})
 
 # Layers and solvers register themselves when the program starts: of a static library every object
 # has to be linked, used or not. Options come before the objects and libraries, so that where the
@@ -114,12 +133,7 @@ if(NOT BUILD_SHARED_LIBS)
     "LINKER:--whole-archive,$<TARGET_FILE:$<TARGET_NAME:caffe>>,--no-whole-archive")
 endif()
 
-set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
-if(CAFFE_WERROR)
-  list(APPEND caffe_warnings -Werror)
-endif()
 target_compile_options(caffe PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${caffe_warnings}>)
-target_compile_options(caffe_openmp_settings PRIVATE ${caffe_warnings})
 if(HAVE_CUDA)
   caffe_cuda_settings(caffe)
 endif()

@@ -45,3 +45,44 @@ if [ -n "$python" ] && [ -z "$sanitizer" ] && ls "$root"/python/caffe/_caffe.*.s
   runs env GOMP_SPINCOUNT=777 "$python" -c 'import caffe, os; os.execvp("env", ["env"])'
   has out.txt '^GOMP_SPINCOUNT=777$'
 fi
+
+# -threads holds for every command; without it OMP_NUM_THREADS does.
+export GLOG_minloglevel=0
+OMP_NUM_THREADS=3 runs "$caffe" device_query
+has err.txt 'CPU threads:  *3$'
+OMP_NUM_THREADS=3 runs "$caffe" device_query -threads 2
+has err.txt 'CPU threads:  *2$'
+export GLOG_minloglevel=1
+refuses '-threads must not be negative, got -1' "$caffe" device_query -threads -1
+small_net
+pictures 7 8
+refuses '--cpuThreads must not be negative' "$build/tools/caffe_exec" --deploy=net.prototxt --cpuThreads=-1
+
+# A plan remembers the threads that it was tuned for; other numbers run it, too.
+runs "$caffe" build $net -plan latency.plan -threads 3
+runs "$caffe" inspect -plan latency.plan
+has out.txt ' of activations, tuned for 3 threads$'
+runs "$caffe" build $net -plan throughput.plan -threads 3 -hint throughput
+runs "$caffe" inspect -plan throughput.plan
+has out.txt ' of activations, tuned for 1 thread$'
+time_plan() { runs "$caffe" time -iterations 3 -threads 3 "$@"; }
+time_plan -plan latency.plan
+has out.txt "^engine 'small', batch 2, 3 runs, 3 threads$"
+lacks out.txt '^note:'
+time_plan -plan latency.plan -hint throughput
+has out.txt "^engine 'small', batch 2, 9 runs, 3 at a time with 1 thread$"
+has out.txt '^note: the plan was tuned for 3 threads, a run has 1 here:'
+time_plan -plan throughput.plan -hint throughput
+lacks out.txt '^note:'
+refuses "no hint 'speed': give latency or throughput" "$caffe" time -plan latency.plan -hint speed
+
+# Side by side or one after another, images have the same results in the same order.
+infer() { runs "$caffe" infer -mean 100 -raw -plan latency.plan "$@" 0.png 1.png 2.png 3.png 4.png 5.png 6.png; }
+infer
+cp out.txt in_turn.txt
+infer -threads 3 -hint throughput
+cmp out.txt in_turn.txt
+infer -threads 2 -hint throughput
+cmp out.txt in_turn.txt
+runs "$caffe" infer -mean 100 -raw -plan latency.plan -threads 2 -hint throughput -images list.txt
+[ "$(sed 's/^.*(5): //' out.txt)" = "$(sed 's/^.*(5): //' in_turn.txt)" ] || fail 'the list gives others'

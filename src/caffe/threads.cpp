@@ -10,14 +10,16 @@
 #include "caffe/common.hpp"
 #include "caffe/context.hpp"
 #include "caffe/kernels/blas.hpp"
-#include "openmp_settings/openmp_settings.hpp"
 #include "util/cpu_quota.hpp"
+
+/// Of openmp_settings.cpp, by way of the chain of libraries.
+extern "C" void CAFFE_RESTORE_OPENMP_ENVIRONMENT(void);
 
 namespace caffe {
 namespace {
 
 /// Libraries that this one needs are loaded before it: libgomp has read its environment.
-[[maybe_unused]] const bool environment_is_restored = (caffe_restore_openmp_environment(), true);
+[[maybe_unused]] const bool environment_is_restored = (CAFFE_RESTORE_OPENMP_ENVIRONMENT(), true);
 
 std::atomic<int> latest{0};  // 0: set_threads was not called
 

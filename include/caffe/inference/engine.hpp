@@ -38,7 +38,7 @@ struct LayerInfo {
 class Engine {
  public:
   /// An optimized graph, which is validated.
-  explicit Engine(Graph graph);
+  explicit Engine(Graph graph, int tuned_threads = 0);
 
   /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
   /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
@@ -53,7 +53,7 @@ class Engine {
   /// The threads with which layers were timed when it was built (BuilderConfig::threads); 0: they
   /// were not, or on a GPU. Contexts may take another number, for which other ways of computing
   /// layers may be faster.
-  int tuned_threads() const { return graph_->threads; }
+  int tuned_threads() const { return tuned_threads_; }
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(graph_->inputs); }
   std::vector<std::string> outputs() const { return Names(graph_->outputs); }
@@ -72,6 +72,7 @@ class Engine {
   std::vector<std::string> Names(const std::vector<int>& values) const;
 
   std::shared_ptr<const Graph> graph_;
+  int tuned_threads_;
   mutable std::once_flag measured_;
   mutable size_t activation_bytes_ = 0;  // once measured
 };

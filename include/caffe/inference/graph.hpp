@@ -106,7 +106,6 @@ struct Graph {
   size_t arena_bytes = 0;            ///< memory that the planned values need together
   /// The kind of device that it is lowered for: "cuda", or "" for the CPU or before.
   std::string target;
-  int threads = 0;  ///< with which the CPU's implementations were timed; 0: they were not
 
   /// Throws Error, naming node and value, unless names are unique, every index is one, nodes read
   /// only what was given or made before, each value is made once, views lie within their bases and

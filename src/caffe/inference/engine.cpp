@@ -17,15 +17,17 @@
 namespace caffe {
 namespace inference {
 
-Engine::Engine(Graph graph) : graph_(std::make_shared<const Graph>(std::move(graph))) {
+Engine::Engine(Graph graph, int tuned_threads)
+    : graph_(std::make_shared<const Graph>(std::move(graph))), tuned_threads_(tuned_threads) {
   graph_->Validate();
 }
 
 std::shared_ptr<const Engine> Engine::Load(const std::string& file) {
-  return std::make_shared<const Engine>(ReadPlan(file));
+  Plan plan = ReadPlan(file);
+  return std::make_shared<const Engine>(std::move(plan.graph), plan.tuned_threads);
 }
 
-void Engine::Save(const std::string& file) const { WritePlan(*graph_, file); }
+void Engine::Save(const std::string& file) const { WritePlan({*graph_, tuned_threads_}, file); }
 
 std::vector<std::string> Engine::Names(const std::vector<int>& values) const {
   std::vector<std::string> names;

@@ -81,8 +81,10 @@ class LoweredBuild {
     // What judges engines (accuracy_loss) has a team of the caller's size again.
     const kernels::TeamSize team(threads_);
     const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };
+    const bool is_timed = config_.timing_iterations > 0 && config_.backend == Backend::CPU;
     return std::make_shared<const Engine>(
-        WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)));
+        WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)),
+        is_timed ? threads_ : 0);
   }
 
   /// The fastest engine that accuracy_loss accepts.
@@ -141,10 +143,7 @@ class LoweredBuild {
     }
     Timing timing(target_, config_.timing_iterations, config_.timing_cache.get(),
                   config_.max_workspace);
-    graph = Lower(std::move(graph), options, &timing);
-    const bool is_timed = config_.timing_iterations > 0 && graph.target.empty();
-    graph.threads = is_timed ? threads_ : 0;
-    return graph;
+    return Lower(std::move(graph), options, &timing);
   }
 
   /// What was said of the layer, of one that was joined to it, or in the prototxt.
