@@ -42,6 +42,7 @@ DEFINE_double(duration, 3, "Seconds to run at least.");
 DEFINE_string(percentile, "99", "Report these percentages, separated by ','.");
 DEFINE_int32(device, -1, "The GPU to build for and run on (default: the CPU).");
 DEFINE_int32(streams, 1, "How many contexts run side by side.");
+DEFINE_int32(cpuThreads, 0, "How many threads share a loop of a run on the CPU.");
 DEFINE_bool(threads, false, "Drive each stream by a thread of its own.");
 DEFINE_bool(dumpProfile, false, "Print the time of each layer.");
 DEFINE_string(exportProfile, "", "Write the time of each layer to this file, as JSON.");
@@ -95,6 +96,8 @@ inference:
   --duration=N            run for at least N seconds (default 3)
   --streams=N             N contexts on one engine run side by side (default 1)
   --threads               a thread for each stream gives it work; else one thread does for all
+  --cpuThreads=N          N threads share a loop of a run on the CPU, and of the build (default:
+                          OMP_NUM_THREADS, else the processors that the process may use)
 
 report:
   --avgRuns=N             means of N runs one after another (default 10)
@@ -325,7 +328,9 @@ int Exec() {
           "give a net, --deploy=FILE, or a plan, --loadEngine=FILE; --help shows how");
   Require(FLAGS_avgRuns > 0, "--avgRuns must be positive, got ", FLAGS_avgRuns);
   Require(FLAGS_batch >= 0, "--batch must be positive, got ", FLAGS_batch);
+  Require(FLAGS_cpuThreads >= 0, "--cpuThreads must not be negative, got ", FLAGS_cpuThreads);
   caffe::ApplySharedFlags();
+  if (FLAGS_cpuThreads > 0) caffe::Caffe::set_threads(FLAGS_cpuThreads);
   if (FLAGS_device >= 0) {
     if (caffe::RequireGpu(Join("--device ", FLAGS_device))) {
       caffe::Caffe::SetDevice(FLAGS_device);

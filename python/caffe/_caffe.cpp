@@ -82,6 +82,16 @@ void BindSettings(py::module_& module) {
              "Chooses the GPU of this number, for all threads.");
   module.def("set_devices", &SetDevices, py::arg("devices"),
              "Chooses the GPUs of these numbers (NVCaffe's function).");
+  module.def(
+      "threads", &GetThreads,
+      "How many threads share a loop. Where neither set_threads nor OMP_NUM_THREADS has said:\n"
+      "the processors that the process may use, at most the CPU quota of its cgroup "
+      "(container),\n"
+      "rounded up.");
+  module.def("set_threads", &SetThreads, py::arg("threads"),
+             "Shares loops by that many threads, in all threads of Python. Nets and execution\n"
+             "contexts are made after it: they may keep the number that held when they were made.\n"
+             "Raises caffe.Error for less than 1.");
   module.def("set_random_seed", &Caffe::set_random_seed, py::arg("seed"),
              "Seeds the random numbers of the nets and solvers that this thread makes and runs.");
   module.def("solver_count", &Caffe::solver_count, "The number of solvers that train together.");

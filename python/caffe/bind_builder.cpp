@@ -1,6 +1,7 @@
 // Python's NetworkDefinition, and how it is built.
 #include <pybind11/stl.h>
 
+#include "caffe/inference/hint.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "inference_handles.hpp"
 
@@ -147,6 +148,7 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   }
   config.backend = ParseBackend(Field<std::string>(fields, "backend"));
   config.tensor_float = Field<bool>(fields, "tensor_float");
+  config.threads = Field<int>(fields, "threads");
   config.timing_iterations = Field<int>(fields, "timing_iterations");
   config.timing_cache =
       Field<std::shared_ptr<inference::TimingCache>>(fields, "timing_cache");  // None: null
@@ -231,6 +233,15 @@ void BindBuilder(py::module_& module) {
   module.def("_build_engine", &Build, py::arg("net"), py::arg("config"));
   module.def("_calibrate", &CalibrateDefinition, py::arg("net"), py::arg("calibrator"),
              py::arg("options"));
+  module.def(
+      "_split_threads",
+      [](const std::string& hint, int threads) {
+        UseProcessMode();
+        const inference::ThreadSplit split =
+            inference::SplitThreads(inference::ParseHint(hint), threads);
+        return std::make_pair(split.contexts, split.threads);
+      },
+      py::arg("hint"), py::arg("threads"));
   module.def("_pass_names", [] {
     std::vector<std::pair<std::string, std::string>> passes;
     for (const inference::Pass& pass : inference::Passes()) {

@@ -22,7 +22,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -282,6 +282,9 @@ class BuilderConfig:
     backend: str = "cpu"
     #: With 'cuda': products of FLOAT may round their factors to TF32's 10 bits.
     tensor_float: bool = False
+    #: On the CPU: with how many threads candidates are timed, those that contexts will have; 0:
+    #: ``caffe.threads()``.
+    threads: int = 0
     #: Runs of each candidate, of which the fastest counts; 0: no timing.
     timing_iterations: int = 5
     #: Read and added to.
@@ -324,6 +327,28 @@ class Builder:
         return _caffe._build_engine(net, self.config._fields())
 
 
+class ThreadSplit(NamedTuple):
+    """How threads are used: contexts that run side by side, and the threads of each."""
+
+    contexts: int
+    threads: int
+
+
+def split_threads(hint: str, threads: int = 0) -> ThreadSplit:
+    """What a hint makes of so many threads (0: ``caffe.threads()``).
+
+    ``'latency'``: one context, all threads share each of its loops. ``'throughput'``: as many
+    contexts as threads, each with one thread.
+
+        split = split_threads('throughput')
+        engine = Builder(threads=split.threads).build(net)
+        contexts = [ExecutionContext(engine, split.threads) for _ in range(split.contexts)]
+
+    Raises :class:`caffe.Error` for another hint.
+    """
+    return ThreadSplit(*_caffe._split_threads(hint, threads))
+
+
 def passes() -> Dict[str, str]:
     """What the optimizer does, in order: names of passes and a line on each."""
     return dict(_caffe._pass_names())
@@ -341,11 +366,12 @@ class ExecutionContext(_caffe.ExecutionContext):
         prob = context.run()['prob']
 
     Other Python threads run meanwhile. A context that two threads use is used by one after the
-    other.
+    other. Loops of its runs are shared by ``threads`` threads; 0: as many as ``caffe.threads()``
+    says when it is made.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, threads: int = 0) -> None:
+        super().__init__(engine, threads)
         self._lock = threading.RLock()
         # Its thread starts with the first task.
         self._executor = concurrent.futures.ThreadPoolExecutor(

@@ -562,6 +562,32 @@ def test_many_contexts_on_many_threads(engine, random):
         np.testing.assert_array_equal(parts[part], expected[part::4])
 
 
+class TestThreads:
+    def test_of_contexts_are_those_of_caffe_when_they_are_made(self, engine):
+        before = caffe.threads()
+        caffe.set_threads(3)
+        context = ExecutionContext(engine)
+        caffe.set_threads(before)
+        assert context.threads == 3
+
+    def test_may_be_given(self, engine):
+        assert ExecutionContext(engine, threads=2).threads == 2
+        with pytest.raises(caffe.Error, match="at least 1 thread"):
+            ExecutionContext(engine, threads=-1)
+
+    def test_engines_say_what_they_were_tuned_for(self):
+        assert Builder(threads=3).build(small()).tuned_threads == 3
+        assert Builder(timing_iterations=0).build(small()).tuned_threads == 0
+
+    def test_are_split_by_a_hint(self):
+        assert inference.split_threads("latency", 6) == (1, 6)
+        split = inference.split_threads("throughput", 6)
+        assert (split.contexts, split.threads) == (6, 1)
+        assert inference.split_threads("latency").threads == caffe.threads()
+        with pytest.raises(caffe.Error, match="give latency or throughput"):
+            inference.split_threads("speed")
+
+
 class TestPythonLayers:
     def test_run_with_their_parameters_from_the_plan(self, tmp_path):
         net = NetworkDefinition("scale")

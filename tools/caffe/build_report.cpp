@@ -1,7 +1,5 @@
 #include "build_report.hpp"
 
-#include <omp.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -156,7 +154,7 @@ void WriteReport(EngineMaker* maker, const NetParameter& param,
   report.facts = {{"model", FLAGS_model},
                   {"weights", Listed(weights)},
                   {"processor", ProcessorName()},
-                  {"threads", std::to_string(omp_get_max_threads())}};
+                  {"threads", std::to_string(Caffe::threads())}};
   report.before = maker->net().graph();
   report.calibration = maker->config.calibration.get();
   report.statistics = maker->statistics();

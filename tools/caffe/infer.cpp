@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -28,6 +30,50 @@ std::shared_ptr<const inference::Engine> TheEngine(const NetParameter* param,
   return EngineMaker(*param, weights, &std::cerr).Build();
 }
 
+/// Runs batches in contexts side by side, and hands on what they make in the batches' order.
+class Runs {
+ public:
+  using Done =
+      std::function<void(const std::vector<std::string>& items, const inference::Tensors&)>;
+
+  Runs(const std::shared_ptr<const inference::Engine>& engine, const inference::ThreadSplit& split,
+       Done done)
+      : done_(std::move(done)) {
+    for (int i = 0; i < split.contexts; ++i) contexts_.emplace_back(engine, split.threads);
+  }
+
+  /// Returns when a context is free again.
+  void Add(std::vector<std::string> items, inference::Tensors inputs) {
+    // A single context stays in this thread: its team of threads is made once.
+    const auto launch = contexts_.size() == 1 ? std::launch::deferred : std::launch::async;
+    inference::ExecutionContext* context = &contexts_[count_++ % contexts_.size()];
+    pending_.push_back({std::move(items), std::async(launch, [context, inputs = std::move(inputs)] {
+                          return inference::RunInPieces(inputs, context);
+                        })});
+    if (pending_.size() == contexts_.size()) FinishFirst();
+  }
+  void Finish() {
+    while (!pending_.empty()) FinishFirst();
+  }
+
+ private:
+  struct Run {
+    std::vector<std::string> items;
+    std::future<inference::Tensors> outputs;
+  };
+
+  void FinishFirst() {
+    Run first = std::move(pending_.front());
+    pending_.pop_front();
+    done_(first.items, first.outputs.get());
+  }
+
+  const Done done_;
+  std::vector<inference::ExecutionContext> contexts_;
+  std::deque<Run> pending_;  // ends before the contexts, which its runs use
+  size_t count_ = 0;
+};
+
 /// `param` is the net to build an engine of; null for a plan.
 int InferWith(const NetParameter* param, const std::vector<std::string>& images) {
   Require(images.empty() || !DataIsGiven(), "give images or one of ", kInputFlags, ", not both");
@@ -38,30 +84,33 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   options.top = FLAGS_top;
   options.least_score = static_cast<float>(FLAGS_min_score);
   const auto engine = TheEngine(param, WeightFiles());
-  const int batch = static_cast<int>(std::min<size_t>(images.size(), engine->max_batch()));
+  if (!param) NoteTunedThreads(*engine, std::cerr);
+  const inference::ThreadSplit split = ThreadsOfHint();
+  // As many as each context gets, where there are fewer than contexts for full batches.
+  const size_t share = (images.size() + split.contexts - 1) / split.contexts;
+  const int batch = static_cast<int>(std::min<size_t>(share, engine->max_batch()));
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch);
   const NetParameter prepared = param ? *param : NetParameter();
   const std::unique_ptr<InputBatches> batches =
       images.empty() ? Inputs(*feed, prepared, FLAGS_iterations, ", or name images")
                      : InputBatches::FromPictures(images, Preparation(prepared));
   const inference::InputSource source(*feed, *engine);
-  inference::ExecutionContext context(engine);
   inference::Results all(engine, names, options);
   Progress progress("batch", FLAGS_json ? batches->batches(*feed) : 0);
+  Runs runs(engine, split,
+            [&](const std::vector<std::string>& items, const inference::Tensors& outputs) {
+              if (FLAGS_json) return all.Add(items, outputs);
+              inference::Results these(engine, names, options);
+              these.Add(items, outputs);
+              std::cout << these.Text() << std::flush;
+            });
   for (int i = 0; batches->Feed(i, feed.get()); ++i) {
-    const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);
     std::vector<std::string> items;
     for (const InputItem& item : batches->items()) items.push_back(item.name);
-    if (FLAGS_json) {
-      all.Add(items, outputs);
-      progress.Update(i + 1);
-      continue;
-    }
-    inference::Results these(engine, names, options);
-    these.Add(items, outputs);
-    std::cout << these.Text() << std::flush;
+    runs.Add(std::move(items), source.Read(feed.get()));
+    progress.Update(i + 1);
   }
-  progress.Clear();
+  runs.Finish();
   if (FLAGS_json) std::cout << all.Json();
   return 0;
 }

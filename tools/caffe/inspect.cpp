@@ -59,7 +59,11 @@ int Inspect() {
   const inference::Graph& graph = *engine->graph();
   std::cout << "engine '" << engine->name() << "': largest batch " << engine->max_batch() << ", "
             << BytesText(engine->weight_bytes()) << " of weights, "
-            << BytesText(engine->activation_bytes()) << " of activations\n";
+            << BytesText(engine->activation_bytes()) << " of activations";
+  if (engine->tuned_threads() > 0) {
+    std::cout << ", tuned for " << ThreadsText(engine->tuned_threads());
+  }
+  std::cout << '\n';
   PrintBindings(graph, "input", graph.inputs, std::cout);
   PrintBindings(graph, "output", graph.outputs, std::cout);
   std::cout << '\n';

@@ -38,7 +38,7 @@ struct LayerInfo {
 class Engine {
  public:
   /// An optimized graph, which is validated.
-  explicit Engine(Graph graph);
+  explicit Engine(Graph graph, int tuned_threads = 0);
 
   /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
   /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
@@ -50,6 +50,10 @@ class Engine {
   const std::string& name() const { return graph_->name; }
   /// The largest batch; 0 for a net without inputs.
   int max_batch() const { return BatchOf(*graph_); }
+  /// The threads with which layers were timed when it was built (BuilderConfig::threads); 0: they
+  /// were not, or on a GPU. Contexts may take another number, for which other ways of computing
+  /// layers may be faster.
+  int tuned_threads() const { return tuned_threads_; }
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(graph_->inputs); }
   std::vector<std::string> outputs() const { return Names(graph_->outputs); }
@@ -68,6 +72,7 @@ class Engine {
   std::vector<std::string> Names(const std::vector<int>& values) const;
 
   std::shared_ptr<const Graph> graph_;
+  int tuned_threads_;
   mutable std::once_flag measured_;
   mutable size_t activation_bytes_ = 0;  // once measured
 };
@@ -88,8 +93,10 @@ using BlobObserver =
 /// engine's.
 class ExecutionContext {
  public:
-  /// Starts at the largest batch. Throws Error naming a layer that cannot be made.
-  explicit ExecutionContext(std::shared_ptr<const Engine> engine);
+  /// Starts at the largest batch. Its runs take `threads` threads, in whatever thread they are
+  /// asked for; 0: as many as the calling thread has now (Caffe::threads). Throws Error naming a
+  /// layer that cannot be made, and for less than 0 threads.
+  explicit ExecutionContext(std::shared_ptr<const Engine> engine, int threads = 0);
   ~ExecutionContext();
   ExecutionContext(ExecutionContext&&) noexcept;
   ExecutionContext& operator=(ExecutionContext&&) noexcept;
@@ -99,6 +106,8 @@ class ExecutionContext {
   /// layer that cannot take it; everything is as it was then.
   void SetBatch(int batch);
   int batch() const;
+  /// What a run takes.
+  int threads() const;
 
   /// Another shape of an input, with no more elements than it was built for, nor any blob that
   /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it,

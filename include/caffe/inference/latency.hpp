@@ -62,6 +62,7 @@ struct LoadOptions {
   double warm_up_ms = 0;  ///< runs before the clock starts, one at least
   int streams = 1;        ///< contexts that run side by side
   bool threads = false;   ///< a thread for each stream gives it work; else one thread does for all
+  int threads_each = 0;   ///< that share the loops of a stream's runs; 0: Caffe::threads()
   bool profile = false;   ///< time layers as well
 };
 

@@ -83,6 +83,7 @@ std::string EngineAsJson(const Engine& engine) {
   json::Struct root;
   json::Set(&root, "name", engine.name());
   json::Set(&root, "max_batch", engine.max_batch());
+  json::Set(&root, "tuned_threads", engine.tuned_threads());
   json::Set(&root, "weight_bytes", static_cast<double>(engine.weight_bytes()));
   json::Set(&root, "activation_bytes", static_cast<double>(engine.activation_bytes()));
   const Graph& graph = *engine.graph();

@@ -181,6 +181,8 @@ void RequirePossible(const Engine& engine, const LoadOptions& options) {
   Require(options.streams > 0, "streams must be positive, got ", options.streams);
   Require(options.seconds >= 0, "the duration must not be negative, got ", options.seconds);
   Require(options.warm_up_ms >= 0, "the warm-up must not be negative, got ", options.warm_up_ms);
+  Require(options.threads_each >= 0, "the threads of a stream must not be negative, got ",
+          options.threads_each);
   Require(options.batch >= 0 && options.batch <= engine.max_batch(), "batch ", options.batch,
           ": engine '", engine.name(), "' is built for 1 to ", engine.max_batch());
 }
@@ -193,7 +195,7 @@ LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOp
   result.batch = options.batch > 0 ? options.batch : std::max(1, engine->max_batch());
   std::vector<Stream> streams;
   for (int i = 0; i < options.streams; ++i) {
-    streams.emplace_back(ExecutionContext(engine));
+    streams.emplace_back(ExecutionContext(engine, options.threads_each));
     ExecutionContext& context = streams.back().context;
     if (options.batch > 0) context.SetBatch(options.batch);
     FillWithNoise(i + 1, &context);
