@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "../error_context.hpp"
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
@@ -59,7 +60,8 @@ struct ExecutionContext::State {
 
 ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine) {
   Require(engine != nullptr, "an execution context needs an engine");
-  state_ = std::make_unique<State>(std::move(engine));
+  WithMemoryErrors([name = engine->name()] { return "engine '" + name + "'"; },
+                   [&] { state_ = std::make_unique<State>(std::move(engine)); });
 }
 
 ExecutionContext::~ExecutionContext() = default;

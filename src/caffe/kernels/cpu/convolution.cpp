@@ -173,11 +173,21 @@ int ChannelBlock(const Product& p, size_t units, size_t threads) {
 
 }  // namespace
 
+/// What is left of the gradient where there is no output: the bias, or zero.
+template <typename W, typename X>
+void FillChannels(const ConvolutionShape& s, int num, const W* bias, X* dx) {
+  const size_t inputs = s.input_spatial();
+  for (size_t i = 0; i < size_t(num) * s.channels; ++i) {
+    std::fill_n(dx + i * inputs, inputs, bias ? static_cast<X>(bias[i % s.channels]) : X(0));
+  }
+}
+
 // Each piece of work is a block of channels of one image: its rows of the column matrix are a
 // product of their own, and go into no other channel.
 template <typename W, typename X>
 void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, const W* weights,
                              const W* bias, X* dx) {
+  if (s.output_size() == 0) return FillChannels(s, num, bias, dx);
   if (IsDepthwise(s)) return DepthwiseBackwardData(s, num, dy, weights, bias, dx);
   using F = AccumulatorType<X>;
   const Product p(s);
