@@ -237,7 +237,7 @@ void MultiBoxLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     ReadPriorsOf(bottom, i, &of.back());
   }
   for (const TrueBox& truth :
-       ReadTruths(bottom[3]->cpu_data(), bottom[3]->height(), param().background_label_id())) {
+       ReadTruths(bottom[3]->cpu_data(), bottom[3]->count() / 8, param().background_label_id())) {
     if (truth.difficult && !param().use_difficult_gt()) continue;
     Require(truth.item >= 0 && truth.item < items, "a true box is of item ", truth.item,
             ", but the batch has ", items);

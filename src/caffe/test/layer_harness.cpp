@@ -1,6 +1,7 @@
 #include "caffe/test/layer_harness.hpp"
 
 #include <google/protobuf/text_format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include <regex>
 
 #include "../onednn/onednn.hpp"
+#include "caffe/allocator.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
@@ -854,6 +856,33 @@ std::vector<Shapes> EmptyShapes(const Shapes& shapes) {
   return empty;
 }
 
+/// The heap, but memory for nothing is a page that can neither be read nor written.
+class NothingIsUntouchable : public Allocator {
+ public:
+  NothingIsUntouchable()
+      : page_(mmap(nullptr, 1 << 12, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    CHECK(page_ != MAP_FAILED);
+  }
+  void* Allocate(size_t size) override { return size == 0 ? page_ : heap_.Allocate(size); }
+  void Free(void* pointer, size_t size) noexcept override {
+    if (size > 0) heap_.Free(pointer, size);
+  }
+  bool counts_itself() const override { return heap_.counts_itself(); }
+
+  /// While it lives, blobs without elements have that page. What outlives it keeps the allocator.
+  struct Installed {
+    Installed() {
+      static auto* const allocator = new NothingIsUntouchable();
+      Allocator::Set(allocator);
+    }
+    ~Installed() { Allocator::Set(nullptr); }
+  };
+
+ private:
+  Allocator& heap_ = Allocator::Get();
+  void* const page_;
+};
+
 Shapes ShapesOf(const LayerCase& c) {
   Shapes shapes;
   for (const Bottom& bottom : c.bottoms) shapes.push_back(bottom.shape);
@@ -952,6 +981,7 @@ void ExpectTheTableSaysSo(const LayerCase& c, const Answer& answer) {
 // Nothing was found, nothing is left of a crop: what has no elements gives the same shapes and
 // numbers in every type and on every engine, in both phases, or is refused by all of them.
 TEST_P(LayerCases, EmptyBottomsAreAnsweredOrRefused) {
+  const NothingIsUntouchable::Installed allocator;
   for (const Shapes& shapes : EmptyShapes(ShapesOf(case_))) {
     const LayerCase c = WithShapes(case_, shapes);
     for (const bool test_phase : {false, true}) {
@@ -978,6 +1008,7 @@ TEST_P(LayerCases, EmptyBottomsGiveADeviceTheSame) {
 #ifndef CPU_ONLY
   if (Draws(case_)) return;
 #endif
+  const NothingIsUntouchable::Installed allocator;
   const FakeDevice::Installed device;
   for (const Shapes& shapes : EmptyShapes(ShapesOf(case_))) {
     const LayerCase c = WithShapes(case_, shapes);
@@ -990,14 +1021,16 @@ TEST_P(LayerCases, EmptyBottomsGiveADeviceTheSame) {
     for (const TypedRun& run : TypedRuns()) {
       SCOPED_TRACE(Join(Describe(shapes), ", ", run.name));
       const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
-      ExpectSameAnswer(expected, Ask<float>(c, types, seed_, options),
-                       std::max(Bound(c, run.forward), Bound(c, run.backward)));
+      const Answer answer = Ask<float>(c, types, seed_, options);
+      if (!expected.refusal.empty()) continue;  // for an index, which a device does not check
+      ExpectSameAnswer(expected, answer, std::max(Bound(c, run.forward), Bound(c, run.backward)));
     }
   }
 }
 
 // A layer that was set up for something, and gets nothing for a while.
 TEST_P(LayerCases, EmptyBottomsBetweenPassesLeaveNoTrace) {
+  const NothingIsUntouchable::Installed allocator;
   const Inputs inputs = MakeInputs(case_, seed_);
   const Shapes full = ShapesOf(case_);
   for (const TypedRun& run : TypedRuns()) {
