@@ -33,7 +33,7 @@ void Save(const EngineHandle& handle, const py::object& file) {
 py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values) {
   py::dict shapes;
   for (const int value : values) {
-    shapes[py::str(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
+    shapes[py::cast(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
   }
   return shapes;
 }
@@ -278,13 +278,15 @@ void BindExecutionContext(py::module_& module) {
       .def("_enqueue_on", &EnqueueOn, py::arg("stream"), py::arg("producers"), py::arg("places"))
       .def(
           "_set_batch",
-          [](ContextHandle& handle, int batch) {
-            Change(handle, [&](ExecutionContext& context) { context.SetBatch(batch); });
+          [](ContextHandle& handle, const py::object& batch) {
+            const int items = WholeNumber(batch, "set_batch: the batch");
+            Change(handle, [&](ExecutionContext& context) { context.SetBatch(items); });
           },
           py::arg("batch"))
       .def(
           "_set_input_shapes",
-          [](ContextHandle& handle, const std::map<std::string, std::vector<int>>& shapes) {
+          [](ContextHandle& handle, const std::map<std::string, py::object>& given) {
+            const auto shapes = ShapesOf(given, "set_input_shapes");
             Change(handle, [&](ExecutionContext& context) { context.SetInputShapes(shapes); });
           },
           py::arg("shapes"))

@@ -217,7 +217,7 @@ class BatchCalibrator(Calibrator):
         """The text of the cache file, if there is one."""
         if self._cache_file is None or not os.path.exists(self._cache_file):
             return None
-        with open(self._cache_file, encoding="utf-8") as file:
+        with open(self._cache_file, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
 
     def write_calibration_cache(self, cache: str) -> None:

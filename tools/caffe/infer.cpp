@@ -111,6 +111,7 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
     progress.Update(i + 1);
   }
   runs.Finish();
+  progress.Clear();
   if (FLAGS_json) std::cout << all.Json();
   return 0;
 }

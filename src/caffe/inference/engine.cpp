@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "../error_context.hpp"
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/common.hpp"
@@ -70,7 +71,8 @@ ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine, int thr
           threads);
   if (threads == 0) threads = Caffe::threads();
   const kernels::TeamSize team(threads);
-  state_ = std::make_unique<State>(std::move(engine), threads);
+  WithMemoryErrors([name = engine->name()] { return "engine '" + name + "'"; },
+                   [&] { state_ = std::make_unique<State>(std::move(engine), threads); });
 }
 
 ExecutionContext::~ExecutionContext() = default;
