@@ -49,6 +49,9 @@ class InputSource {
   int last_layer_ = -1;
 };
 
+/// Items [first, first + count) of a batch of `batch` items; all of what has another extent 0.
+NamedTensor Items(const NamedTensor& all, int batch, int first, int count);
+
 /// Writes inputs of one batch of at most max_batch() items. The context takes their shapes. Throws
 /// Error for an input that is missing.
 void SetInputs(const Tensors& inputs, ExecutionContext* context);

@@ -16,17 +16,6 @@ const Value& OutputOf(const Engine& engine, const std::string& name) {
   Fail("engine '", engine.name(), "' has no output '", name, "'");
 }
 
-/// Items [first, first + count) of a batch; all of what has no batch.
-NamedTensor Items(const NamedTensor& all, int batch, int first, int count) {
-  if (all.shape.empty() || all.shape[0] != batch) return all;
-  NamedTensor piece{all.shape, {}};
-  piece.shape[0] = count;
-  const size_t item = CountOf(all.shape) / batch;
-  piece.values.assign(all.values.begin() + first * item,
-                      all.values.begin() + (first + count) * item);
-  return piece;
-}
-
 /// Puts a piece that begins at item `first` behind the pieces before it.
 void Append(const NamedTensor& piece, bool detections, int first, NamedTensor* all) {
   const size_t axis = detections ? 2 : 0;
@@ -103,6 +92,16 @@ Tensors InputSource::ReadOthers(const Net<float>& net) const {
   Tensors tensors;
   for (const std::string& other : others_) tensors[other] = CopyOf(*net.blob_by_name(other));
   return tensors;
+}
+
+NamedTensor Items(const NamedTensor& all, int batch, int first, int count) {
+  if (all.shape.empty() || all.shape[0] != batch) return all;
+  NamedTensor piece{all.shape, {}};
+  piece.shape[0] = count;
+  const size_t item = CountOf(all.shape) / batch;
+  piece.values.assign(all.values.begin() + first * item,
+                      all.values.begin() + (first + count) * item);
+  return piece;
 }
 
 void SetInputs(const Tensors& inputs, ExecutionContext* context) {
