@@ -2,6 +2,7 @@
 #define CAFFE_INFERENCE_CALIBRATION_REPORT_HPP_
 
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,11 +33,14 @@ struct NoisyBlob {
 constexpr double kLowSignalToNoise = 20;
 
 /// The table's blobs whose signal-to-noise ratio is below that and that layers with weights read,
-/// as they are or moved, pooled or activated: the worst first.
+/// as they are or moved, pooled or activated: the worst first. `float_layers` do not compute in
+/// INT8.
 std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
-                                  const ActivationStatistics& statistics);
+                                  const ActivationStatistics& statistics,
+                                  const std::set<std::string>& float_layers = {});
 /// Lines that name the worst of them and what can be done; "" if there are none.
-std::string NoiseReport(const CalibrationTable& table, const ActivationStatistics& statistics);
+std::string NoiseReport(const CalibrationTable& table, const ActivationStatistics& statistics,
+                        const std::set<std::string>& float_layers = {});
 
 /// A picture (SVG): for each blob of the table the histogram of its magnitudes, counts on a
 /// logarithmic axis, with the threshold drawn and what saturates in another colour.

@@ -15,7 +15,7 @@
 namespace caffe {
 
 namespace inference {
-class OutputSample;
+class ImageSample;
 }
 
 /// Where calibration takes its data from, and how it chooses a blob's threshold. Five choices are
@@ -163,9 +163,8 @@ struct CalibrationData {
   explicit CalibrationData(Net<float>* net) : statistics(net) {}
   ActivationStatistics statistics;
   int64_t images = 0;
-  /// What candidates are compared on; a null pointer for calibrators without, and for a net that
-  /// cannot be an engine.
-  std::shared_ptr<const inference::OutputSample> sample;
+  /// What candidates are compared on; a null pointer for calibrators without.
+  std::shared_ptr<const inference::ImageSample> sample;
 };
 CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
                                        const CalibrationOptions& options = CalibrationOptions());

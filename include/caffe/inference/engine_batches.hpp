@@ -34,9 +34,12 @@ class InputSource {
  public:
   /// Throws Error naming an input of the engine that the net does not have, or makes of others.
   InputSource(const Net<float>& net, const Engine& engine);
+  /// All tops of layers that read data are inputs.
+  explicit InputSource(const Net<float>& net);
 
   /// Runs the layers of the net that make the inputs (a net with inputs has none), and copies them.
   Tensors Read(Net<float>* net) const;
+  const std::vector<std::string>& inputs() const { return inputs_; }
   /// Tops of layers that read data which the engine does not take, as labels.
   const std::vector<std::string>& others() const { return others_; }
   /// Copies of those, after Read.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <set>
 
 #include "caffe/inference/weight_quantization.hpp"
 #include "caffe/util/listed.hpp"
@@ -52,16 +51,18 @@ Rows SeenRows(const CalibrationTable& table, const ActivationStatistics& statist
 
 /// Layers with weights that read value `v`, or what layers without weights make of it in integers.
 void AddReaders(const Net<float>& net, const ValueGraph& graph, int v,
-                std::vector<std::string>* names) {
+                const std::set<std::string>& float_layers, std::vector<std::string>* names) {
   for (const auto& [reader, bottom] : graph.values[v].readers) {
     const LayerParameter& layer = net.layers()[graph.layers[reader].net_index]->layer_param();
     const Operation* operation = OperationTable::Find(layer.type());
+    if (float_layers.count(layer.name()) > 0) continue;
     if (HasWeightScales(layer.type())) {
       const bool known = std::count(names->begin(), names->end(), layer.name()) > 0;
       if (bottom == 0 && !known) names->push_back(layer.name());
     } else if (operation &&
                (operation->quantizable || operation->type_agnostic || operation->test_identity)) {
-      for (const int top : graph.layers[reader].tops) AddReaders(net, graph, top, names);
+      for (const int top : graph.layers[reader].tops)
+        AddReaders(net, graph, top, float_layers, names);
     }
   }
 }
@@ -80,7 +81,8 @@ Rows CalibrationRows(const CalibrationTable& table, const ActivationStatistics* 
 }
 
 std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
-                                  const ActivationStatistics& statistics) {
+                                  const ActivationStatistics& statistics,
+                                  const std::set<std::string>& float_layers) {
   const Net<float>& net = statistics.net();
   const ValueGraph graph(net);
   std::vector<NoisyBlob> noisy;
@@ -92,7 +94,7 @@ std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
     const double decibels = SignalToNoise(seen->histogram, *calibration);
     if (decibels >= kLowSignalToNoise) continue;
     noisy.push_back({blob, seen->layer, {}, decibels});
-    AddReaders(net, graph, v, &noisy.back().readers);
+    AddReaders(net, graph, v, float_layers, &noisy.back().readers);
     if (noisy.back().readers.empty()) noisy.pop_back();
   }
   std::stable_sort(noisy.begin(), noisy.end(), [](const NoisyBlob& a, const NoisyBlob& b) {
@@ -101,9 +103,10 @@ std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
   return noisy;
 }
 
-std::string NoiseReport(const CalibrationTable& table, const ActivationStatistics& statistics) {
+std::string NoiseReport(const CalibrationTable& table, const ActivationStatistics& statistics,
+                        const std::set<std::string>& float_layers) {
   constexpr size_t kShown = 5, kReadersShown = 3;
-  const std::vector<NoisyBlob> noisy = NoisyBlobs(table, statistics);
+  const std::vector<NoisyBlob> noisy = NoisyBlobs(table, statistics, float_layers);
   if (noisy.empty()) return "";
   std::string text = Join(noisy.size(), noisy.size() == 1 ? " blob is" : " blobs are", " below ",
                           kLowSignalToNoise, " dB in INT8, more than a tenth off:\n");

@@ -10,7 +10,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/text_table.hpp"
-#include "output_sample.hpp"
+#include "output_comparison.hpp"
 
 namespace caffe {
 namespace {
@@ -78,17 +78,6 @@ void AddChannels(const BlobStatistics& blob, CalibrationTable* table) {
   for (const double sum : blob.sums) means.push_back(static_cast<float>(sum / blob.values));
   table->SetChannelRanges(blob.blob, blob.channels);
   table->SetChannelMeans(blob.blob, std::move(means));
-}
-
-/// What needs the net as an engine; where it cannot be one, a warning and a null pointer.
-template <typename Function>
-auto IfEngine(const Function& make) -> decltype(make()) {
-  try {
-    return make();
-  } catch (const Error& error) {
-    LOG(WARNING) << "Calibrators cannot be compared by the net's outputs: " << error.what();
-    return nullptr;
-  }
 }
 
 /// The cache as a table, if it is for this net; else one without blobs.
@@ -184,14 +173,10 @@ std::vector<std::shared_ptr<const Calibrator>> AutoCalibrator::Candidates() cons
 CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
                                        const CalibrationOptions& options) {
   CalibrationData data(net);
-  std::shared_ptr<inference::OutputSample> sample;
-  const bool compares = !calibrator->Candidates().empty();
+  std::shared_ptr<inference::ImageSample> sample;
+  if (!calibrator->Candidates().empty()) sample = std::make_shared<inference::ImageSample>(*net);
   while (const int64_t images = calibrator->GetBatch(net)) {
     Require(images > 0, "GetBatch returned ", images, " images");
-    if (compares && data.images == 0) {
-      net->Reshape();
-      sample = IfEngine([&] { return std::make_shared<inference::OutputSample>(*net); });
-    }
     data.statistics.Forward(sample ? sample->Offer(images, net) : 0);
     data.images += images;
     if (options.progress) options.progress(data.statistics.batches(), data.images);
@@ -205,12 +190,7 @@ CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
                  << CalibrationOptions::kEnoughImages
                  << " or more like those that the net will see";
   }
-  if (sample) {
-    data.sample = IfEngine([&] {
-      sample->ComputeReference();
-      return sample;
-    });
-  }
+  data.sample = std::move(sample);
   return data;
 }
 
@@ -248,31 +228,30 @@ std::string Figures(const std::string& method, const inference::OutputError& err
 }
 
 /// The table of the candidate after which outputs are closest to those in FLOAT; its comment says
-/// how close they are after each.
-std::unique_ptr<CalibrationTable> BestTable(
-    const std::vector<std::shared_ptr<const Calibrator>>& candidates, const CalibrationData& data,
-    const CalibrationOptions& options) {
-  const inference::OutputSample& sample = *data.sample;
-  const bool boxes = sample.has_detections();
+/// how close they are after each. Throws Error if the net cannot be an engine.
+CalibrationTable BestTable(const std::vector<std::shared_ptr<const Calibrator>>& candidates,
+                           const CalibrationData& data, const CalibrationOptions& options) {
+  const inference::OutputComparison comparison(data.statistics.net(), *data.sample);
+  const bool boxes = comparison.has_detections();
   std::string comment = Join(
       boxes ? "boxes without a partner (error of what they are made of)" : "error of the outputs",
-      " on ", sample.images(), " of ", data.images, " images: ");
-  auto best = std::make_unique<CalibrationTable>();
+      " on ", data.sample->images(), " of ", data.images, " images: ");
+  CalibrationTable best;
   std::string chosen;
   inference::OutputError least;
   const int count = static_cast<int>(candidates.size());
   for (int i = 0; i < count; ++i) {
     if (options.candidate_progress) options.candidate_progress(i, count);
     CalibrationTable table = TableBy(*candidates[i], data, options);
-    const inference::OutputError error = sample.ErrorOf(table);
+    const inference::OutputError error = comparison.ErrorOf(table);
     comment += (i == 0 ? "" : ", ") + Figures(candidates[i]->method(), error, boxes);
     if (i > 0 && !(error < least)) continue;
     least = error;
-    *best = std::move(table);
+    best = std::move(table);
     chosen = candidates[i]->method();
   }
   if (options.candidate_progress) options.candidate_progress(count, count);
-  best->AddComment(Join(comment, ": ", chosen));
+  best.AddComment(Join(comment, ": ", chosen));
   return best;
 }
 
@@ -282,9 +261,11 @@ CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibra
                                       const CalibrationOptions& options) {
   const auto candidates = calibrator.Candidates();
   if (candidates.empty()) return TableBy(calibrator, data, options);
-  if (data.sample) {
-    const auto best = IfEngine([&] { return BestTable(candidates, data, options); });
-    if (best) return *best;
+  try {
+    Require(data.sample != nullptr, "no images were kept: the data come from another calibrator");
+    return BestTable(candidates, data, options);
+  } catch (const Error& error) {
+    LOG(WARNING) << "Calibrators cannot be compared by the net's outputs: " << error.what();
   }
   CalibrationTable table = TableBy(*candidates[0], data, options);
   table.AddComment(candidates[0]->method() + ", without a comparison");
