@@ -53,7 +53,8 @@ class PythonCalibrator : public Calibrator {
   explicit PythonCalibrator(const py::object& self)
       : self_(Share(self)),
         thresholds_(MakeCalibrator(
-            py::getattr(self, "method", py::str("entropy")).cast<std::string>(), nullptr, 0,
+            py::getattr(self, "method", py::str(kDefaultCalibrator)).cast<std::string>(), nullptr,
+            0,
             py::getattr(self, "percent", py::float_(PercentileCalibrator::kDefaultPercent))
                 .cast<double>())) {}
 
@@ -89,6 +90,9 @@ class PythonCalibrator : public Calibrator {
     return thresholds_->ChooseThreshold(histogram);
   }
   std::string method() const override { return thresholds_->method(); }
+  std::vector<std::shared_ptr<const Calibrator>> Candidates() const override {
+    return thresholds_->Candidates();
+  }
 
  private:
   SharedObject self_;
@@ -148,6 +152,8 @@ void BindCalibration(py::module_& module) {
       .def_property_readonly("blobs", &CalibrationTable::blobs, "The names of the blobs.")
       .def_property_readonly("images", &CalibrationTable::images,
                              "How many images were looked at; 0 if that is unknown.")
+      .def_property_readonly("comments", &CalibrationTable::comments,
+                             "Lines that say how the method was chosen, of 'auto'.")
       .def("set", &SetBlob, py::arg("blob"), py::arg("threshold"), py::arg("is_unsigned") = false,
            "Adds a blob, or changes its threshold.")
       .def("remove", &CalibrationTable::Remove, py::arg("blob"),

@@ -165,7 +165,7 @@ class Calibrator:
     """Where INT8 takes its data from; a class of one's own derives from this one.
 
         class Cameras(Calibrator):
-            method = 'entropy'                      # or 'minmax', 'percentile', 'mse'
+            method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
 
             def get_batch(self, inputs):
                 return {'data': next_pictures()}    # None: there are no more
@@ -173,8 +173,9 @@ class Calibrator:
     Any object with ``get_batch`` will do; the rest may be missing.
     """
 
-    #: How a blob's threshold is chosen: docs/calibration.md describes the methods.
-    method = "entropy"
+    #: How thresholds are chosen: docs/calibration.md describes the methods. 'auto' takes the one
+    #: of the others that changes the net's outputs least on a part of the images.
+    method = "auto"
     #: The share of values, in percent, that ``'percentile'`` keeps.
     percent = 99.99
 
@@ -202,7 +203,7 @@ class BatchCalibrator(Calibrator):
         BatchCalibrator(batches, cache_file='net.table')
     """
 
-    def __init__(self, batches: Iterable[Any], method: str = "entropy", percent: float = 99.99,
+    def __init__(self, batches: Iterable[Any], method: str = "auto", percent: float = 99.99,
                  cache_file: Optional[Path] = None) -> None:
         self.method = method
         self.percent = percent
@@ -230,8 +231,8 @@ class BatchCalibrator(Calibrator):
 class CalibrationOptions:
     """How calibration goes about it."""
 
-    #: Fewer images than this are refused.
-    minimum_images: int = 100
+    #: Fewer images than this are refused; 0: fewer than 100 are warned of in the log.
+    minimum_images: int = 0
     #: Blobs that stay float.
     leave_out: Iterable[str] = ()
     #: Puts the scales of the weights into the table.

@@ -736,7 +736,11 @@ class TestCalibration:
                 return np.arange(6).reshape(2, 3) if self.left >= 0 else None
 
         table = inference.calibrate(net, Minimal(), self.FEW)
-        assert table.images == 4 and table["x"].method == "entropy" and table["x"].is_unsigned
+        assert table.images == 4 and table["x"].is_unsigned
+        (comment,) = table.comments
+        assert comment.startswith("error of the outputs on 4 of 4 images: mse ")
+        assert comment.endswith(": " + table["x"].method)
+        assert CalibrationTable.parse(table.to_text()).comments == [comment]
 
     def test_takes_batches_and_keeps_a_cache_file(self, net, tmp_path):
         cache = tmp_path / "x.table"
@@ -767,8 +771,10 @@ class TestCalibration:
             inference.calibrate(net, inference.BatchCalibrator([batch]), self.FEW)
 
     def test_needs_images(self, net):
-        with pytest.raises(caffe.Error, match="needs 100 images or more, there are 3"):
-            inference.calibrate(net, inference.BatchCalibrator(self.BATCHES))
+        with pytest.raises(caffe.Error, match="needs 4 images or more, there are 3"):
+            inference.calibrate(net, inference.BatchCalibrator(self.BATCHES),
+                                CalibrationOptions(minimum_images=4))
+        assert inference.calibrate(net, inference.BatchCalibrator(self.BATCHES)).images == 3
         with pytest.raises(caffe.Error, match="calibrator 'kl'"):
             inference.calibrate(net, inference.BatchCalibrator([], method="kl"))
 

@@ -1,6 +1,8 @@
 #include "engine_flags.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -108,6 +110,17 @@ inference::NetworkDefinition Definition(const NetParameter& param,
   auto net = inference::NetworkDefinition::FromCaffe(param, weights);
   if (takes_pixels) NormalizePictures(Preparation(param), &net);
   return net;
+}
+
+/// Those that never compute in INT8.
+std::set<std::string> WidenedLayers(const std::map<std::string, inference::Precision>& layers) {
+  std::set<std::string> widened;
+  for (const auto& [name, precision] : layers) {
+    const bool may_be_int8 =
+        precision == inference::Precision::INT8 || precision == inference::Precision::BEST;
+    if (!may_be_int8) widened.insert(name);
+  }
+  return widened;
 }
 
 }  // namespace
@@ -224,7 +237,8 @@ void EngineMaker::SetCalibration() {
     config.calibration = ReadTable(FLAGS_calibration_table, *net, param_, *out_);
   } else if (data) {
     config.calibration = std::make_shared<const CalibrationTable>(
-        CalibrateByFlags(net.get(), param_, *out_, for_all_ ? &seen_ : nullptr));
+        CalibrateByFlags(net.get(), param_, *out_, WidenedLayers(config.layer_precisions),
+                         for_all_ ? &seen_ : nullptr));
   } else {
     Require(!DemandsInt8(), "int8 needs the range of each blob: give -calibration_table FILE, or ",
             kInputFlags, " to calibrate on");
