@@ -38,6 +38,7 @@ size_t Engine::activation_bytes() const {
   return activation_bytes_;
 }
 std::string Engine::ToJson() const { return EngineAsJson(*this); }
+std::string Engine::LayersToJson(bool details) const { return LayersAsJson(*graph_, details); }
 
 /// Stays where it is when the context is moved: the queue's tasks know it.
 struct ExecutionContext::State {
@@ -47,6 +48,7 @@ struct ExecutionContext::State {
   const Graph& graph() const { return *engine->graph(); }
   std::vector<Shape> InputShapes() const;
   void Run();
+  void RunWatched();
   void Observe(int node) const;
   void ObserveFreeNodes(int node) const;
 
@@ -54,6 +56,8 @@ struct ExecutionContext::State {
   const std::unique_ptr<Runner> runner;
   Profiler* profiler = nullptr;
   BlobObserver observer;
+  RunTimes* times = nullptr;
+  bool transfers = true;
   std::unique_ptr<TaskQueue> queue;  // made by the first Enqueue; ends before the others
 };
 
@@ -143,6 +147,11 @@ void ExecutionContext::SetObserver(BlobObserver observer) {
   state_->observer = std::move(observer);
 }
 
+void ExecutionContext::SetRunTimes(RunTimes* times, bool transfers) {
+  state_->times = times;
+  state_->transfers = transfers;
+}
+
 namespace {
 
 void ScaleChannels(const std::vector<float>& scales, const Shape& shape,
@@ -171,7 +180,19 @@ void ExecutionContext::State::ObserveFreeNodes(int node) const {
 }
 
 void ExecutionContext::State::Run() {
-  if (!profiler && !observer) return runner->Run(nullptr);
+  const bool watched = profiler || observer;
+  if (!times) return watched ? RunWatched() : runner->Run(nullptr);
+  if (!watched) {
+    *times = runner->TimedRun(transfers);
+    return;
+  }
+  const RunTimes::Time begin = std::chrono::steady_clock::now();
+  RunWatched();
+  const RunTimes::Time end = std::chrono::steady_clock::now();
+  *times = {begin, begin, begin, end, end};
+}
+
+void ExecutionContext::State::RunWatched() {
   if (observer) ObserveFreeNodes(0);
   runner->Run([this](int node, double milliseconds) {
     if (profiler) profiler->ReportLayerTime(graph().nodes[node].name(), milliseconds);
