@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 
-#include "../engine_building.hpp"
+#include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/util/edit_distance.hpp"
+#include "caffe/util/listed.hpp"
 #include "caffe/util/net_comparison.hpp"
 #include "report.hpp"
 #include "shapes.hpp"

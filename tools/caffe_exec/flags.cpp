@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "../common/command_line.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/listed.hpp"
@@ -203,10 +204,7 @@ std::vector<std::string> Flags::List(const std::string& name) const {
   std::vector<std::string> all = All(name), parts;
   if (all.empty()) all.push_back(Known(name).fallback);
   for (const std::string& value : all) {
-    std::istringstream stream(value);
-    for (std::string part; std::getline(stream, part, ',');) {
-      if (!part.empty()) parts.push_back(part);
-    }
+    for (const std::string& part : SplitAtCommas(value)) parts.push_back(part);
   }
   return parts;
 }

@@ -9,12 +9,12 @@
 #include <iostream>
 #include <sstream>
 
-#include "../engine_building.hpp"
-#include "caffe/blob.hpp"
+#include "../common/engine_building.hpp"
 #include "caffe/device.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/util/listed.hpp"
 #include "caffe/version.hpp"
+#include "shapes.hpp"
 
 namespace caffe::exec {
 namespace {
@@ -23,8 +23,9 @@ std::string Enabled(bool on) { return on ? "Enabled" : "Disabled"; }
 
 std::string PrecisionsText(const Flags& flags) {
   std::string text = "FP32";
-  for (const auto& [flag, name] :
-       {std::pair("fp16", "+FP16"), {"bf16", "+BF16"}, {"int8", "+INT8"}}) {
+  const std::pair<const char*, const char*> types[] = {
+      {"fp16", "+FP16"}, {"bf16", "+BF16"}, {"int8", "+INT8"}};
+  for (const auto& [flag, name] : types) {
     if (flags.IsOn(flag) || flags.IsOn("best")) text += name;
   }
   return text;
@@ -174,13 +175,9 @@ std::string Number(double value, int digits) {
 }
 
 std::string ShapesText(const std::vector<Shape>& shapes) {
-  std::string text;
-  for (const Shape& shape : shapes) {
-    text += text.empty() ? "" : ", ";
-    for (size_t i = 0; i < shape.size(); ++i)
-      text += (i == 0 ? "" : "x") + std::to_string(shape[i]);
-  }
-  return text;
+  std::vector<std::string> texts;
+  for (const Shape& shape : shapes) texts.push_back(ShapeText(shape));
+  return Listed(texts);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // flags and the report of TensorRT's trtexec, so that scripts that call it for Caffe nets move
 // over.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -12,13 +13,17 @@
 #include <thread>
 #include <vector>
 
-#include "../command_line.hpp"
-#include "../engine_building.hpp"
+#include "../common/command_line.hpp"
+#include "../common/engine_building.hpp"
 #include "building.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/gpu_fallback.hpp"
+#include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/latency.hpp"
+#include "caffe/io/atomic_file.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/printable.hpp"
+#include "caffe/version.hpp"
 #include "flags.hpp"
 #include "report.hpp"
 #include "shapes.hpp"
@@ -296,7 +301,8 @@ int main(int argc, char** argv) {
   // that frame the report.
   std::vector<char*> own = {argv[0]};
   std::copy_if(argv + 1, argv + argc, std::back_inserter(own), [](const std::string& argument) {
-    static const std::vector<std::string> kOwn = {"--help", "-help", "-h", "--version", "-version"};
+    static const std::vector<std::string> kOwn = {"--help", "-help",     "-h",
+                                                  "--man",  "--version", "-version"};
     return std::find(kOwn.begin(), kOwn.end(), argument) != kOwn.end();
   });
   return caffe::RunTool(static_cast<int>(own.size()), own.data(), caffe::exec::Usage(),
