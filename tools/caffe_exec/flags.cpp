@@ -154,8 +154,9 @@ Flags::Flags(const std::vector<std::string>& arguments) {
       for (const FlagGroup& group : FlagGroups()) {
         for (const Flag& known : group.flags) names.push_back(std::string("--") + known.name);
       }
-      Fail("there is no flag '--", name, "'", DidYouMean("--" + name, names),
-           "; --help shows all of them");
+      const std::string guess = DidYouMean("--" + name, names);
+      Fail("there is no flag '--", name, "'", guess, guess.empty() ? ";" : "",
+           " --help shows all of them");
     }
     const bool is_switch = flag ? IsSwitch(*flag) : other.type == "bool";
     std::string value = "true";
