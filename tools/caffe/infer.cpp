@@ -6,6 +6,7 @@
 
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/results.hpp"
+#include "caffe/util/progress.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
@@ -46,18 +47,21 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   const inference::InputSource source(*feed, *engine);
   inference::ExecutionContext context(engine);
   inference::Results all(engine, names, options);
+  Progress progress("batch", FLAGS_json ? batches->batches(*feed) : 0);
   for (int i = 0; batches->Feed(i, feed.get()); ++i) {
     const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);
     std::vector<std::string> items;
     for (const InputItem& item : batches->items()) items.push_back(item.name);
     if (FLAGS_json) {
       all.Add(items, outputs);
+      progress.Update(i + 1);
       continue;
     }
     inference::Results these(engine, names, options);
     these.Add(items, outputs);
     std::cout << these.Text() << std::flush;
   }
+  progress.Clear();
   if (FLAGS_json) std::cout << all.Json();
   return 0;
 }

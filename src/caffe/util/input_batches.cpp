@@ -14,6 +14,7 @@
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/io/npy.hpp"
 #include "caffe/util/db.hpp"
+#include "caffe/util/image_files.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/printable.hpp"
 
@@ -205,10 +206,17 @@ InputItem PictureOnLine(const std::string& line, const std::filesystem::path& fo
   Fail("'", Printable(line), "': there is no such picture");
 }
 
+std::vector<InputItem> WithoutLabels(const std::vector<std::string>& files) {
+  std::vector<InputItem> items;
+  for (const std::string& file : files) items.push_back({file, -1});
+  return items;
+}
+
 std::vector<InputItem> PicturesInList(const std::string& list) {
-  constexpr char kWanted[] = "-images takes a text file with the path of a picture on each line";
-  Require(std::filesystem::exists(list) && !std::filesystem::is_directory(list), list,
-          ": there is no such file: ", kWanted);
+  if (IsFolderOrPattern(list)) return WithoutLabels(ImageFilesIn(list));
+  constexpr char kWanted[] =
+      "-images takes a folder, a pattern, or a text file with the path of an image on each line";
+  Require(std::filesystem::exists(list), list, ": there is no such file: ", kWanted);
   const MappedFile file(list);
   const std::string why_no_text = WhyNoText(file);
   Require(why_no_text.empty(), list, ": this is no list of pictures, ", why_no_text, ": ", kWanted);
@@ -232,12 +240,10 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
 
 std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
   Require(!paths.empty(), "no pictures are given");
-  std::vector<InputItem> pictures;
   for (const std::string& path : paths) {
     Require(std::filesystem::exists(path), path, ": there is no such picture");
-    pictures.push_back({path, -1});
   }
-  return pictures;
+  return WithoutLabels(paths);
 }
 
 class ListedPictures : public NumberedPictures {
