@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ENGINE_HPP_
 #define CAFFE_INFERENCE_ENGINE_HPP_
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <future>
@@ -67,6 +68,11 @@ class Engine {
   size_t activation_bytes() const;
   /// Bindings and layers, as JSON.
   std::string ToJson() const;
+  /// {"Layers": [...], "Bindings": [...]}: names of inputs and outputs, and of the layers; with
+  /// `details` an object for each layer: Name, LayerType, Precision, TacticName (what computes it),
+  /// Inputs and Outputs, each {Name, Dimensions, Format/Datatype}, FusedLayers, WeightBytes,
+  /// BuildTimeUs.
+  std::string LayersToJson(bool details) const;
 
  private:
   std::vector<std::string> Names(const std::vector<int>& values) const;
@@ -82,6 +88,17 @@ class Profiler {
  public:
   virtual ~Profiler() = default;
   virtual void ReportLayerTime(const std::string& layer, double milliseconds) = 0;
+};
+
+/// When a run did what. On the CPU nothing is copied or enqueued: `inputs` and `enqueued` are
+/// `begin`, `end` is `computed`.
+struct RunTimes {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begin;
+  Time inputs;    ///< inputs are in the GPU's memory
+  Time enqueued;  ///< the GPU has been given its work
+  Time computed;  ///< it has done it
+  Time end;       ///< outputs are in the host's memory
 };
 
 /// Sees every blob that a layer has made, as floats in Caffe's order, right after it; those of
@@ -146,6 +163,11 @@ class ExecutionContext {
   /// throw comes out of Run.
   void SetProfiler(Profiler* profiler);
   void SetObserver(BlobObserver observer);
+  /// From now on, while nothing is enqueued, each Run writes there when it did what, for which it
+  /// waits between the steps on a GPU; null: none does. It must outlive its use. Without
+  /// `transfers` such a run on a GPU copies nothing: it computes on what lies where its inputs do,
+  /// and Output stays as it was. With a profiler or an observer all of a run counts as computing.
+  void SetRunTimes(RunTimes* times, bool transfers = true);
 
   /// An output's elements, valid until the next Run, SetBatch or SetInputShape. Throws Error,
   /// listing the outputs, for another name.

@@ -60,6 +60,9 @@ NamedTensor Items(const NamedTensor& all, int batch, int first, int count);
 void SetInputs(const Tensors& inputs, ExecutionContext* context);
 /// All outputs of the last Run.
 Tensors Outputs(ExecutionContext* context);
+/// The same as JSON: a list, for each output {"name": "prob", "dimensions": "1x10", "values":
+/// [...]}.
+std::string OutputsToJson(ExecutionContext* context);
 
 /// Runs a batch of any size, in pieces of at most max_batch() items, and puts the outputs' pieces
 /// together: along the batch, detections row below row. Throws Error for an output that is not made

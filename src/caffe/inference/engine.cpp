@@ -43,6 +43,7 @@ size_t Engine::activation_bytes() const {
   return activation_bytes_;
 }
 std::string Engine::ToJson() const { return EngineAsJson(*this); }
+std::string Engine::LayersToJson(bool details) const { return LayersAsJson(*graph_, details); }
 
 /// Stays where it is when the context is moved: the queue's tasks know it.
 struct ExecutionContext::State {
@@ -53,6 +54,7 @@ struct ExecutionContext::State {
   std::vector<Shape> InputShapes() const;
   void SetInputShapes(const std::vector<Shape>& shapes);
   void Run();
+  void RunWatched();
   void Observe(int node) const;
   void ObserveFreeNodes(int node) const;
 
@@ -62,6 +64,8 @@ struct ExecutionContext::State {
   const std::unique_ptr<Runner> runner;
   Profiler* profiler = nullptr;
   BlobObserver observer;
+  RunTimes* times = nullptr;
+  bool transfers = true;
   std::unique_ptr<TaskQueue> queue;  // made by the first Enqueue; ends before the others
 };
 
@@ -163,6 +167,11 @@ void ExecutionContext::SetObserver(BlobObserver observer) {
   state_->observer = std::move(observer);
 }
 
+void ExecutionContext::SetRunTimes(RunTimes* times, bool transfers) {
+  state_->times = times;
+  state_->transfers = transfers;
+}
+
 namespace {
 
 void ScaleChannels(const std::vector<float>& scales, const Shape& shape,
@@ -192,7 +201,19 @@ void ExecutionContext::State::ObserveFreeNodes(int node) const {
 
 void ExecutionContext::State::Run() {
   const kernels::TeamSize team(threads);
-  if (!profiler && !observer) return runner->Run(nullptr);
+  const bool watched = profiler || observer;
+  if (!times) return watched ? RunWatched() : runner->Run(nullptr);
+  if (!watched) {
+    *times = runner->TimedRun(transfers);
+    return;
+  }
+  const RunTimes::Time begin = std::chrono::steady_clock::now();
+  RunWatched();
+  const RunTimes::Time end = std::chrono::steady_clock::now();
+  *times = {begin, begin, begin, end, end};
+}
+
+void ExecutionContext::State::RunWatched() {
   if (observer) ObserveFreeNodes(0);
   runner->Run([this](int node, double milliseconds) {
     if (profiler) profiler->ReportLayerTime(graph().nodes[node].name(), milliseconds);

@@ -10,13 +10,20 @@
 namespace caffe {
 namespace json {
 
-void Set(Struct* object, const std::string& key, double number) {
-  auto& value = (*object->mutable_fields())[key];
+namespace {
+
+void SetNumber(double number, google::protobuf::Value* value) {
   if (std::isfinite(number)) {
-    value.set_number_value(number);
+    value->set_number_value(number);
   } else {
-    value.set_string_value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
+    value->set_string_value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
   }
+}
+
+}  // namespace
+
+void Set(Struct* object, const std::string& key, double number) {
+  SetNumber(number, &(*object->mutable_fields())[key]);
 }
 
 // JSON is UTF-8, which names in a net need not be.
@@ -32,6 +39,11 @@ void Set(Struct* object, const std::string& key, const std::vector<std::string>&
 void Set(Struct* object, const std::string& key, const std::vector<int>& numbers) {
   ListValue* list = List(object, key);
   for (const int number : numbers) list->add_values()->set_number_value(number);
+}
+
+void Set(Struct* object, const std::string& key, const std::vector<float>& numbers) {
+  ListValue* list = List(object, key);
+  for (const float number : numbers) SetNumber(number, list->add_values());
 }
 
 Struct* Object(Struct* object, const std::string& key) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../util/json.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -135,6 +136,24 @@ Tensors Outputs(ExecutionContext* context) {
     outputs[name] = {shape, {values, values + CountOf(shape)}};
   }
   return outputs;
+}
+
+std::string OutputsToJson(ExecutionContext* context) {
+  std::string text = "[";
+  for (const std::string& name : context->engine().outputs()) {
+    std::string dimensions;
+    for (const int extent : context->OutputShape(name)) {
+      dimensions += (dimensions.empty() ? "" : "x") + std::to_string(extent);
+    }
+    json::Struct object;
+    json::Set(&object, "name", name);
+    json::Set(&object, "dimensions", dimensions);
+    const float* values = context->Output(name);
+    json::Set(&object, "values",
+              std::vector<float>(values, values + CountOf(context->OutputShape(name))));
+    text += (text.size() > 1 ? ",\n" : "\n") + json::Text(object);
+  }
+  return text + "]\n";
 }
 
 Tensors RunInPieces(const Tensors& inputs, ExecutionContext* context) {
