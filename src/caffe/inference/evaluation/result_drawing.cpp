@@ -267,8 +267,8 @@ Panel BestClasses(const NamedTensor& item, int top) {
   Panel panel;
   for (const Ranked& ranked : TopOf(item.values.data(), item.values.size(), top)) {
     const double share = one > zero ? (ranked.score - zero) / (one - zero) : 0;
-    panel.rows.push_back(
-        {ranked.index, Formatted("%.4g", ranked.score), std::isfinite(share) ? share : 0});
+    panel.rows.push_back({ranked.index, Formatted(shares ? "%.4f" : "%.4g", ranked.score),
+                          std::isfinite(share) ? share : 0});
   }
   return panel;
 }

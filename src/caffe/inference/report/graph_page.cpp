@@ -22,6 +22,7 @@ body { margin: 0; padding: 10px 14px; height: 100vh; display: flex; flex-directi
 h3 { font-size: 15px; margin: 0; }
 header { display: flex; gap: 12px; align-items: center; margin-bottom: 6px; }
 .small { color: #667585; font-size: 12px; }
+#hits { white-space: nowrap; }
 .panel { flex: 1; min-height: 0; display: flex; flex-direction: column; }
 {{viewer_style}}
 .view { flex: 1; height: auto; min-height: 0; }
