@@ -9,6 +9,7 @@
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/timer.hpp"
+#include "caffe/util/upgrade_proto.hpp"
 #include "caffe/version.hpp"
 #include "handles.hpp"
 #include "inference_handles.hpp"
@@ -122,6 +123,15 @@ void BindSettings(py::module_& module) {
              "Says whether each solver is a process of its own.");
 }
 
+/// A serialized NetParameter of any age in today's form.
+py::bytes UpgradedNet(const py::bytes& message) {
+  NetParameter net;
+  Require(net.ParseFromString(message.cast<std::string>()), "this is no NetParameter");
+  Require(UpgradeNetAsNeeded("NetParameter", &net), "net '", net.name(),
+          "' is in an old format, parts of which have no equivalent today; the log lists them");
+  return py::bytes(net.SerializeAsString());
+}
+
 void BindTimer(py::module_& module) {
   py::class_<Timer>(module, "Timer", "A stopwatch.")
       .def(py::init<>())
@@ -156,6 +166,8 @@ PYBIND11_MODULE(_caffe, module) {
   BindEngine(module);
   BindExecutionContext(module);
   BindBuilder(module);
+  BindDrawing(module);
   module.def("layer_type_list", &caffe::LayerRegistry<float>::LayerTypeList,
              "The types of layers that nets can have.");
+  module.def("_upgraded_net", &UpgradedNet, py::arg("message"));
 }

@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _caffe
+from . import _caffe, _pictures
 from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, LayerInfo, LayerParameter, TimingCache)
 from ._gpu_places import Place, handle_of
@@ -495,3 +495,66 @@ class ExecutionContext(_caffe.ExecutionContext):
             raise ValueError(f"input '{name}' has shape {target.shape}, the values have "
                              f"{values.shape}: set_batch or set_input_shape changes it")
         target[...] = values
+
+
+# --- Drawing results ---
+
+
+def _item_of(name: str, values: Any, item: int) -> np.ndarray:
+    """What belongs to one item of a batch: its detections, or a row of the first axis."""
+    array = np.asarray(values, np.float32)
+    if array.ndim == 4 and array.shape[:2] == (1, 1) and array.shape[3] == 7:
+        return array[:, :, array[0, 0, :, 0] == item]
+    if array.ndim == 0 or not 0 <= item < len(array):
+        raise ValueError(f"output '{name}' of shape {array.shape} has no item {item}")
+    return array[item]
+
+
+def _pixels_of(image: Any) -> np.ndarray:
+    """A file or an array as bytes, (height, width, 3), in the order blue, green, red."""
+    pixels = _pictures.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
+    if pixels.dtype != np.uint8:
+        pixels = np.clip(_pictures.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if pixels.ndim == 2:
+        pixels = np.stack([pixels] * 3, axis=2)
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
+        raise ValueError(f"an image is (height, width) or (height, width, 3), not {pixels.shape}")
+    return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def draw(image: Any, outputs: Mapping[str, Any], names: Union[Path, Sequence[str], None] = None, *,
+         item: int = 0, top: int = 5, min_score: float = 0.5, opacity: float = 0.5,
+         seen: Optional[Sequence[float]] = None, kinds: Optional[Mapping[str, str]] = None,
+         channel_order: str = "BGR") -> np.ndarray:
+    """Draws what outputs say onto the image that they are of: uint8, (height, width, 3), RGB.
+
+        outputs = context.run(data=transformer.preprocess('data', image)[None])
+        plt.imshow(inference.draw(image, outputs, 'labelmap_voc.prototxt', min_score=0.3))
+
+    ``image`` is the original: a file, or an array (height, width) or (height, width, 3) in RGB, of
+    uint8 or of floats from 0 to 1. ``outputs`` is what ``ExecutionContext.run`` or ``Net.forward``
+    returned, of which ``item`` is drawn. ``names`` are those of the classes, or a file as
+    ``caffe infer -labels`` takes it.
+
+    Scores of classes become a list of the ``top`` best; detections boxes, those with ``min_score``
+    or more; score maps (C, H, W) and label maps colours of this ``opacity`` with a legend; other
+    maps with 1 or 3 channels are shown as images, whose channels are in the order
+    ``channel_order``. ``kinds`` says for an output where that is to be different: 'classes',
+    'boxes', 'segmentation', 'image' or 'nothing'. ``seen`` is the part of the image that the net
+    saw, (left, top, width, height) in pixels; None: all of it.
+
+    An image whose longer side has less than 200 pixels is enlarged. Raises :class:`caffe.Error` for
+    an output that does not fit its kind, where names are missing, where there is nothing to draw,
+    and without OpenCV; ValueError for what is no image or no item.
+    """
+    if channel_order not in ("BGR", "RGB"):
+        raise ValueError(f"channel_order is 'BGR' or 'RGB', not {channel_order!r}")
+    if seen is not None and len(seen) != 4:
+        raise ValueError(f"seen is (left, top, width, height), not {seen!r}")
+    items = {name: _item_of(name, values, item) for name, values in outputs.items()}
+    drawn, height, width = _caffe._draw_results(
+        _pixels_of(image), items, names, seen, dict(kinds or {}), top, min_score,
+        opacity, channel_order == "RGB")
+    return np.ascontiguousarray(np.frombuffer(drawn, np.uint8).reshape(height, width, 3)[:, :, ::-1])

@@ -85,6 +85,7 @@ void BindCalibration(py::module_& module);
 void BindEngine(py::module_& module);
 void BindExecutionContext(py::module_& module);
 void BindBuilder(py::module_& module);
+void BindDrawing(py::module_& module);
 
 }  // namespace pycaffe
 }  // namespace caffe

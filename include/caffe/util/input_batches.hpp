@@ -25,6 +25,16 @@ struct PicturePreparation {
   std::map<std::string, std::vector<float>> constants;
 };
 
+/// A part of an image, in its pixels.
+struct ImagePart {
+  double left = 0, top = 0, width = 0, height = 0;
+};
+/// What a net's input shows of an image that was prepared so: all of it where images are resized to
+/// the input, less where they are cut. Sizes are in pixels. Throws Error if the mean file cannot be
+/// read.
+ImagePart SeenPart(const PicturePreparation& preparation, int input_height, int input_width,
+                   int image_height, int image_width);
+
 /// One item of a batch.
 struct InputItem {
   std::string name;  ///< a picture's path, a record's key, "row 3", ...
