@@ -55,7 +55,14 @@ STAND_INS = {
     "cmake -S examples/custom_layer": "mkdir build-custom-layer",
     "cmake --build build-custom-layer":
         "cp build/examples/custom_layer/custom_layer build-custom-layer",
-    # 1200 iterations: one.
+    # Trained for one iteration, not for 50000 and 1200.
+    "examples/siamese/train_mnist_siamese.sh": """
+        sed -i -e 's/max_iter: .*/max_iter: 1/' -e 's/snapshot: .*/snapshot: 1/' \\
+          examples/siamese/mnist_siamese_solver.prototxt
+        examples/siamese/train_mnist_siamese.sh
+        cd examples/siamese
+        mv mnist_siamese_iter_1.caffemodel mnist_siamese_iter_50000.caffemodel
+        cd ../..""",
     "build/tools/caffe train -solver $net/solver.prototxt": """
         sed -i -e 's/max_iter: .*/max_iter: 1/' -e 's/snapshot: .*/snapshot: 1/' $net/solver.prototxt
         build/tools/caffe train -solver $net/solver.prototxt
