@@ -28,5 +28,10 @@ if ! cmp -s "$root/docs/requirements.txt" "$venv/installed.txt"; then
   "$venv/bin/pip" install -q --disable-pip-version-check -r "$root/docs/requirements.txt"
   cp "$root/docs/requirements.txt" "$venv/installed.txt"
 fi
-"$venv/bin/mkdocs" build --quiet --strict --clean --config-file "$root/mkdocs.yml" --site-dir "$build/site"
+# Not --quiet, which would keep warnings from being counted.
+if ! "$venv/bin/mkdocs" build --strict --clean --config-file "$root/mkdocs.yml" \
+  --site-dir "$build/site" > "$build/site.log" 2>&1; then
+  grep -v '^INFO' "$build/site.log" >&2
+  exit 1
+fi
 echo "$build/site/index.html"

@@ -16,7 +16,7 @@ test -s "$build/site/source/include/caffe/fp16/inner_ranges.hpp.txt"
 
 cp -r "$root/docs" "$root/mkdocs.yml" "$work"
 echo '[nowhere](../src/nowhere.cpp)' >> "$work/docs/faq.md"
-if "$build/site-venv/bin/mkdocs" build --quiet --strict --config-file "$work/mkdocs.yml" \
+if "$build/site-venv/bin/mkdocs" build --strict --config-file "$work/mkdocs.yml" \
   --site-dir "$work/site" > "$work/out.txt" 2>&1; then
   echo "a broken link was not noticed"
   exit 1
