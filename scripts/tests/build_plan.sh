@@ -12,7 +12,7 @@ has out.txt '^example:'
 runs "$caffe" inspect --help
 has out.txt 'usage: caffe inspect'
 runs "$caffe" --help
-has out.txt 'caffe build --help'
+has out.txt '^  build '
 
 runs "$caffe" build -list_passes
 has out.txt '^affine  *BatchNorm, Scale'
@@ -97,7 +97,7 @@ runs "$caffe" build $net -plan best.plan -precision best -timing_iterations 1
 has out.txt 'note: best chooses among fp32, fp16 and bf16'
 runs "$caffe" build $net -plan best.plan -precision best $data -max_accuracy_loss 0.1 \
   -timing_iterations 1
-has out.txt 'top-1 of 12 pictures in FP32: .*; it may lose 10.00 %'
+has out.txt 'top-1 of 12 images in FP32: .*; it may lose 10.00 %'
 runs "$caffe" build $net -plan best.plan -precision best -calibration_table net.table \
   -npy rows.npy -max_accuracy_loss 0.1 -timing_iterations 1
 has out.txt 'without labels -max_accuracy_loss bounds the error of the outputs'

@@ -95,7 +95,7 @@ wrong 'fix takes two files' $net -random 1 -fix a.prototxt
 wrong 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
 wrong "'out.json' is not expected" $net -random 1 -json out.json
 wrong '1,1x: cannot be opened' $net -random 1 -mean 1,1x
-wrong "'x' in '1,x' is no number" $net -random 1 -constant data=1,x
+wrong "'x' in '1,x' is not a number" $net -random 1 -constant data=1,x
 wrong 'valid are BGR and RGB' $net -random 1 -channel_order GBR
 wrong 'headroom must be 1 or more' $net -random 1 -headroom 0.5
 wrong 'max_subnormal must be a share between 0 and 1, got 7' \

@@ -13,8 +13,8 @@ for command in time test infer compare; do
   has out.txt '^example:'
 done
 runs "$caffe" --help
-has out.txt 'caffe infer --help'
-has out.txt 'caffe compare --help'
+has out.txt '^  infer '
+has out.txt '^  compare '
 
 # time
 runs "$caffe" time -plan net.plan -iterations 20
@@ -30,7 +30,7 @@ has out.txt 'batch 1, 2 runs'
 export GLOG_minloglevel=0
 runs "$caffe" test -plan net.plan -images list.txt -mean 100
 has err.txt '] Batch 5, accuracy = '
-has err.txt '] Tested on 12 pictures.'
+has err.txt '] Tested on 12 images.'
 has err.txt '] accuracy_top5 = 1$'
 score=$(sed -n 's/.*] accuracy = //p' err.txt)
 runs "$build"/tools/convert_imageset "$work/" list.txt pictures_lmdb
@@ -65,13 +65,13 @@ has err.txt "] accuracy = $score\$"
 # Twelve records in batches of five: each counts once.
 runs "$caffe" build $net -plan five.plan -max_batch 5
 runs "$caffe" test -plan five.plan -data pictures_lmdb -mean 100
-has err.txt '] Tested on 12 pictures.'
+has err.txt '] Tested on 12 images.'
 lacks err.txt 'nan'
 export GLOG_minloglevel=1
 # Labels of the net's own data.
 runs "$caffe" build -model train_val.prototxt -weights net.caffemodel -plan own.plan \
   -precision best -max_accuracy_loss 0.5 -batches 2 -min_images 8 -timing_iterations 1
-has out.txt '^top-1 of 8 pictures in FP32: .*; it may lose 50.00 %$'
+has out.txt '^top-1 of 8 images in FP32: .*; it may lose 50.00 %$'
 
 # infer: classes of pictures, from a plan or a net, as text or JSON.
 printf 'ant\nbee\ncat\ndog\neel\n' > labels.txt
@@ -215,7 +215,7 @@ refuses 'infer needs an engine' "$caffe" infer 0.png
 refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png
 refuses 'not both' "$caffe" infer -plan net.plan $net 0.png
 refuses 'not both' "$caffe" infer -plan net.plan -images list.txt 0.png
-refuses 'or name pictures' "$caffe" infer -plan net.plan
+refuses 'or name images' "$caffe" infer -plan net.plan
 refuses 'missing.png: there is no such picture' "$caffe" infer -plan net.plan missing.png
 refuses 'net.prototxt: cannot be read as a picture' "$caffe" infer -plan net.plan net.prototxt
 printf 'ant\nbee\n' > two.txt

@@ -74,7 +74,7 @@ example:
 /// Warnings and errors go to stderr, what nets log to the log files.
 void LogQuietly() {
   FLAGS_alsologtostderr = false;
-  FLAGS_stderrthreshold = std::max<int>(FLAGS_stderrthreshold, google::WARNING);
+  FLAGS_stderrthreshold = google::WARNING;
 }
 
 int Run(const vector<Command>& commands, int argc, char** argv) {

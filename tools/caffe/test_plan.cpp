@@ -65,7 +65,7 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
     images += batches->images();
   }
   Require(images > 0, "there are no images to test with");
-  LOG(INFO) << "Tested on " << images << " pictures.";
+  LOG(INFO) << "Tested on " << images << " images.";
   LOG(INFO) << "accuracy = " << right / images;
   LOG(INFO) << "accuracy_top5 = " << among_five / images;
   return 0;
