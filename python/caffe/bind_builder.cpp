@@ -133,6 +133,9 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   config.max_batch = Field<int>(fields, "max_batch");
   config.max_input_shapes =
       Field<std::map<std::string, std::vector<int>>>(fields, "max_input_shapes");
+  config.preprocessing =
+      Field<std::optional<inference::ImagePreprocessing>>(fields, "preprocessing");
+  config.class_names = Field<std::vector<std::string>>(fields, "class_names");
   const py::object calibration = fields["calibration"], calibrator = fields["calibrator"];
   if (!calibration.is_none()) {
     config.calibration =

@@ -44,15 +44,19 @@ class ClassNames {
   ClassNames() = default;
   /// Throws Error if the file cannot be read or has none.
   explicit ClassNames(const std::string& file);
+  /// Those that an engine knows; none if it knows none.
+  explicit ClassNames(const Engine& engine) : source_("the plan"), names_(engine.class_names()) {}
 
+  /// By label.
+  const std::vector<std::string>& names() const { return names_; }
   bool empty() const { return names_.empty(); }
   /// "" where none is known.
   std::string Of(int label) const;
-  /// Throws Error, naming file and output, if there are fewer than classes.
+  /// Throws Error, naming the file (or the plan) and the output, if there are fewer than classes.
   void RequireFor(const std::string& output, int classes) const;
 
  private:
-  std::string file_;
+  std::string source_;              // for messages
   std::vector<std::string> names_;  // by label
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/inference/image_preprocessing.hpp"
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
 
@@ -23,6 +24,17 @@ struct PicturePreparation {
   int resize_height = 0, resize_width = 0;
   /// Values for inputs that are no pictures, by blob, repeated to fill it.
   std::map<std::string, std::vector<float>> constants;
+
+  operator inference::ImagePreprocessing() const {
+    auto preprocessing = inference::ImagePreprocessing::Of(transform);
+    preprocessing.rgb = rgb;
+    if (resize_height > 0) {
+      preprocessing.resize_height = resize_height;
+      preprocessing.resize_width = resize_width;
+    }
+    preprocessing.constants = constants;
+    return preprocessing;
+  }
 };
 
 /// One item of a batch.
@@ -50,18 +62,18 @@ class InputBatches {
   /// the current one. Pictures are resized to the input; the last batch is filled up with the
   /// first pictures. Throws Error if the list is missing or names no picture.
   static std::unique_ptr<InputBatches> FromList(const std::string& list,
-                                                const PicturePreparation& preparation);
+                                                const inference::ImagePreprocessing& preprocessing);
   /// These pictures. Throws Error for one that does not exist.
-  static std::unique_ptr<InputBatches> FromPictures(const std::vector<std::string>& paths,
-                                                    const PicturePreparation& preparation);
+  static std::unique_ptr<InputBatches> FromPictures(
+      const std::vector<std::string>& paths, const inference::ImagePreprocessing& preprocessing);
   /// The records of a database (Datum or AnnotatedDatum), at most `limit` batches. `backend` is
   /// lmdb or leveldb. Throws Error if it is missing or has no records.
-  static std::unique_ptr<InputBatches> FromDatabase(const std::string& source,
-                                                    const std::string& backend, int limit,
-                                                    const PicturePreparation& preparation);
+  static std::unique_ptr<InputBatches> FromDatabase(
+      const std::string& source, const std::string& backend, int limit,
+      const inference::ImagePreprocessing& preprocessing);
   /// `count` batches of noise: pixels from 0 to 255, prepared like pictures.
   static std::unique_ptr<InputBatches> Random(int count, unsigned seed,
-                                              const PicturePreparation& preparation);
+                                              const inference::ImagePreprocessing& preprocessing);
   /// `count` batches of the net's own data layers.
   static std::unique_ptr<InputBatches> Own(int count);
   /// Rows of NumPy files, by the input that takes them; "" stands for the only input that
