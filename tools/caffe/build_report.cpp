@@ -157,6 +157,9 @@ void WriteReport(EngineMaker* maker, const NetParameter& param,
                   {"weights", Listed(weights)},
                   {"processor", ProcessorName()},
                   {"threads", std::to_string(omp_get_max_threads())}};
+  if (built->preprocessing()) {
+    report.facts.emplace_back("images for", ToText(*built->preprocessing(), *built->graph()));
+  }
   report.before = maker->net().graph();
   report.calibration = maker->config.calibration.get();
   report.statistics = maker->statistics();

@@ -22,6 +22,10 @@ namespace caffe {
 /// What engine is made, and what INT8 needs to know.
 std::vector<FlagGroup> EngineFlags();
 
+/// Makes mean and scale of images part of a net. Throws Error if there are none.
+void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
+                     inference::NetworkDefinition* net);
+
 /// Makes engines of a net as the flags say.
 class EngineMaker {
  public:
@@ -48,6 +52,7 @@ class EngineMaker {
 
  private:
   void SetConfig();
+  void SetPreprocessing();
   bool DemandsInt8() const;
   void SetCalibration();
   void SetAccuracyLoss(const Net<float>& net, bool data);

@@ -62,6 +62,12 @@ int Inspect() {
             << BytesText(engine->activation_bytes()) << " of activations\n";
   PrintBindings(graph, "input", graph.inputs, std::cout);
   PrintBindings(graph, "output", graph.outputs, std::cout);
+  if (engine->preprocessing()) {
+    std::cout << "images for " << ToText(*engine->preprocessing(), graph) << '\n';
+  }
+  if (!engine->class_names().empty()) {
+    std::cout << "class names: " << engine->class_names().size() << '\n';
+  }
   std::cout << '\n';
   PrintLayers(*engine, std::cout);
   if (FLAGS_graph) std::cout << '\n' << inference::ToText(graph);

@@ -13,30 +13,6 @@
 
 namespace caffe {
 
-/// How pictures become what a net's input takes: (pixel - mean) * scale.
-struct PicturePreparation {
-  /// Mean and scale as in data layers; a mean file may be larger than the input, pictures are then
-  /// resized to it and cut in the middle. The other fields are left alone.
-  TransformationParameter transform;
-  bool rgb = false;  ///< channels red, green, blue instead of OpenCV's blue, green, red
-  /// Pictures are resized to this, and cut in the middle to the input's size; 0: to that, or to the
-  /// mean picture's size.
-  int resize_height = 0, resize_width = 0;
-  /// Values for inputs that are no pictures, by blob, repeated to fill it.
-  std::map<std::string, std::vector<float>> constants;
-
-  operator inference::ImagePreprocessing() const {
-    auto preprocessing = inference::ImagePreprocessing::Of(transform);
-    preprocessing.rgb = rgb;
-    if (resize_height > 0) {
-      preprocessing.resize_height = resize_height;
-      preprocessing.resize_width = resize_width;
-    }
-    preprocessing.constants = constants;
-    return preprocessing;
-  }
-};
-
 /// One item of a batch.
 struct InputItem {
   std::string name;  ///< a picture's path, a record's key, "row 3", ...

@@ -100,7 +100,11 @@ void ImageInput::Write(const cv::Mat& image, int item) {
   if (prepared.channels() != channels) {
     cv::cvtColor(image, prepared, channels == 1 ? cv::COLOR_BGR2GRAY : cv::COLOR_GRAY2BGR);
   }
-  if (preprocessing_.rgb && channels == 3) cv::cvtColor(prepared, prepared, cv::COLOR_BGR2RGB);
+  if (preprocessing_.rgb && channels == 3) {
+    cv::Mat reversed;  // `image` stays as it is
+    cv::cvtColor(prepared, reversed, cv::COLOR_BGR2RGB);
+    prepared = reversed;
+  }
   const cv::Size size(width_, height_);
   if (prepared.size() != size) cv::resize(prepared, prepared, size);
   item_.Reshape(1, channels, images_->shape(2), images_->shape(3));
