@@ -822,7 +822,7 @@ DOCUMENTATION = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 @pytest.mark.skipif(not DOCUMENTATION.exists(), reason="the documentation is in the source tree")
 def test_the_documentation_runs(tmp_path, monkeypatch, random):
     section = re.search(r"^## Engines\n(.*?)^## ", DOCUMENTATION.read_text(), re.M | re.S).group(1)
-    first, _, second = re.findall(r"```python\n(.*?)```", section, re.S)  # _: needs a GPU
+    first, _, _, second = re.findall(r"```python\n(.*?)```", section, re.S)  # _: images, a GPU
     batches = iter([random.rand(8, 3, 32, 32)] * 13 + [None] + [random.rand(8, 3, 32, 32)] * 13)
 
     def next_images():

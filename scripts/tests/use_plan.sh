@@ -120,7 +120,7 @@ middle = [rows[(c * 12 + y + 2) * 12 + x + 2] for c in range(3) for y in range(8
 values = [float(v) for v in open('out.txt').read().split(': ')[1].split()]
 assert values == middle, (values, middle)
 PYTHON
-refuses 'is smaller than the net' "$caffe" infer $same -resize 4x4 0.png
+refuses 'less than input' "$caffe" infer $same -resize 4x4 0.png
 refuses 'is not HxW' "$caffe" infer $same -resize 12 0.png
 pictures 12 8
 
