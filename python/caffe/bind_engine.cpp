@@ -33,7 +33,7 @@ void Save(const EngineHandle& handle, const py::object& file) {
 py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values) {
   py::dict shapes;
   for (const int value : values) {
-    shapes[py::str(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
+    shapes[py::cast(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
   }
   return shapes;
 }
@@ -177,10 +177,10 @@ void EnqueueOn(ContextHandle& handle, Address stream, const std::vector<Address>
   handle.context.Enqueue(*on, memory);
 }
 
-std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine) {
+std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine, int threads) {
   const py::gil_scoped_release without_gil;
   UseProcessMode();
-  return std::make_shared<ContextHandle>(engine.engine);
+  return std::make_shared<ContextHandle>(engine.engine, threads);
 }
 
 /// An input's memory for numpy; the context lives as long as somebody has it.
@@ -240,6 +240,11 @@ void BindEngine(py::module_& module) {
           "left\n"
           "are not among them.")
       .def_property_readonly(
+          "tuned_threads",
+          [](const EngineHandle& handle) { return handle.engine->tuned_threads(); },
+          "With how many threads its layers were timed when it was built; 0: they were not, or on "
+          "a GPU.")
+      .def_property_readonly(
           "weight_bytes", [](const EngineHandle& handle) { return handle.engine->weight_bytes(); },
           "Memory of the weights, which all contexts share, in bytes.")
       .def_property_readonly(
@@ -261,7 +266,10 @@ void BindExecutionContext(py::module_& module) {
       .def_buffer(&BufferOf);
   py::class_<ContextHandle, std::shared_ptr<ContextHandle>>(
       module, "ExecutionContext", "What caffe.inference.ExecutionContext is made of.")
-      .def(py::init(&MakeContext), py::arg("engine"))
+      .def(py::init(&MakeContext), py::arg("engine"), py::arg("threads") = 0)
+      .def_property_readonly(
+          "threads", [](const ContextHandle& handle) { return handle.context.threads(); },
+          "How many threads share the loops of a run.")
       .def("_run", &Run, py::arg("profiler"), py::arg("observer"))
       .def_property_readonly("_computes_on_gpu",
                              [](const ContextHandle& handle) {
@@ -270,13 +278,15 @@ void BindExecutionContext(py::module_& module) {
       .def("_enqueue_on", &EnqueueOn, py::arg("stream"), py::arg("producers"), py::arg("places"))
       .def(
           "_set_batch",
-          [](ContextHandle& handle, int batch) {
-            Change(handle, [&](ExecutionContext& context) { context.SetBatch(batch); });
+          [](ContextHandle& handle, const py::object& batch) {
+            const int items = WholeNumber(batch, "set_batch: the batch");
+            Change(handle, [&](ExecutionContext& context) { context.SetBatch(items); });
           },
           py::arg("batch"))
       .def(
           "_set_input_shapes",
-          [](ContextHandle& handle, const std::map<std::string, std::vector<int>>& shapes) {
+          [](ContextHandle& handle, const std::map<std::string, py::object>& given) {
+            const auto shapes = ShapesOf(given, "set_input_shapes");
             Change(handle, [&](ExecutionContext& context) { context.SetInputShapes(shapes); });
           },
           py::arg("shapes"))

@@ -22,11 +22,11 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _caffe
+from . import _caffe, _pictures
 from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, LayerInfo, LayerParameter, TimingCache)
 from ._gpu_places import Place, handle_of
@@ -165,7 +165,7 @@ class Calibrator:
     """Where INT8 takes its data from; a class of one's own derives from this one.
 
         class Cameras(Calibrator):
-            method = 'entropy'                      # or 'minmax', 'percentile', 'mse'
+            method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
 
             def get_batch(self, inputs):
                 return {'data': next_pictures()}    # None: there are no more
@@ -173,8 +173,9 @@ class Calibrator:
     Any object with ``get_batch`` will do; the rest may be missing.
     """
 
-    #: How a blob's threshold is chosen: docs/calibration.md describes the methods.
-    method = "entropy"
+    #: How thresholds are chosen: docs/calibration.md describes the methods. 'auto' takes the one
+    #: of the others that changes the net's outputs least on a part of the images.
+    method = "auto"
     #: The share of values, in percent, that ``'percentile'`` keeps.
     percent = 99.99
 
@@ -202,7 +203,7 @@ class BatchCalibrator(Calibrator):
         BatchCalibrator(batches, cache_file='net.table')
     """
 
-    def __init__(self, batches: Iterable[Any], method: str = "entropy", percent: float = 99.99,
+    def __init__(self, batches: Iterable[Any], method: str = "auto", percent: float = 99.99,
                  cache_file: Optional[Path] = None) -> None:
         self.method = method
         self.percent = percent
@@ -217,7 +218,7 @@ class BatchCalibrator(Calibrator):
         """The text of the cache file, if there is one."""
         if self._cache_file is None or not os.path.exists(self._cache_file):
             return None
-        with open(self._cache_file, encoding="utf-8") as file:
+        with open(self._cache_file, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
 
     def write_calibration_cache(self, cache: str) -> None:
@@ -230,8 +231,8 @@ class BatchCalibrator(Calibrator):
 class CalibrationOptions:
     """How calibration goes about it."""
 
-    #: Fewer images than this are refused.
-    minimum_images: int = 100
+    #: Fewer images than this are refused; 0: fewer than 100 are warned of in the log.
+    minimum_images: int = 0
     #: Blobs that stay float.
     leave_out: Iterable[str] = ()
     #: Puts the scales of the weights into the table.
@@ -282,6 +283,9 @@ class BuilderConfig:
     backend: str = "cpu"
     #: With 'cuda': products of FLOAT may round their factors to TF32's 10 bits.
     tensor_float: bool = False
+    #: On the CPU: with how many threads candidates are timed, those that contexts will have; 0:
+    #: ``caffe.threads()``.
+    threads: int = 0
     #: Runs of each candidate, of which the fastest counts; 0: no timing.
     timing_iterations: int = 5
     #: Read and added to.
@@ -324,6 +328,28 @@ class Builder:
         return _caffe._build_engine(net, self.config._fields())
 
 
+class ThreadSplit(NamedTuple):
+    """How threads are used: contexts that run side by side, and the threads of each."""
+
+    contexts: int
+    threads: int
+
+
+def split_threads(hint: str, threads: int = 0) -> ThreadSplit:
+    """What a hint makes of so many threads (0: ``caffe.threads()``).
+
+    ``'latency'``: one context, all threads share each of its loops. ``'throughput'``: as many
+    contexts as threads, each with one thread.
+
+        split = split_threads('throughput')
+        engine = Builder(threads=split.threads).build(net)
+        contexts = [ExecutionContext(engine, split.threads) for _ in range(split.contexts)]
+
+    Raises :class:`caffe.Error` for another hint.
+    """
+    return ThreadSplit(*_caffe._split_threads(hint, threads))
+
+
 def passes() -> Dict[str, str]:
     """What the optimizer does, in order: names of passes and a line on each."""
     return dict(_caffe._pass_names())
@@ -341,11 +367,12 @@ class ExecutionContext(_caffe.ExecutionContext):
         prob = context.run()['prob']
 
     Other Python threads run meanwhile. A context that two threads use is used by one after the
-    other.
+    other. Loops of its runs are shared by ``threads`` threads; 0: as many as ``caffe.threads()``
+    says when it is made.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, threads: int = 0) -> None:
+        super().__init__(engine, threads)
         self._lock = threading.RLock()
         # Its thread starts with the first task.
         self._executor = concurrent.futures.ThreadPoolExecutor(
@@ -468,3 +495,66 @@ class ExecutionContext(_caffe.ExecutionContext):
             raise ValueError(f"input '{name}' has shape {target.shape}, the values have "
                              f"{values.shape}: set_batch or set_input_shape changes it")
         target[...] = values
+
+
+# --- Drawing results ---
+
+
+def _item_of(name: str, values: Any, item: int) -> np.ndarray:
+    """What belongs to one item of a batch: its detections, or a row of the first axis."""
+    array = np.asarray(values, np.float32)
+    if array.ndim == 4 and array.shape[:2] == (1, 1) and array.shape[3] == 7:
+        return array[:, :, array[0, 0, :, 0] == item]
+    if array.ndim == 0 or not 0 <= item < len(array):
+        raise ValueError(f"output '{name}' of shape {array.shape} has no item {item}")
+    return array[item]
+
+
+def _pixels_of(image: Any) -> np.ndarray:
+    """A file or an array as bytes, (height, width, 3), in the order blue, green, red."""
+    pixels = _pictures.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
+    if pixels.dtype != np.uint8:
+        pixels = np.clip(_pictures.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if pixels.ndim == 2:
+        pixels = np.stack([pixels] * 3, axis=2)
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
+        raise ValueError(f"an image is (height, width) or (height, width, 3), not {pixels.shape}")
+    return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def draw(image: Any, outputs: Mapping[str, Any], names: Union[Path, Sequence[str], None] = None, *,
+         item: int = 0, top: int = 5, min_score: float = 0.5, opacity: float = 0.5,
+         seen: Optional[Sequence[float]] = None, kinds: Optional[Mapping[str, str]] = None,
+         channel_order: str = "BGR") -> np.ndarray:
+    """Draws what outputs say onto the image that they are of: uint8, (height, width, 3), RGB.
+
+        outputs = context.run(data=transformer.preprocess('data', image)[None])
+        plt.imshow(inference.draw(image, outputs, 'labelmap_voc.prototxt', min_score=0.3))
+
+    ``image`` is the original: a file, or an array (height, width) or (height, width, 3) in RGB, of
+    uint8 or of floats from 0 to 1. ``outputs`` is what ``ExecutionContext.run`` or ``Net.forward``
+    returned, of which ``item`` is drawn. ``names`` are those of the classes, or a file as
+    ``caffe infer -labels`` takes it.
+
+    Scores of classes become a list of the ``top`` best; detections boxes, those with ``min_score``
+    or more; score maps (C, H, W) and label maps colours of this ``opacity`` with a legend; other
+    maps with 1 or 3 channels are shown as images, whose channels are in the order
+    ``channel_order``. ``kinds`` says for an output where that is to be different: 'classes',
+    'boxes', 'segmentation', 'image' or 'nothing'. ``seen`` is the part of the image that the net
+    saw, (left, top, width, height) in pixels; None: all of it.
+
+    An image whose longer side has less than 200 pixels is enlarged. Raises :class:`caffe.Error` for
+    an output that does not fit its kind, where names are missing, where there is nothing to draw,
+    and without OpenCV; ValueError for what is no image or no item.
+    """
+    if channel_order not in ("BGR", "RGB"):
+        raise ValueError(f"channel_order is 'BGR' or 'RGB', not {channel_order!r}")
+    if seen is not None and len(seen) != 4:
+        raise ValueError(f"seen is (left, top, width, height), not {seen!r}")
+    items = {name: _item_of(name, values, item) for name, values in outputs.items()}
+    drawn, height, width = _caffe._draw_results(
+        _pixels_of(image), items, names, seen, dict(kinds or {}), top, min_score,
+        opacity, channel_order == "RGB")
+    return np.ascontiguousarray(np.frombuffer(drawn, np.uint8).reshape(height, width, 3)[:, :, ::-1])

@@ -31,8 +31,8 @@ struct EngineHandle {
 
 /// What Python's ExecutionContext holds. Python's class has the lock that makes threads take turns.
 struct ContextHandle {
-  explicit ContextHandle(std::shared_ptr<const inference::Engine> engine)
-      : context(std::move(engine)) {}
+  ContextHandle(std::shared_ptr<const inference::Engine> engine, int threads)
+      : context(std::move(engine), threads) {}
 
   inference::ExecutionContext context;
   const int gpu = Context::Current().settings().device;  ///< of an engine that computes on one
@@ -85,6 +85,7 @@ void BindCalibration(py::module_& module);
 void BindEngine(py::module_& module);
 void BindExecutionContext(py::module_& module);
 void BindBuilder(py::module_& module);
+void BindDrawing(py::module_& module);
 
 }  // namespace pycaffe
 }  // namespace caffe

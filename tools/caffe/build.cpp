@@ -63,6 +63,15 @@ void ListPasses() {
   }
 }
 
+/// What to do with the plan.
+std::string NextSteps() {
+  const std::string net =
+      " -model " + FLAGS_model + " -weights " + FLAGS_weights + " -plan " + FLAGS_plan;
+  const std::string images = FLAGS_images.empty() ? "FOLDER" : FLAGS_images;
+  return "next:\n  caffe infer -plan " + FLAGS_plan + " IMAGE...\n  caffe compare" + net +
+         " -images " + images + "\n  caffe time -plan " + FLAGS_plan + "\n";
+}
+
 int Build() {
   if (FLAGS_list_passes) {
     ListPasses();
@@ -100,6 +109,7 @@ int Build() {
             << BytesText(engine->activation_bytes()) << " of activations at batch "
             << engine->max_batch() << '\n';
   if (!FLAGS_report.empty()) WriteReport(&maker, param, weights, engine, FLAGS_plan);
+  std::cout << NextSteps();
   return 0;
 }
 
@@ -131,8 +141,7 @@ Command BuildCommand() {
   command.examples =
       "  caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 "
       "\\\n"
-      "    -images images.txt -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache "
-      "here.times\n"
+      "    -images images/ -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache here.times\n"
       "  caffe inspect -plan net.plan\n"
       "  caffe infer -plan net.plan -mean 104,117,123 -labels synset.txt cat.jpg\n";
   command.quiet = true;

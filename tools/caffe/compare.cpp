@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -9,6 +10,7 @@
 #include "caffe/inference/engine_comparison.hpp"
 #include "caffe/inference/widening.hpp"
 #include "caffe/util/net_comparison.hpp"
+#include "caffe/util/progress.hpp"
 #include "caffe/util/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
@@ -182,7 +184,13 @@ int Compare() {
   inference::EngineComparison comparison(net.get(), engine);
   const std::unique_ptr<InputBatches> batches = TheInputs(*net, param);
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
-  for (int i = 0; i < most && batches->Feed(i, net.get()); ++i) comparison.Add();
+  const int64_t there = batches->batches(*net);
+  Progress progress("batch", there > 0 ? std::min<int64_t>(there, most) : most);
+  for (int i = 0; i < most && batches->Feed(i, net.get()); ++i) {
+    comparison.Add();
+    progress.Update(i + 1);
+  }
+  progress.Clear();
   Print(comparison, std::cout);
   const int status = Judge(comparison, std::cout);
   return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;

@@ -1,6 +1,8 @@
 #include "engine_flags.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -29,6 +31,9 @@ CAFFE_FLAG(double, memory, 0, "MB",
 CAFFE_FLAG(string, timing_cache, "", "FILE",
            "times of this machine: the next build with it is fast and chooses the same");
 CAFFE_FLAG(int32, timing_iterations, 5, "N", "how often each candidate is timed");
+CAFFE_FLAG(string, hint, "latency", "latency|throughput",
+           "what the CPU's threads are for: latency, they share each loop of one run; throughput, "
+           "each has a run for itself. Plans are tuned for it, time and infer run them so");
 CAFFE_FLAG(string, skip_pass, "", "A,B", "leave out these passes");
 CAFFE_FLAG(double, max_accuracy_loss, 0, "X",
            "with -precision best: layers are widened until what is lost on the data is at most X: "
@@ -107,6 +112,17 @@ inference::NetworkDefinition Definition(const NetParameter& param,
   return net;
 }
 
+/// Those that never compute in INT8.
+std::set<std::string> WidenedLayers(const std::map<std::string, inference::Precision>& layers) {
+  std::set<std::string> widened;
+  for (const auto& [name, precision] : layers) {
+    const bool may_be_int8 =
+        precision == inference::Precision::INT8 || precision == inference::Precision::BEST;
+    if (!may_be_int8) widened.insert(name);
+  }
+  return widened;
+}
+
 }  // namespace
 
 std::vector<FlagGroup> EngineFlags() {
@@ -122,9 +138,22 @@ std::vector<FlagGroup> EngineFlags() {
   return {{"the engine",
            "",
            {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "workspace",
-            "memory", "timing_cache", "timing_iterations", "skip_pass", "level", "stage"},
+            "memory", "hint", "timing_cache", "timing_iterations", "skip_pass", "level", "stage"},
            "  -gpu N                builds for this GPU, and no other; without it for the CPU\n"},
           calibration};
+}
+
+inference::ThreadSplit ThreadsOfHint() {
+  Require(!IsGiven("hint") || FLAGS_gpu.empty(),
+          "-hint is about the threads of the CPU: leave it out with -gpu");
+  return inference::SplitThreads(inference::ParseHint(FLAGS_hint));
+}
+
+void NoteTunedThreads(const inference::Engine& engine, std::ostream& out) {
+  const int tuned = engine.tuned_threads(), here = ThreadsOfHint().threads;
+  if (tuned == 0 || tuned == here) return;
+  out << "note: the plan was tuned for " << ThreadsText(tuned) << ", a run has " << here
+      << " here: built again with the same -threads and -hint it may be faster\n";
 }
 
 EngineMaker::EngineMaker(const NetParameter& param, std::vector<std::string> weights,
@@ -181,6 +210,7 @@ void EngineMaker::SetConfig() {
   for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
     config.max_input_shapes[pair.first] = ParseShape("-input_shape " + pair.first, pair.second);
   }
+  config.threads = ThreadsOfHint().threads;
   config.timing_iterations = FLAGS_timing_iterations;
   config.max_workspace = BytesOfMegabytes("-workspace", FLAGS_workspace);
   config.max_memory = BytesOfMegabytes("-memory", FLAGS_memory);
@@ -207,7 +237,8 @@ void EngineMaker::SetCalibration() {
     config.calibration = ReadTable(FLAGS_calibration_table, *net, param_, *out_);
   } else if (data) {
     config.calibration = std::make_shared<const CalibrationTable>(
-        CalibrateByFlags(net.get(), param_, *out_, for_all_ ? &seen_ : nullptr));
+        CalibrateByFlags(net.get(), param_, *out_, WidenedLayers(config.layer_precisions),
+                         for_all_ ? &seen_ : nullptr));
   } else {
     Require(!DemandsInt8(), "int8 needs the range of each blob: give -calibration_table FILE, or ",
             kInputFlags, " to calibrate on");

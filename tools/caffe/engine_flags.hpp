@@ -8,6 +8,7 @@
 
 #include "../common/engine_building.hpp"
 #include "caffe/inference/accuracy_loss.hpp"
+#include "caffe/inference/hint.hpp"
 #include "calibration_flags.hpp"
 #include "input_flags.hpp"
 
@@ -21,6 +22,12 @@ namespace caffe {
 
 /// What engine is made, and what INT8 needs to know.
 std::vector<FlagGroup> EngineFlags();
+
+/// How -hint divides the threads; without it one context has them all. Throws Error where it is
+/// given for a GPU.
+inference::ThreadSplit ThreadsOfHint();
+/// Says on `out` if an engine was tuned for another number of threads than each context will have.
+void NoteTunedThreads(const inference::Engine& engine, std::ostream& out);
 
 /// Makes engines of a net as the flags say.
 class EngineMaker {

@@ -2,14 +2,17 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <sstream>
 
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/image_files.hpp"
 
-CAFFE_FLAG(string, images, "", "LIST",
-           "a text file with the path of an image on each line, resized to the input; a number "
-           "behind the path is its label");
+CAFFE_FLAG(string, images, "", "FOLDER|'*.jpg'|LIST",
+           "the images of a folder and of those below it, or those that fit a pattern, or a text "
+           "file with the path of an image on each line, where a number behind the path is its "
+           "label; resized to the input");
 CAFFE_FLAG(string, data, "", "DB", "a database of Datum records");
 CAFFE_FLAG(string, backend, "lmdb", "lmdb|leveldb", "what -data is");
 CAFFE_FLAG(string, npy, "", "FILE|NAME=FILE,...",
@@ -62,6 +65,14 @@ std::map<std::string, std::string> NpyFiles() {
             "-npy: give the input of each file, as in -npy data=a.npy,im_info=b.npy");
   }
   return files;
+}
+
+/// The images that -images names; how many a folder has is said before the work.
+std::unique_ptr<InputBatches> Images(const PicturePreparation& preparation) {
+  if (!IsFolderOrPattern(FLAGS_images)) return InputBatches::FromList(FLAGS_images, preparation);
+  const std::vector<std::string> files = ImageFilesIn(FLAGS_images);
+  std::cerr << files.size() << " images in " << FLAGS_images << std::endl;
+  return InputBatches::FromPictures(files, preparation);
 }
 
 }  // namespace
@@ -125,10 +136,11 @@ std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const PicturePrepara
     return InputBatches::Own(most_batches);
   }
   Require(given == 1,
-          "what shall the net run on? Give -images LIST, -data DB or -npy FILE with inputs as the "
+          "what shall the net run on? Give -images FOLDER (or a list), -data DB or -npy FILE with "
+          "inputs as the "
           "net will see them",
           otherwise);
-  if (!FLAGS_images.empty()) return InputBatches::FromList(FLAGS_images, preparation);
+  if (!FLAGS_images.empty()) return Images(preparation);
   if (!FLAGS_npy.empty()) return InputBatches::FromNpy(NpyFiles(), preparation.constants);
   return InputBatches::FromDatabase(FLAGS_data, FLAGS_backend, most_batches, preparation);
 }

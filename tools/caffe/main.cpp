@@ -6,6 +6,7 @@
 
 #include "../common/command.hpp"
 #include "../common/command_line.hpp"
+#include "../common/threads_flag.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/listed.hpp"
 #include "commands.hpp"
@@ -96,6 +97,7 @@ int Run(const vector<Command>& commands, int argc, char** argv) {
   if (command.quiet && !FLAGS_verbose) LogQuietly();
   caffe::TranslateOldFlags();
   caffe::ApplySharedFlags();
+  caffe::ApplyThreadsFlag();
   return command.run(rest);
 }
 

@@ -11,6 +11,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text_table.hpp"
 #include "commands.hpp"
+#include "engine_flags.hpp"
 #include "net_flags.hpp"
 
 CAFFE_FLAG(string, phase, "", "TRAIN|TEST", "the phase that a net runs in (default TRAIN)");
@@ -127,16 +128,27 @@ void PrintTimes(const inference::Engine& engine, const inference::LayerTimes& ti
   table.Print(out);
 }
 
+std::string TextOf(const inference::ThreadSplit& split) {
+  return (split.contexts > 1 ? Join(", ", split.contexts, " at a time with ") : ", ") +
+         ThreadsText(split.threads);
+}
+
 int TimePlan() {
   const auto engine = inference::Engine::Load(FLAGS_plan);
   inference::LoadOptions options;
   options.batch = FLAGS_batch;
   options.iterations = FLAGS_iterations;
   options.warm_up_ms = 200;
+  const bool on_cpu = engine->graph()->target.empty();
+  const inference::ThreadSplit split = ThreadsOfHint();
+  options.streams = split.contexts;
+  options.threads = true;
+  options.threads_each = split.threads;
+  NoteTunedThreads(*engine, std::cout);
   const inference::LoadResult result = inference::MeasureLoad(engine, options);
   const inference::Latencies& latency = result.latency;
   std::cout << "engine '" << engine->name() << "', batch " << result.batch << ", "
-            << latency.count() << " runs\n"
+            << latency.count() << " runs" << (on_cpu ? TextOf(split) : "") << '\n'
             << "latency:    min " << Milliseconds(latency.Min()) << ", mean "
             << Milliseconds(latency.Mean()) << ", median " << Milliseconds(latency.Median())
             << ", 99% " << Milliseconds(latency.Percentile(99)) << '\n'
@@ -197,7 +209,7 @@ Command TimeCommand() {
   command.name = "time";
   command.summary = "times a net or a plan, layer by layer";
   command.usage = {"-model FILE [-weights FILE] [-iterations N] [-phase TRAIN|TEST]",
-                   "-plan FILE [-batch N] [-iterations N]"};
+                   "-plan FILE [-batch N] [-iterations N] [-hint latency|throughput]"};
   command.about =
       "A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the\n"
       "data or the inputs that its prototxt has. A plan is run on noise: latency of a run (the\n"
@@ -210,7 +222,8 @@ Command TimeCommand() {
                       "weights",
                       "plan",
                       "batch",
-                      {"iterations", "runs (default 50)"},
+                      {"iterations", "runs (default 50), of each context"},
+                      "hint",
                       "phase",
                       "forward_only",
                       "level",

@@ -53,6 +53,9 @@ struct BuilderConfig {
   Backend backend = Backend::CPU;
   /// On a GPU: products of FLOAT may round their factors to TF32's 10 bits, for tensor cores.
   bool tensor_float = false;
+  /// On the CPU: with how many threads candidates are timed, those that contexts will have; 0:
+  /// Caffe::threads().
+  int threads = 0;
   int timing_iterations = 5;  ///< runs of each candidate; the least time counts. 0: no timing
   std::shared_ptr<TimingCache> timing_cache;  ///< read and added to; may be null
   size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any

@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ENGINE_HPP_
 #define CAFFE_INFERENCE_ENGINE_HPP_
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <future>
@@ -38,7 +39,7 @@ struct LayerInfo {
 class Engine {
  public:
   /// An optimized graph, which is validated.
-  explicit Engine(Graph graph);
+  explicit Engine(Graph graph, int tuned_threads = 0);
 
   /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
   /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
@@ -50,6 +51,10 @@ class Engine {
   const std::string& name() const { return graph_->name; }
   /// The largest batch; 0 for a net without inputs.
   int max_batch() const { return BatchOf(*graph_); }
+  /// The threads with which layers were timed when it was built (BuilderConfig::threads); 0: they
+  /// were not, or on a GPU. Contexts may take another number, for which other ways of computing
+  /// layers may be faster.
+  int tuned_threads() const { return tuned_threads_; }
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(graph_->inputs); }
   std::vector<std::string> outputs() const { return Names(graph_->outputs); }
@@ -63,11 +68,17 @@ class Engine {
   size_t activation_bytes() const;
   /// Bindings and layers, as JSON.
   std::string ToJson() const;
+  /// {"Layers": [...], "Bindings": [...]}: names of inputs and outputs, and of the layers; with
+  /// `details` an object for each layer: Name, LayerType, Precision, TacticName (what computes it),
+  /// Inputs and Outputs, each {Name, Dimensions, Format/Datatype}, FusedLayers, WeightBytes,
+  /// BuildTimeUs.
+  std::string LayersToJson(bool details) const;
 
  private:
   std::vector<std::string> Names(const std::vector<int>& values) const;
 
   std::shared_ptr<const Graph> graph_;
+  int tuned_threads_;
   mutable std::once_flag measured_;
   mutable size_t activation_bytes_ = 0;  // once measured
 };
@@ -79,6 +90,17 @@ class Profiler {
   virtual void ReportLayerTime(const std::string& layer, double milliseconds) = 0;
 };
 
+/// When a run did what. On the CPU nothing is copied or enqueued: `inputs` and `enqueued` are
+/// `begin`, `end` is `computed`.
+struct RunTimes {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begin;
+  Time inputs;    ///< inputs are in the GPU's memory
+  Time enqueued;  ///< the GPU has been given its work
+  Time computed;  ///< it has done it
+  Time end;       ///< outputs are in the host's memory
+};
+
 /// Sees every blob that a layer has made, as floats in Caffe's order, right after it; those of
 /// layers of which nothing is left (Engine::layers) too. Blobs inside a joined layer are nowhere.
 using BlobObserver =
@@ -88,8 +110,10 @@ using BlobObserver =
 /// engine's.
 class ExecutionContext {
  public:
-  /// Starts at the largest batch. Throws Error naming a layer that cannot be made.
-  explicit ExecutionContext(std::shared_ptr<const Engine> engine);
+  /// Starts at the largest batch. Its runs take `threads` threads, in whatever thread they are
+  /// asked for; 0: as many as the calling thread has now (Caffe::threads). Throws Error naming a
+  /// layer that cannot be made, and for less than 0 threads.
+  explicit ExecutionContext(std::shared_ptr<const Engine> engine, int threads = 0);
   ~ExecutionContext();
   ExecutionContext(ExecutionContext&&) noexcept;
   ExecutionContext& operator=(ExecutionContext&&) noexcept;
@@ -99,6 +123,8 @@ class ExecutionContext {
   /// layer that cannot take it; everything is as it was then.
   void SetBatch(int batch);
   int batch() const;
+  /// What a run takes.
+  int threads() const;
 
   /// Another shape of an input, with no more elements than it was built for, nor any blob that
   /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it,
@@ -137,6 +163,11 @@ class ExecutionContext {
   /// throw comes out of Run.
   void SetProfiler(Profiler* profiler);
   void SetObserver(BlobObserver observer);
+  /// From now on, while nothing is enqueued, each Run writes there when it did what, for which it
+  /// waits between the steps on a GPU; null: none does. It must outlive its use. Without
+  /// `transfers` such a run on a GPU copies nothing: it computes on what lies where its inputs do,
+  /// and Output stays as it was. With a profiler or an observer all of a run counts as computing.
+  void SetRunTimes(RunTimes* times, bool transfers = true);
 
   /// An output's elements, valid until the next Run, SetBatch or SetInputShape. Throws Error,
   /// listing the outputs, for another name.

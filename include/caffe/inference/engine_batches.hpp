@@ -34,9 +34,12 @@ class InputSource {
  public:
   /// Throws Error naming an input of the engine that the net does not have, or makes of others.
   InputSource(const Net<float>& net, const Engine& engine);
+  /// All tops of layers that read data are inputs.
+  explicit InputSource(const Net<float>& net);
 
   /// Runs the layers of the net that make the inputs (a net with inputs has none), and copies them.
   Tensors Read(Net<float>* net) const;
+  const std::vector<std::string>& inputs() const { return inputs_; }
   /// Tops of layers that read data which the engine does not take, as labels.
   const std::vector<std::string>& others() const { return others_; }
   /// Copies of those, after Read.
@@ -49,11 +52,17 @@ class InputSource {
   int last_layer_ = -1;
 };
 
+/// Items [first, first + count) of a batch of `batch` items; all of what has another extent 0.
+NamedTensor Items(const NamedTensor& all, int batch, int first, int count);
+
 /// Writes inputs of one batch of at most max_batch() items. The context takes their shapes. Throws
 /// Error for an input that is missing.
 void SetInputs(const Tensors& inputs, ExecutionContext* context);
 /// All outputs of the last Run.
 Tensors Outputs(ExecutionContext* context);
+/// The same as JSON: a list, for each output {"name": "prob", "dimensions": "1x10", "values":
+/// [...]}.
+std::string OutputsToJson(ExecutionContext* context);
 
 /// Runs a batch of any size, in pieces of at most max_batch() items, and puts the outputs' pieces
 /// together: along the batch, detections row below row. Throws Error for an output that is not made

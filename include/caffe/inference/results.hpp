@@ -2,6 +2,7 @@
 #define CAFFE_INFERENCE_RESULTS_HPP_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/inference/engine_batches.hpp"
@@ -44,6 +45,9 @@ class ClassNames {
   ClassNames() = default;
   /// Throws Error if the file cannot be read or has none.
   explicit ClassNames(const std::string& file);
+  /// By label.
+  explicit ClassNames(std::vector<std::string> names)
+      : file_("the list of names"), names_(std::move(names)) {}
 
   bool empty() const { return names_.empty(); }
   /// "" where none is known.
@@ -52,7 +56,7 @@ class ClassNames {
   void RequireFor(const std::string& output, int classes) const;
 
  private:
-  std::string file_;
+  std::string file_;                // or another word for where they are from
   std::vector<std::string> names_;  // by label
 };
 

@@ -25,6 +25,16 @@ struct PicturePreparation {
   std::map<std::string, std::vector<float>> constants;
 };
 
+/// A part of an image, in its pixels.
+struct ImagePart {
+  double left = 0, top = 0, width = 0, height = 0;
+};
+/// What a net's input shows of an image that was prepared so: all of it where images are resized to
+/// the input, less where they are cut. Sizes are in pixels. Throws Error if the mean file cannot be
+/// read.
+ImagePart SeenPart(const PicturePreparation& preparation, int input_height, int input_width,
+                   int image_height, int image_width);
+
 /// One item of a batch.
 struct InputItem {
   std::string name;  ///< a picture's path, a record's key, "row 3", ...
@@ -45,10 +55,11 @@ class InputBatches {
   /// How many batches there are for this net, at most; 0 if that is unknown.
   virtual int64_t batches(const Net<float>& net) const = 0;
 
-  /// The pictures that a file lists, one path a line (what follows the last space is taken as a
+  /// The images of a folder, or those that fit a pattern of the shell's (image_files.hpp); else
+  /// those that a file lists, one path a line (what follows the last space is taken as a
   /// label if the path without it exists); relative paths count from the list's folder, else from
   /// the current one. Pictures are resized to the input; the last batch is filled up with the
-  /// first pictures. Throws Error if the list is missing or names no picture.
+  /// first images. Throws Error if the list is missing or names no image.
   static std::unique_ptr<InputBatches> FromList(const std::string& list,
                                                 const PicturePreparation& preparation);
   /// These pictures. Throws Error for one that does not exist.

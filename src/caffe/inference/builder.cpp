@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../error_context.hpp"
 #include "caffe/error.hpp"
 #include "precisions.hpp"
 
@@ -90,20 +91,22 @@ void CheckMemory(const Engine& engine, size_t most) {
           ": build it for a smaller batch or in fewer bits");
 }
 
+std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
+  const Graph graph = Shaped(net.graph(), config);
+  if (config.backend == Backend::REFERENCE) {
+    return std::make_shared<const Engine>(
+        Optimize(graph, config.skip_passes, config.pass_observer));
+  }
+  config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
+  if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
+  return BuildLowered(graph, config);
+}
+
 }  // namespace
 
 std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const {
-  const Graph graph = Shaped(net.graph(), config_);
-  std::shared_ptr<const Engine> engine;
-  if (config_.backend == Backend::REFERENCE) {
-    engine =
-        std::make_shared<const Engine>(Optimize(graph, config_.skip_passes, config_.pass_observer));
-  } else {
-    BuilderConfig config = config_;
-    config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
-    if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
-    engine = BuildLowered(graph, config);
-  }
+  const auto engine = WithMemoryErrors([&] { return "engine '" + net.name() + "'"; },
+                                       [&] { return BuildEngine(net, config_); });
   CheckMemory(*engine, config_.max_memory);
   return engine;
 }

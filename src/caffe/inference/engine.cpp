@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "../error_context.hpp"
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/common.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "engine_report.hpp"
 #include "graph/regions.hpp"
 #include "plan_file.hpp"
@@ -15,15 +18,17 @@
 namespace caffe {
 namespace inference {
 
-Engine::Engine(Graph graph) : graph_(std::make_shared<const Graph>(std::move(graph))) {
+Engine::Engine(Graph graph, int tuned_threads)
+    : graph_(std::make_shared<const Graph>(std::move(graph))), tuned_threads_(tuned_threads) {
   graph_->Validate();
 }
 
 std::shared_ptr<const Engine> Engine::Load(const std::string& file) {
-  return std::make_shared<const Engine>(ReadPlan(file));
+  Plan plan = ReadPlan(file);
+  return std::make_shared<const Engine>(std::move(plan.graph), plan.tuned_threads);
 }
 
-void Engine::Save(const std::string& file) const { WritePlan(*graph_, file); }
+void Engine::Save(const std::string& file) const { WritePlan({*graph_, tuned_threads_}, file); }
 
 std::vector<std::string> Engine::Names(const std::vector<int>& values) const {
   std::vector<std::string> names;
@@ -38,28 +43,40 @@ size_t Engine::activation_bytes() const {
   return activation_bytes_;
 }
 std::string Engine::ToJson() const { return EngineAsJson(*this); }
+std::string Engine::LayersToJson(bool details) const { return LayersAsJson(*graph_, details); }
 
 /// Stays where it is when the context is moved: the queue's tasks know it.
 struct ExecutionContext::State {
-  explicit State(std::shared_ptr<const Engine> e)
-      : engine(std::move(e)), runner(MakeRunner(engine->graph())) {}
+  State(std::shared_ptr<const Engine> e, int t)
+      : engine(std::move(e)), threads(t), runner(MakeRunner(engine->graph())) {}
 
   const Graph& graph() const { return *engine->graph(); }
   std::vector<Shape> InputShapes() const;
+  void SetInputShapes(const std::vector<Shape>& shapes);
   void Run();
+  void RunWatched();
   void Observe(int node) const;
   void ObserveFreeNodes(int node) const;
 
   const std::shared_ptr<const Engine> engine;
+  /// Of the team that the runner's kernels were set up for, and all its runs have.
+  const int threads;
   const std::unique_ptr<Runner> runner;
   Profiler* profiler = nullptr;
   BlobObserver observer;
+  RunTimes* times = nullptr;
+  bool transfers = true;
   std::unique_ptr<TaskQueue> queue;  // made by the first Enqueue; ends before the others
 };
 
-ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine) {
+ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine, int threads) {
   Require(engine != nullptr, "an execution context needs an engine");
-  state_ = std::make_unique<State>(std::move(engine));
+  Require(threads >= 0, "an execution context takes at least 1 thread, or 0: Caffe's; got ",
+          threads);
+  if (threads == 0) threads = Caffe::threads();
+  const kernels::TeamSize team(threads);
+  WithMemoryErrors([name = engine->name()] { return "engine '" + name + "'"; },
+                   [&] { state_ = std::make_unique<State>(std::move(engine), threads); });
 }
 
 ExecutionContext::~ExecutionContext() = default;
@@ -74,6 +91,11 @@ std::vector<Shape> ExecutionContext::State::InputShapes() const {
   return shapes;
 }
 
+void ExecutionContext::State::SetInputShapes(const std::vector<Shape>& shapes) {
+  const kernels::TeamSize team(threads);
+  runner->SetInputShapes(shapes);
+}
+
 void ExecutionContext::SetBatch(int batch) {
   const Graph& graph = state_->graph();
   const int most = BatchOf(graph);
@@ -84,7 +106,7 @@ void ExecutionContext::SetBatch(int batch) {
     const Shape& built = graph.values[graph.inputs[i]].shape;
     if (!shapes[i].empty() && !built.empty() && built[0] == most) shapes[i][0] = batch;
   }
-  state_->runner->SetInputShapes(shapes);
+  state_->SetInputShapes(shapes);
 }
 
 int ExecutionContext::batch() const {
@@ -92,6 +114,8 @@ int ExecutionContext::batch() const {
   if (graph.inputs.empty() || state_->runner->shape(graph.inputs[0]).empty()) return 0;
   return state_->runner->shape(graph.inputs[0])[0];
 }
+
+int ExecutionContext::threads() const { return state_->threads; }
 
 namespace {
 
@@ -125,7 +149,7 @@ void ExecutionContext::SetInputShapes(const std::map<std::string, Shape>& shapes
     const auto place = std::find(graph.inputs.begin(), graph.inputs.end(), value);
     all[place - graph.inputs.begin()] = shape;
   }
-  state_->runner->SetInputShapes(all);
+  state_->SetInputShapes(all);
 }
 
 float* ExecutionContext::Input(const std::string& name) {
@@ -141,6 +165,11 @@ const Shape& ExecutionContext::InputShape(const std::string& name) const {
 void ExecutionContext::SetProfiler(Profiler* profiler) { state_->profiler = profiler; }
 void ExecutionContext::SetObserver(BlobObserver observer) {
   state_->observer = std::move(observer);
+}
+
+void ExecutionContext::SetRunTimes(RunTimes* times, bool transfers) {
+  state_->times = times;
+  state_->transfers = transfers;
 }
 
 namespace {
@@ -171,7 +200,20 @@ void ExecutionContext::State::ObserveFreeNodes(int node) const {
 }
 
 void ExecutionContext::State::Run() {
-  if (!profiler && !observer) return runner->Run(nullptr);
+  const kernels::TeamSize team(threads);
+  const bool watched = profiler || observer;
+  if (!times) return watched ? RunWatched() : runner->Run(nullptr);
+  if (!watched) {
+    *times = runner->TimedRun(transfers);
+    return;
+  }
+  const RunTimes::Time begin = std::chrono::steady_clock::now();
+  RunWatched();
+  const RunTimes::Time end = std::chrono::steady_clock::now();
+  *times = {begin, begin, begin, end, end};
+}
+
+void ExecutionContext::State::RunWatched() {
   if (observer) ObserveFreeNodes(0);
   runner->Run([this](int node, double milliseconds) {
     if (profiler) profiler->ReportLayerTime(graph().nodes[node].name(), milliseconds);

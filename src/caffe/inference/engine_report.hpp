@@ -9,10 +9,11 @@
 namespace caffe {
 namespace inference {
 
-/// See Engine::layers, weight_bytes and ToJson.
+/// See Engine::layers, weight_bytes, ToJson and LayersToJson.
 std::vector<LayerInfo> LayersOf(const Graph& graph);
 size_t WeightBytes(const Graph& graph);
 std::string EngineAsJson(const Engine& engine);
+std::string LayersAsJson(const Graph& graph, bool details);
 
 }  // namespace inference
 }  // namespace caffe

@@ -307,7 +307,7 @@ std::string TargetOf(const std::string& fingerprint) {
   Fail("it was built for ", fingerprint, ", and this is ", here, ": build it again");
 }
 
-Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
+Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
   Header header;
   Require(file->size() >= sizeof(header.magic) &&
               std::memcmp(file->data(), kMagic, sizeof(kMagic)) == 0,
@@ -327,9 +327,12 @@ Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
           "it is damaged: its description is larger than the file");
   Reader reader(file, header.description_size);
   const std::string target = TargetOf(reader.Text());
-  Graph graph = ReadGraph(&reader);
-  graph.target = target;
-  return graph;
+  Plan plan;
+  plan.tuned_threads = reader.Int();
+  Require(plan.tuned_threads >= 0, "its number of threads is negative");
+  plan.graph = ReadGraph(&reader);
+  plan.graph.target = target;
+  return plan;
 }
 
 }  // namespace
@@ -365,10 +368,11 @@ uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
   return sums[0];
 }
 
-void WritePlan(const Graph& graph, const std::string& file) {
+void WritePlan(const Plan& plan, const std::string& file) {
   Writer description;
-  description.Text(PlanFingerprint(graph.target));
-  Write(graph, &description);
+  description.Text(PlanFingerprint(plan.graph.target));
+  description.Number(plan.tuned_threads);
+  Write(plan.graph, &description);
   // What follows the header, in one piece: the checksum stands before it.
   std::string rest = description.bytes();
   const size_t begin = Aligned(sizeof(Header) + rest.size()) - sizeof(Header);
@@ -390,7 +394,7 @@ void WritePlan(const Graph& graph, const std::string& file) {
   out.Commit();
 }
 
-Graph ReadPlan(const std::string& file) {
+Plan ReadPlan(const std::string& file) {
   try {
     return ReadMapped(std::make_shared<const MappedFile>(file));
   } catch (Error& error) {

@@ -14,6 +14,7 @@
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/io/npy.hpp"
 #include "caffe/util/db.hpp"
+#include "caffe/util/image_files.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/printable.hpp"
 
@@ -40,6 +41,35 @@ int64_t BatchSize(const Net<float>& net) {
   const Blob<float>& input = *net.input_blobs()[0];
   return input.num_axes() == 0 ? 1 : input.shape(0);
 }
+
+/// The size to which images are resized before they are cut in the middle to the input's size: a
+/// mean image larger than the input is one of uncut images.
+struct ResizedSize {
+  ResizedSize(const PicturePreparation& preparation, int input_height, int input_width)
+      : height(input_height), width(input_width) {
+    if (preparation.resize_height > 0) {
+      height = preparation.resize_height;
+      width = preparation.resize_width;
+      Require(height >= input_height && width >= input_width, "-resize ", height, "x", width,
+              " is smaller than the net's input, ", input_height, "x", input_width);
+    }
+    if (!preparation.transform.has_mean_file()) return;
+    const std::string& file = preparation.transform.mean_file();
+    BlobProto proto;
+    ReadProtoFromBinaryFileOrDie(file, &proto);
+    Blob<float> mean;
+    mean.FromProto(proto);
+    Require(mean.num_axes() == 4 || mean.num_axes() == 3, file, ": no mean picture but a blob of ",
+            mean.shape_string());
+    Require(preparation.resize_height == 0 || (mean.shape(-2) == height && mean.shape(-1) == width),
+            file, ": the mean picture is ", mean.shape(-2), "x", mean.shape(-1), ", -resize says ",
+            height, "x", width);
+    height = mean.shape(-2);
+    width = mean.shape(-1);
+  }
+
+  int height, width;
+};
 
 /// Writes pictures to the items of a net's input, and constants to the inputs that take none.
 class PictureInput {
@@ -98,36 +128,15 @@ class PictureInput {
 #endif
 
  private:
-  // A mean picture larger than the input is one of uncut pictures.
   void MakeTransformer() {
     TransformationParameter param;
     const TransformationParameter& given = preparation_.transform;
     param.set_scale(given.scale());
     *param.mutable_mean_value() = given.mean_value();
-    height_ = picture_->shape(2);
-    width_ = picture_->shape(3);
-    if (preparation_.resize_height > 0) {
-      height_ = preparation_.resize_height;
-      width_ = preparation_.resize_width;
-      Require(height_ >= picture_->shape(2) && width_ >= picture_->shape(3), "-resize ", height_,
-              "x", width_, " is smaller than the net's input, ", picture_->shape(2), "x",
-              picture_->shape(3));
-    }
-    if (given.has_mean_file()) {
-      param.set_mean_file(given.mean_file());
-      BlobProto proto;
-      ReadProtoFromBinaryFileOrDie(given.mean_file(), &proto);
-      Blob<float> mean;
-      mean.FromProto(proto);
-      Require(mean.num_axes() == 4 || mean.num_axes() == 3, given.mean_file(),
-              ": no mean picture but a blob of ", mean.shape_string());
-      Require(preparation_.resize_height == 0 ||
-                  (mean.shape(-2) == height_ && mean.shape(-1) == width_),
-              given.mean_file(), ": the mean picture is ", mean.shape(-2), "x", mean.shape(-1),
-              ", -resize says ", height_, "x", width_);
-      height_ = mean.shape(-2);
-      width_ = mean.shape(-1);
-    }
+    if (given.has_mean_file()) param.set_mean_file(given.mean_file());
+    const ResizedSize resized(preparation_, picture_->shape(2), picture_->shape(3));
+    height_ = resized.height;
+    width_ = resized.width;
     crop_ = height_ != picture_->shape(2) || width_ != picture_->shape(3);
     if (crop_) {
       param.set_crop_h(picture_->shape(2));
@@ -205,10 +214,17 @@ InputItem PictureOnLine(const std::string& line, const std::filesystem::path& fo
   Fail("'", Printable(line), "': there is no such picture");
 }
 
+std::vector<InputItem> WithoutLabels(const std::vector<std::string>& files) {
+  std::vector<InputItem> items;
+  for (const std::string& file : files) items.push_back({file, -1});
+  return items;
+}
+
 std::vector<InputItem> PicturesInList(const std::string& list) {
-  constexpr char kWanted[] = "-images takes a text file with the path of a picture on each line";
-  Require(std::filesystem::exists(list) && !std::filesystem::is_directory(list), list,
-          ": there is no such file: ", kWanted);
+  if (IsFolderOrPattern(list)) return WithoutLabels(ImageFilesIn(list));
+  constexpr char kWanted[] =
+      "-images takes a folder, a pattern, or a text file with the path of an image on each line";
+  Require(std::filesystem::exists(list), list, ": there is no such file: ", kWanted);
   const MappedFile file(list);
   const std::string why_no_text = WhyNoText(file);
   Require(why_no_text.empty(), list, ": this is no list of pictures, ", why_no_text, ": ", kWanted);
@@ -232,12 +248,10 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
 
 std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
   Require(!paths.empty(), "no pictures are given");
-  std::vector<InputItem> pictures;
   for (const std::string& path : paths) {
     Require(std::filesystem::exists(path), path, ": there is no such picture");
-    pictures.push_back({path, -1});
   }
-  return pictures;
+  return WithoutLabels(paths);
 }
 
 class ListedPictures : public NumberedPictures {
@@ -480,6 +494,15 @@ class NpyRows : public InputBatches {
 };
 
 }  // namespace
+
+ImagePart SeenPart(const PicturePreparation& preparation, int input_height, int input_width,
+                   int image_height, int image_width) {
+  const ResizedSize resized(preparation, input_height, input_width);
+  const double x = double(image_width) / resized.width, y = double(image_height) / resized.height;
+  // DataTransformer cuts at a whole pixel.
+  const int left = (resized.width - input_width) / 2, top = (resized.height - input_height) / 2;
+  return {left * x, top * y, input_width * x, input_height * y};
+}
 
 std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
                                                      const PicturePreparation& preparation) {

@@ -1,8 +1,8 @@
 #include "caffe/inference/engine_batches.hpp"
 
 #include <algorithm>
-#include <set>
 
+#include "../../util/json.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -14,17 +14,6 @@ const Value& OutputOf(const Engine& engine, const std::string& name) {
     if (engine.graph()->values[output].name == name) return engine.graph()->values[output];
   }
   Fail("engine '", engine.name(), "' has no output '", name, "'");
-}
-
-/// Items [first, first + count) of a batch; all of what has no batch.
-NamedTensor Items(const NamedTensor& all, int batch, int first, int count) {
-  if (all.shape.empty() || all.shape[0] != batch) return all;
-  NamedTensor piece{all.shape, {}};
-  piece.shape[0] = count;
-  const size_t item = CountOf(all.shape) / batch;
-  piece.values.assign(all.values.begin() + first * item,
-                      all.values.begin() + (first + count) * item);
-  return piece;
 }
 
 /// Puts a piece that begins at item `first` behind the pieces before it.
@@ -70,25 +59,28 @@ std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch) {
   return std::make_unique<Net<float>>(param);
 }
 
-InputSource::InputSource(const Net<float>& net, const Engine& engine) : inputs_(engine.inputs()) {
-  const std::set<std::string> wanted(inputs_.begin(), inputs_.end());
-  std::set<std::string> found;
+InputSource::InputSource(const Net<float>& net) {
   for (size_t i = 0; i < net.layers().size(); ++i) {
     const LayerParameter& layer = net.layers()[i]->layer_param();
     const Operation* operation = OperationTable::Find(layer.type());
-    if (!operation || !operation->source) continue;
-    for (const std::string& top : layer.top()) {
-      last_layer_ = static_cast<int>(i);
-      if (wanted.count(top) > 0) {
-        found.insert(top);
-      } else {
-        others_.push_back(top);
-      }
-    }
+    if (!operation || !operation->source || layer.top_size() == 0) continue;
+    last_layer_ = static_cast<int>(i);
+    inputs_.insert(inputs_.end(), layer.top().begin(), layer.top().end());
   }
+}
+
+InputSource::InputSource(const Net<float>& net, const Engine& engine) : InputSource(net) {
+  const std::vector<std::string> found = std::move(inputs_);
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  inputs_ = engine.inputs();
   for (const std::string& input : inputs_) {
-    Require(found.count(input) > 0, "engine '", engine.name(), "' has an input '", input,
-            "' and net '", net.name(), "' has none of this name, or computes it");
+    Require(has(found, input), "engine '", engine.name(), "' has an input '", input, "' and net '",
+            net.name(), "' has none of this name, or computes it");
+  }
+  for (const std::string& top : found) {
+    if (!has(inputs_, top)) others_.push_back(top);
   }
 }
 
@@ -103,6 +95,16 @@ Tensors InputSource::ReadOthers(const Net<float>& net) const {
   Tensors tensors;
   for (const std::string& other : others_) tensors[other] = CopyOf(*net.blob_by_name(other));
   return tensors;
+}
+
+NamedTensor Items(const NamedTensor& all, int batch, int first, int count) {
+  if (all.shape.empty() || all.shape[0] != batch) return all;
+  NamedTensor piece{all.shape, {}};
+  piece.shape[0] = count;
+  const size_t item = CountOf(all.shape) / batch;
+  piece.values.assign(all.values.begin() + first * item,
+                      all.values.begin() + (first + count) * item);
+  return piece;
 }
 
 void SetInputs(const Tensors& inputs, ExecutionContext* context) {
@@ -134,6 +136,24 @@ Tensors Outputs(ExecutionContext* context) {
     outputs[name] = {shape, {values, values + CountOf(shape)}};
   }
   return outputs;
+}
+
+std::string OutputsToJson(ExecutionContext* context) {
+  std::string text = "[";
+  for (const std::string& name : context->engine().outputs()) {
+    std::string dimensions;
+    for (const int extent : context->OutputShape(name)) {
+      dimensions += (dimensions.empty() ? "" : "x") + std::to_string(extent);
+    }
+    json::Struct object;
+    json::Set(&object, "name", name);
+    json::Set(&object, "dimensions", dimensions);
+    const float* values = context->Output(name);
+    json::Set(&object, "values",
+              std::vector<float>(values, values + CountOf(context->OutputShape(name))));
+    text += (text.size() > 1 ? ",\n" : "\n") + json::Text(object);
+  }
+  return text + "]\n";
 }
 
 Tensors RunInPieces(const Tensors& inputs, ExecutionContext* context) {

@@ -172,6 +172,16 @@ Kind KindOf(const Engine& engine, const std::string& output, const NamedTensor& 
   return scores ? Kind::TOP : Kind::RAW;
 }
 
+/// How many classes a detector knows, the background among them; 0 where its layer does not say.
+int ClassesOfDetector(const Graph& graph, const std::string& output) {
+  const int value = graph.FindValue(output);
+  for (const Node& node : graph.nodes) {
+    if (std::count(node.outputs.begin(), node.outputs.end(), value) == 0) continue;
+    return static_cast<int>(node.layer.detection_output_param().num_classes());
+  }
+  return 0;
+}
+
 std::string NumberText(float value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.6g", value);
@@ -264,8 +274,11 @@ void Results::Add(const std::vector<std::string>& items, const Tensors& outputs)
     Item item{items[i], {}};
     for (const auto& output : outputs) {
       NamedTensor one = ItemOf(*engine_, output.first, output.second, static_cast<int>(i));
-      if (KindOf(*engine_, output.first, one, options_.raw) == Kind::TOP) {
+      const Kind kind = KindOf(*engine_, output.first, one, options_.raw);
+      if (kind == Kind::TOP) {
         names_.RequireFor(output.first, static_cast<int>(CountOf(one.shape)));
+      } else if (kind == Kind::BOXES) {
+        names_.RequireFor(output.first, ClassesOfDetector(*engine_->graph(), output.first));
       }
       item.outputs[output.first] = std::move(one);
     }
