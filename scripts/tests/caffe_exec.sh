@@ -253,6 +253,32 @@ if [ -e "$build/lib/libcaffe.so" ]; then
   runs "$tool" --loadEngine=twice.plan $short --staticPlugins="$PWD/libtwice.so"
 fi
 
+# On the tests' device, where the library has kernels for GPUs.
+if [ -e "$build/lib/libcaffe.so" ] && grep -q '^CAFFE_NVCC:[^=]*=.' "$build/CMakeCache.txt"; then
+  cat > gpu.cpp <<'CODE'
+#include "caffe/test/fake_device.hpp"
+static const auto* const device = new caffe::FakeDevice::Installed;
+CODE
+  "${CXX:-g++}" -std=c++17 -O0 -shared -fPIC -I"$root/include" -I"$build/include" -I"$root/src" \
+    gpu.cpp -o libgpu.so
+  gpu="--plugins=libgpu.so --device=0"
+  runs "$tool" $deploy $short $gpu --saveEngine=gpu.plan --useCudaGraph --exportOutput=gpu.json \
+    --exportTimes=gpu_times.json
+  lacks out.txt 'ignored\|The CPU computes'
+  has out.txt '\[I\] Selected Device: fake device$'
+  for figure in 'Enqueue Time' 'H2D Latency' 'GPU Compute Time' 'D2H Latency'; do
+    has out.txt "\[I\] $figure: min = [0-9.e-]*[1-9]"
+  done
+  runs "$tool" --loadEngine=gpu.plan $short $gpu --noDataTransfers --exportOutput=again.json
+  for figure in 'H2D Latency' 'D2H Latency'; do has out.txt "\[I\] $figure: min = [0-9.e-]* ms"; done
+  cmp gpu.json again.json || fail 'other outputs without transfers'
+  python3 -c "
+import json
+run, = json.load(open('gpu_times.json'))
+assert run['startH2dMs'] < run['endH2dMs'] == run['startEnqMs'] < run['endEnqMs'], run
+assert run['endEnqMs'] < run['endComputeMs'] == run['startD2hMs'] < run['endD2hMs'], run"
+fi
+
 # What means nothing here is said, and the rest is done.
 ignored=$("$tool" --help=markdown | sed -n 's/^| `--\([A-Za-z0-9]*\)\(=[^`]*\)\{0,1\}` | ignored: .*/\1 \2/p')
 [ "$(wc -l <<< "$ignored")" -gt 50 ] || fail 'few flags are ignored'
@@ -260,6 +286,8 @@ all=()
 while read -r flag argument; do all+=("--$flag${argument:+=1}"); done <<< "$ignored"
 runs "$tool" --loadEngine=net.plan $short "${all[@]}"
 for flag in "${all[@]}"; do has out.txt "\[W\] ignored: ${flag%=1} ("; done
+runs "$tool" --loadEngine=net.plan $short --sparsity=disable --useRuntime=full --safe=false
+lacks out.txt 'ignored' # they ask for what there is
 gpu="noTF32 noDataTransfers includeDataTransfers useCudaGraph"
 runs "$tool" --loadEngine=net.plan $short $(printf -- ' --%s' $gpu)
 for flag in $gpu; do has out.txt "\[W\] ignored: --$flag (the CPU computes)"; done

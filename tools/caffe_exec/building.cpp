@@ -142,13 +142,20 @@ std::map<std::string, Precision> LayerPrecisions(const Flags& flags,
 /// Throws Error, listing them, for layers that are not computed in the type that they shall have.
 void RequireObeyed(const inference::Engine& engine,
                    const std::map<std::string, Precision>& precisions) {
+  const inference::Graph& graph = *engine.graph();
   std::string disobeyed;
   for (const inference::LayerInfo& layer : engine.layers()) {
-    const auto wanted = precisions.find(layer.name);
-    if (wanted == precisions.end() || wanted->second == Precision::BEST) continue;
-    if (layer.type_of_math == inference::StorageOf(wanted->second)) continue;
-    disobeyed += Join(disobeyed.empty() ? "" : ", ", layer.name, " (", layer.type, ") is not ",
-                      Name(wanted->second), " but ", Name(layer.type_of_math));
+    std::vector<std::string> names = {layer.name};
+    for (const std::string& joined : graph.nodes[graph.FindNode(layer.name)].siblings) {
+      names.push_back(joined);
+    }
+    for (const std::string& name : names) {
+      const auto wanted = precisions.find(name);
+      if (wanted == precisions.end() || wanted->second == Precision::BEST) continue;
+      if (layer.type_of_math == inference::StorageOf(wanted->second)) continue;
+      disobeyed += Join(disobeyed.empty() ? "" : ", ", name, " (", layer.type, ") is not ",
+                        Name(wanted->second), " but ", Name(layer.type_of_math));
+    }
   }
   Require(disobeyed.empty(), "--precisionConstraints=obey: ", disobeyed,
           "; leave them out of --layerPrecisions, or give --precisionConstraints=prefer");

@@ -109,7 +109,7 @@ const std::vector<FlagGroup>& FlagGroups() {
         {"timingCacheFile", "FILE", "", DONE,
          "measured times, read and written: rebuilds are fast and choose the same"},
         {"timingCacheMode", "MODE", "", DONE,
-         "global: --timingCacheFile is used; local and disable: it is not"},
+         "(not trtexec's) global: --timingCacheFile is used; local and disable: it is not"},
         {"noBuilderCache", "", "", DONE, "--timingCacheFile is neither read nor written"},
         {"errorOnTimingCacheMiss", "", "", IGNORED, "what the cache lacks is timed"},
         {"noCompilationCache", "", "", IGNORED, "nothing is compiled at build time"},

@@ -236,7 +236,9 @@ std::string Flags::OneOf(const std::string& name, const std::vector<std::string>
 std::vector<Flag> Flags::With(Effect effect) const {
   std::vector<Flag> flags;
   for (const Given& given : given_) {
-    if (given.flag->effect == effect) flags.push_back(*given.flag);
+    const bool changes =
+        IsSwitch(*given.flag) ? IsOn(given.flag->name) : given.value != given.flag->fallback;
+    if (changes && given.flag->effect == effect) flags.push_back(*given.flag);
   }
   return flags;
 }

@@ -66,7 +66,8 @@ class Flags {
   /// Throws Error, listing them, unless the value is one of `names`.
   std::string OneOf(const std::string& name, const std::vector<std::string>& names) const;
 
-  /// Of those that are given: flags with this effect.
+  /// Of those that are given, and are neither switched off nor have their fallback: flags with this
+  /// effect.
   std::vector<Flag> With(Effect effect) const;
 
  private:

@@ -62,6 +62,13 @@ void CheckFlags(const Flags& flags) {
   }
 }
 
+/// Aside, then renamed. Throws Error.
+void WriteText(const std::string& text, const std::string& file) {
+  AtomicFile out(file);
+  out.Write(text.data(), text.size());
+  out.Commit();
+}
+
 /// layer_names_only, detailed or none.
 std::string ProfilingVerbosity(const Flags& flags) {
   const char* name = flags.IsGiven("nvtxMode") ? "nvtxMode" : "profilingVerbosity";
@@ -131,8 +138,7 @@ void DescribeEngine(const Flags& flags, const inference::Engine& engine) {
   } else {
     if (flags.IsOn("dumpLayerInfo")) PrintLayers(engine, details);
     if (flags.IsGiven("exportLayerInfo")) {
-      const std::string json = engine.LayersToJson(details);
-      WriteFile(flags.Text("exportLayerInfo"), json.data(), json.size());
+      WriteText(engine.LayersToJson(details), flags.Text("exportLayerInfo"));
     }
   }
   if (flags.IsOn("dumpOptimizationProfile")) {
@@ -198,10 +204,7 @@ void ShowResults(const Flags& flags, const inference::LoadOptions& options,
   if (!options.transfers && (raw || exported || dumped)) context->Run();
   if (dumped) PrintOutputs(context);
   if (raw) WriteBindings(context);
-  if (exported) {
-    const std::string json = inference::OutputsToJson(context);
-    WriteFile(flags.Text("exportOutput"), json.data(), json.size());
-  }
+  if (exported) WriteText(inference::OutputsToJson(context), flags.Text("exportOutput"));
   if (flags.IsGiven("saveDebugTensors")) WriteBlobs(flags, context);
 }
 
@@ -229,11 +232,10 @@ void Infer(const Flags& flags, const EnginePointer& engine) {
   }
   if (dumps) PrintProfile(result.layers);
   ShowResults(flags, options, &contexts[0]);
-  const auto write = [&](const char* flag, const std::string& json) {
-    if (flags.IsGiven(flag)) WriteFile(flags.Text(flag), json.data(), json.size());
-  };
-  write("exportTimes", result.TracesToJson());
-  write("exportProfile", result.layers.ToJson());
+  if (flags.IsGiven("exportTimes")) WriteText(result.TracesToJson(), flags.Text("exportTimes"));
+  if (flags.IsGiven("exportProfile")) {
+    WriteText(result.layers.ToJson(), flags.Text("exportProfile"));
+  }
 }
 
 /// Builds or loads, runs, reports.
@@ -242,8 +244,8 @@ void Exec(const Flags& flags) {
   CheckFlags(flags);
   set_ignore_unknown_fields(flags.IsOn("ignore_unknown_fields"));
   if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1));
-  const bool gpu = TakeDevice(flags);
   LoadPlugins(flags);
+  const bool gpu = TakeDevice(flags);
   const EnginePointer engine = GetEngine(flags, gpu);
   const bool on_gpu = !engine->graph()->target.empty();
   PrintDevice(on_gpu);

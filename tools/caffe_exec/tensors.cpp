@@ -53,7 +53,9 @@ std::string FileName(const std::string& blob, const std::string& kind, const Sha
 }
 
 void WriteValues(const std::string& file, const Shape& shape, const float* values) {
-  WriteFile(file, values, inference::CountOf(shape) * sizeof(float));
+  AtomicFile out(file);
+  out.Write(values, inference::CountOf(shape) * sizeof(float));
+  out.Commit();
   Say("Wrote " + file);
 }
 
@@ -110,12 +112,6 @@ void WriteBlobs(const Flags& flags, inference::ExecutionContext* context) {
   const std::string& missing = files.begin()->first;
   Fail("--saveDebugTensors: the engine makes no blob '", missing, "'", DidYouMean(missing, seen),
        ": blobs inside layers that were joined are nowhere");
-}
-
-void WriteFile(const std::string& file, const void* bytes, size_t size) {
-  AtomicFile out(file);
-  out.Write(bytes, size);
-  out.Commit();
 }
 
 }  // namespace caffe::exec

@@ -19,9 +19,6 @@ void WriteBindings(inference::ExecutionContext* context);
 /// seen.
 void WriteBlobs(const Flags& flags, inference::ExecutionContext* context);
 
-/// Aside, then renamed. Throws Error.
-void WriteFile(const std::string& file, const void* bytes, size_t size);
-
 }  // namespace caffe::exec
 
 #endif  // CAFFE_TOOLS_CAFFE_EXEC_TENSORS_HPP_
