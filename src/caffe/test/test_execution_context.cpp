@@ -105,7 +105,7 @@ class Queue : public ::testing::Test {
   ExecutionContext context_{PlusOne()};
 };
 
-TEST(ContextThreads, AreThoseThatItWasMadeWithInEveryThread) {
+TEST(ThreadsOfContexts, AreThoseThatItWasMadeWithInEveryThread) {
   std::unique_ptr<ExecutionContext> context;
   {
     const kernels::TeamSize team(3);
@@ -122,7 +122,7 @@ TEST(ContextThreads, AreThoseThatItWasMadeWithInEveryThread) {
   EXPECT_EQ(switches.threads, 3);
 }
 
-TEST(ContextThreads, MayBeGiven) {
+TEST(ThreadsOfContexts, MayBeGiven) {
   ExecutionContext context(PlusOne(), 2);
   EXPECT_EQ(context.threads(), 2);
   context.Run();
@@ -130,7 +130,7 @@ TEST(ContextThreads, MayBeGiven) {
   ExpectContains(ErrorOf([] { ExecutionContext(PlusOne(), -1); }), "at least 1 thread");
 }
 
-TEST(ContextThreads, AreWhatAnEngineIsTunedFor) {
+TEST(ThreadsOfContexts, AreWhatAnEngineIsTunedFor) {
   const auto engine = PlusOne();
   EXPECT_EQ(engine->tuned_threads(), 0) << "nothing was timed";
   const NetworkDefinition net = PlusOneNet();
