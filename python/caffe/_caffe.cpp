@@ -163,6 +163,7 @@ PYBIND11_MODULE(_caffe, module) {
   BindNccl(module);
   BindCalibration(module);
   BindNetworkDefinition(module);
+  BindImagePreprocessing(module);
   BindEngine(module);
   BindExecutionContext(module);
   BindBuilder(module);

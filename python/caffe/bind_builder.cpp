@@ -139,6 +139,9 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   config.max_input_shapes =
       ShapesOf(Field<std::map<std::string, py::object>>(fields, "max_input_shapes"),
                "BuilderConfig.max_input_shapes");
+  config.preprocessing =
+      Field<std::optional<inference::ImagePreprocessing>>(fields, "preprocessing");
+  config.class_names = Field<std::vector<std::string>>(fields, "class_names");
   const py::object calibration = fields["calibration"], calibrator = fields["calibrator"];
   if (!calibration.is_none()) {
     config.calibration =

@@ -2,10 +2,12 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "caffe/context.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/inference/engine.hpp"
+#include "caffe/inference/results.hpp"
 #include "inference_handles.hpp"
 
 namespace caffe {
@@ -14,6 +16,7 @@ namespace {
 
 using inference::Engine;
 using inference::ExecutionContext;
+using inference::ImageSource;
 using inference::LayerInfo;
 using inference::TimingCache;
 
@@ -36,6 +39,16 @@ py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values)
     shapes[py::cast(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
   }
   return shapes;
+}
+
+/// Whatever the bytes of a plan are.
+py::list ClassNames(const EngineHandle& handle) {
+  py::list names;
+  for (const std::string& name : handle.engine->class_names()) {
+    names.append(py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(name.data(), static_cast<py::ssize_t>(name.size()), "replace")));
+  }
+  return names;
 }
 
 std::string Describe(const EngineHandle& handle) {
@@ -177,6 +190,40 @@ void EnqueueOn(ContextHandle& handle, Address stream, const std::vector<Address>
   handle.context.Enqueue(*on, memory);
 }
 
+/// Files, and arrays of height x width x channels (grey; blue, green, red) of bytes.
+void SetImages(ContextHandle& handle, const py::list& images) {
+  std::vector<ImageSource> sources;
+  std::vector<py::buffer_info> arrays;
+  for (const py::handle image : images) {
+    if (!py::isinstance<py::buffer>(image) || py::isinstance<py::bytes>(image)) {
+      sources.push_back({PathOf(py::reinterpret_borrow<py::object>(image))});
+      continue;
+    }
+    arrays.push_back(py::reinterpret_borrow<py::buffer>(image).request());
+    const py::buffer_info& array = arrays.back();
+    Require(array.ndim == 3 && array.itemsize == 1, "an image is an array of bytes with 3 axes");
+    sources.push_back({Join("image ", sources.size()), static_cast<const uint8_t*>(array.ptr),
+                       static_cast<int>(array.shape[0]), static_cast<int>(array.shape[1]),
+                       static_cast<int>(array.shape[2])});
+  }
+  Change(handle, [&](ExecutionContext& context) { inference::SetImages(sources, &context); });
+}
+
+/// Outputs of the last run by name, for each item of the batch.
+py::list ItemOutputs(ContextHandle& handle) {
+  const inference::Tensors outputs = inference::Outputs(&handle.context);
+  py::list items;
+  for (int i = 0; i < handle.context.batch(); ++i) {
+    py::dict item;
+    for (const auto& [name, batch] : outputs) {
+      const inference::NamedTensor one = ItemOf(handle.context.engine(), name, batch, i);
+      item[py::str(name)] = NewArray(one.shape, one.values.data());
+    }
+    items.append(item);
+  }
+  return items;
+}
+
 std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine, int threads) {
   const py::gil_scoped_release without_gil;
   UseProcessMode();
@@ -235,6 +282,15 @@ void BindEngine(py::module_& module) {
           },
           "The outputs: their shapes by name, at the largest batch.")
       .def_property_readonly(
+          "preprocessing",
+          [](const EngineHandle& handle) -> std::optional<inference::ImagePreprocessing> {
+            if (!handle.engine->preprocessing()) return std::nullopt;
+            return *handle.engine->preprocessing();
+          },
+          "How images become the input, an ImagePreprocessing; None: not known.")
+      .def_property_readonly("class_names", &ClassNames,
+                             "Names of classes, by label; empty: not known.")
+      .def_property_readonly(
           "layers", [](const EngineHandle& handle) { return handle.engine->layers(); },
           "The layers in the order in which they run, as LayerInfo. Those of which nothing is "
           "left\n"
@@ -290,6 +346,8 @@ void BindExecutionContext(py::module_& module) {
             Change(handle, [&](ExecutionContext& context) { context.SetInputShapes(shapes); });
           },
           py::arg("shapes"))
+      .def("_set_images", &SetImages, py::arg("images"))
+      .def("_item_outputs", &ItemOutputs)
       .def_property_readonly(
           "batch", [](const ContextHandle& handle) { return handle.context.batch(); },
           "How many items are run: axis 0 of the inputs. set_batch changes it.")

@@ -28,7 +28,8 @@ import numpy as np
 
 from . import _caffe, _pictures
 from ._caffe import (  # noqa: F401
-    BlobCalibration, CalibrationTable, Engine, LayerInfo, LayerParameter, TimingCache)
+    BlobCalibration, CalibrationTable, Engine, ImagePreprocessing, LayerInfo, LayerParameter,
+    TimingCache)
 from ._gpu_places import Place, handle_of
 from .net_spec import Function, NetSpec, Top
 from .proto import caffe_pb2
@@ -267,6 +268,10 @@ class BuilderConfig:
     max_batch: int = 0
     #: The largest shapes of inputs, by name, where they shall not be the net's.
     max_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    #: How images become the net's input, for ``run_images`` and ``caffe infer``.
+    preprocessing: Optional[ImagePreprocessing] = None
+    #: Names of classes, by label.
+    class_names: Iterable[str] = ()
     #: For INT8, one of the two: thresholds, or what makes them (see :class:`Calibrator`).
     calibration: Optional[CalibrationTable] = None
     calibrator: Optional[Any] = None
@@ -308,6 +313,7 @@ class BuilderConfig:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values.update(values.pop("calibration_options")._fields())
         values["skip_passes"] = _names(self.skip_passes)
+        values["class_names"] = _names(self.class_names)
         return values
 
 
@@ -353,6 +359,25 @@ def split_threads(hint: str, threads: int = 0) -> ThreadSplit:
 def passes() -> Dict[str, str]:
     """What the optimizer does, in order: names of passes and a line on each."""
     return dict(_caffe._pass_names())
+
+
+def _image(source: Any) -> Any:
+    """A path as it is; an array as bytes, H x W x 1 or H x W x 3 in the order B, G, R."""
+    if isinstance(source, (str, bytes, os.PathLike)):
+        return source
+    values = np.asarray(source)
+    if values.ndim == 2:
+        values = values[:, :, np.newaxis]
+    if values.ndim != 3 or values.shape[2] not in (1, 3) or 0 in values.shape:
+        raise ValueError(f"an image has the shape (height, width, 1 or 3), not {values.shape}")
+    if values.dtype.kind == "f":
+        if not (values.min() >= 0 and values.max() <= 1):
+            raise ValueError("an image of floats has values from 0 to 1; from 0 to 255 they are "
+                             "uint8")
+        values = np.rint(values * 255).astype(np.uint8)
+    if values.dtype != np.uint8:
+        raise TypeError(f"an image is uint8, or floats from 0 to 1, not {values.dtype}")
+    return np.ascontiguousarray(values[:, :, ::-1])
 
 
 class ExecutionContext(_caffe.ExecutionContext):
@@ -425,6 +450,33 @@ class ExecutionContext(_caffe.ExecutionContext):
                 self._write(name, values)
             self._run(self.profiler, self.observer)
             return {name: self._output(name) for name in self.engine.outputs}
+
+    def run_images(self, images: Sequence[Any]) -> List[Dict[str, np.ndarray]]:
+        """Computes the outputs for images, prepared as ``engine.preprocessing`` says: for each a
+        dict of float32 arrays by name, without the axis of the batch; of detections the rows of the
+        image, (1, 1, N, 7).
+
+            best = context.run_images(['cat.jpg', pixels])[0]['prob'].argmax()
+
+        An image is a path, or an array: H x W x 3 in the order R, G, B, H x W x 1 or H x W, of
+        uint8, or of floats from 0 to 1 as :func:`caffe.io.load_image` gives them. Any number of
+        images is run, at most ``engine.max_batch`` at a time; the context's batch is that of the
+        last ones.
+
+        Raises :class:`caffe.Error` for an engine that does not know how images are prepared, and
+        with a file that is no image; TypeError or ValueError for an array that is none.
+        """
+        if isinstance(images, (str, bytes, os.PathLike)):
+            raise TypeError(f"run_images takes a list of images: [{images!r}]")
+        sources = [_image(image) for image in images]
+        results: List[Dict[str, np.ndarray]] = []
+        with self._lock:
+            most = max(self.engine.max_batch, 1)
+            for first in range(0, len(sources), most):
+                self._set_images(sources[first:first + most])
+                self._run(self.profiler, self.observer)
+                results += self._item_outputs()
+        return results
 
     def enqueue(self, inputs: Optional[Mapping[str, Any]] = None, **named: Any
                 ) -> concurrent.futures.Future[Dict[str, np.ndarray]]:

@@ -80,6 +80,7 @@ struct FloatArray {
 /// read_calibration_cache(), write_calibration_cache(text), `method` and `percent`.
 std::shared_ptr<Calibrator> MakePythonCalibrator(const py::object& calibrator);
 
+void BindImagePreprocessing(py::module_& module);
 void BindNetworkDefinition(py::module_& module);
 void BindCalibration(py::module_& module);
 void BindEngine(py::module_& module);

@@ -150,7 +150,7 @@ def test_nets_of_any_age_are_drawn_alike(text):
     pytest.importorskip("caffe._caffe", reason="the compiled module upgrades nets")
     net = net_of(text)
     graph = draw.get_pydot_graph(net, "TB")
-    assert edges(graph) == {("data_Input", "data_blob"): "", ("data_blob", "conv_Convolution"): "",
+    assert edges(graph) == {("input_Input", "data_blob"): "", ("data_blob", "conv_Convolution"): "",
                             ("conv_Convolution", "conv_blob"): "20"}
     assert "kernel size: 5 stride: 1 pad: 2" in nodes(graph)["conv_Convolution"].get_label()
     assert net == net_of(text), "the caller's net stays as it is"

@@ -58,6 +58,20 @@ runs "$caffe" build $net -plan eight.plan -max_batch 8 -skip_pass activations,me
 runs "$caffe" inspect -plan eight.plan -graph
 has out.txt 'input data: 8x3x8x8'
 has out.txt '^relu = ReLU'
+runs "$caffe" inspect -graph -plan eight.plan
+has out.txt '^relu = ReLU'
+runs "$caffe" inspect -plan eight.plan -graph eight.svg
+has err.txt '^wrote eight.svg$'
+lacks out.txt '^relu = ReLU'
+runs "$caffe" inspect -plan eight.plan -graph=eight.html -json
+python3 -c 'import json; json.load(open("out.txt"))'
+for page in eight.svg eight.html; do
+  has $page 'data-name="relu"'
+  python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' $page
+done
+refuses '-graph eight.png: a drawing is written as .svg or .html' "$caffe" inspect \
+  -plan eight.plan -graph eight.png
+refuses '/no/such/folder/a.svg' "$caffe" inspect -plan eight.plan -graph /no/such/folder/a.svg
 
 # A timing cache is made, and read the next time.
 runs "$caffe" build $net -plan timed.plan -timing_cache here.times -timing_iterations 1

@@ -158,6 +158,9 @@ void WriteReport(EngineMaker* maker, const NetParameter& param,
   report.title = maker->net().name().empty() ? FLAGS_model : maker->net().name();
   report.command = CommandLine();
   report.facts = {{"model", FLAGS_model}, {"weights", Listed(weights)}};
+  if (built->preprocessing()) {
+    report.facts.emplace_back("images for", ToText(*built->preprocessing(), *built->graph()));
+  }
   report.before = maker->net().graph();
   report.calibration = maker->config.calibration.get();
   report.statistics = maker->statistics();

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "../common/command_line.hpp"
+#include "caffe/inference/results.hpp"
 #include "caffe/util/progress.hpp"
 #include "caffe/util/text_table.hpp"
 #include "net_flags.hpp"
-#include "normalization.hpp"
 
 CAFFE_FLAG(
     string, precision, "fp32", "fp32|fp16|bf16|int8|best",
@@ -39,6 +39,8 @@ CAFFE_FLAG(double, max_accuracy_loss, 0, "X",
            "with -precision best: layers are widened until what is lost on the data is at most X: "
            "the share of images that are no longer recognised (0.003 is 0.3 %), where they have "
            "labels; else the outputs' error, relative to their values");
+
+DECLARE_string(mean);
 
 namespace caffe {
 namespace {
@@ -108,7 +110,7 @@ inference::NetworkDefinition Definition(const NetParameter& param,
                                         bool takes_pixels) {
   CheckFlags();
   auto net = inference::NetworkDefinition::FromCaffe(param, weights);
-  if (takes_pixels) NormalizePictures(Preparation(param), &net);
+  if (takes_pixels) NormalizeImages(Preprocessing(param), &net);
   return net;
 }
 
@@ -124,6 +126,29 @@ std::set<std::string> WidenedLayers(const std::map<std::string, inference::Preci
 }
 
 }  // namespace
+
+void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
+                     inference::NetworkDefinition* net) {
+  const inference::Graph& graph = net->graph();
+  const auto takes_images = [&](int input) {
+    const inference::Value& value = graph.values[input];
+    return value.shape.size() == 4 &&
+           (preprocessing.input.empty() || preprocessing.input == value.name);
+  };
+  const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), takes_images);
+  Require(input != graph.inputs.end(), "-normalize: net '", graph.name,
+          "' has no input that takes images");
+  Require(!preprocessing.mean.empty() || preprocessing.scale != 1,
+          "-normalize: there is neither -mean nor -scale, nor a transform_param in the net");
+  const std::string name = graph.values[*input].name;
+  const Shape shape = graph.values[*input].shape;
+  net->NormalizeInput(name,
+                      preprocessing.HasMeanImage(shape[1])
+                          ? preprocessing.MiddleOfMeanImage(shape[1], shape[2], shape[3])
+                          : preprocessing.mean,
+                      preprocessing.scale);
+  net->SetRange(name, 0, 255);
+}
 
 std::vector<FlagGroup> EngineFlags() {
   FlagGroup calibration = CalibrationFlags();
@@ -166,15 +191,18 @@ EngineMaker::EngineMaker(const NetParameter& param, std::vector<std::string> wei
       builder_(FLAGS_timing_cache, out),
       net_(Definition(param, weights_, takes_pixels)) {
   SetConfig();
+  SetPreprocessing();
   SetCalibration();
 }
 
 std::unique_ptr<InputBatches> EngineMaker::EngineInputs(const Net<float>& net,
                                                         int most_batches) const {
   Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()),
-          "-normalize: engines are measured on pictures; give -images or -data");
-  const PicturePreparation preparation = Preparation(param_);
-  return Inputs(net, takes_pixels_ ? WithoutMeanAndScale(preparation) : preparation, most_batches);
+          "-normalize: engines are measured on images; give -images or -data");
+  if (!takes_pixels_) return Inputs(net, param_, most_batches);
+  inference::ImagePreprocessing preprocessing = Preprocessing(param_);
+  preprocessing.engine_normalizes = true;
+  return Inputs(net, preprocessing, most_batches);
 }
 
 inference::AccuracyLoss EngineMaker::Judge(InputBatches* batches, int most,
@@ -217,6 +245,28 @@ void EngineMaker::SetConfig() {
   config.max_accuracy_loss = FLAGS_max_accuracy_loss;
   std::istringstream passes(FLAGS_skip_pass);
   for (std::string pass; std::getline(passes, pass, ',');) config.skip_passes.push_back(pass);
+}
+
+/// What the plan will know of images.
+void EngineMaker::SetPreprocessing() {
+  if (!FLAGS_labels.empty()) config.class_names = inference::ClassNames(FLAGS_labels).names();
+  try {
+    config.preprocessing = GivenPreprocessing(param_);
+  } catch (const Error& error) {
+    if (!FLAGS_mean.empty() || takes_pixels_) throw;
+    *out_ << "note: the plan will not know how images are prepared: " << error.what()
+          << ": give -mean\n";
+    return;
+  }
+  if (!config.preprocessing) return;
+  config.preprocessing->engine_normalizes = takes_pixels_;
+  // Of a net that reads data, what it reads.
+  for (const LayerParameter& layer : param_.layer()) {
+    if (!layer.has_transform_param() || layer.top_size() == 0) continue;
+    const int input = net_.graph().FindValue(layer.top(0));
+    if (input >= 0 && net_.graph().IsInput(input)) config.preprocessing->input = layer.top(0);
+    break;
+  }
 }
 
 bool EngineMaker::DemandsInt8() const {

@@ -28,6 +28,9 @@ std::vector<FlagGroup> EngineFlags();
 inference::ThreadSplit ThreadsOfHint();
 /// Says on `out` if an engine was tuned for another number of threads than each context will have.
 void NoteTunedThreads(const inference::Engine& engine, std::ostream& out);
+/// Makes mean and scale of images part of a net. Throws Error if there are none.
+void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
+                     inference::NetworkDefinition* net);
 
 /// Makes engines of a net as the flags say.
 class EngineMaker {
@@ -55,6 +58,7 @@ class EngineMaker {
 
  private:
   void SetConfig();
+  void SetPreprocessing();
   bool DemandsInt8() const;
   void SetCalibration();
   void SetAccuracyLoss(const Net<float>& net, bool data);

@@ -91,6 +91,12 @@ int Inspect() {
   std::cout << '\n';
   PrintBindings(graph, "input", graph.inputs, std::cout);
   PrintBindings(graph, "output", graph.outputs, std::cout);
+  if (engine->preprocessing()) {
+    std::cout << "images for " << ToText(*engine->preprocessing(), graph) << '\n';
+  }
+  if (!engine->class_names().empty()) {
+    std::cout << "class names: " << engine->class_names().size() << '\n';
+  }
   std::cout << '\n';
   PrintLayers(*engine, std::cout);
   if (format == GraphFormat::TEXT) std::cout << '\n' << inference::ToText(graph);

@@ -48,7 +48,8 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
   const std::string output = ScoresOf(*engine);
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine);
   const inference::InputSource source(*feed, *engine);
-  const std::unique_ptr<InputBatches> batches = Inputs(*feed, NetParameter(), FLAGS_iterations);
+  const std::unique_ptr<InputBatches> batches =
+      Inputs(*feed, Preprocessing(*engine, NetParameter()), FLAGS_iterations);
   inference::ExecutionContext context(engine);
   double right = 0, among_five = 0;
   int64_t images = 0;

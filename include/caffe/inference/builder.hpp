@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ struct BuilderConfig {
   /// The largest shapes of inputs, by name, where they shall not be the net's; smaller ones can be
   /// run as far as the net can be shaped for them (ExecutionContext::SetInputShape).
   std::map<std::string, Shape> max_input_shapes;
+
+  /// How images become the net's input, for those who run the engine; an input that it does not
+  /// name is the only one of the net that can take images. None: that of NormalizeInput, if it was
+  /// called.
+  std::optional<ImagePreprocessing> preprocessing;
+  std::vector<std::string> class_names;  ///< by label
 
   /// For INT8, one of the two: thresholds, or what makes them by running the net in FLOAT.
   std::shared_ptr<const CalibrationTable> calibration;
@@ -80,8 +87,9 @@ class Builder {
  public:
   explicit Builder(BuilderConfig config = BuilderConfig()) : config_(std::move(config)) {}
 
-  /// Throws Error naming the pass, layer or value; for INT8 without calibration; where max_memory
-  /// does not suffice, with what is needed.
+  /// Throws Error naming the pass, layer or value; for a preprocessing that does not fit the net,
+  /// or says other than NormalizeInput did; for INT8 without calibration; where max_memory does not
+  /// suffice, with what is needed.
   std::shared_ptr<const Engine> Build(const NetworkDefinition& net) const;
 
  private:

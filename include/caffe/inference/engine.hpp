@@ -58,6 +58,10 @@ class Engine {
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(graph_->inputs); }
   std::vector<std::string> outputs() const { return Names(graph_->outputs); }
+  /// How images become the input; null: not known.
+  const ImagePreprocessing* preprocessing() const { return graph_->preprocessing.get(); }
+  /// Names of classes, by label; none: not known.
+  const std::vector<std::string>& class_names() const { return graph_->class_names; }
   /// What is run.
   const std::shared_ptr<const Graph>& graph() const { return graph_; }
 

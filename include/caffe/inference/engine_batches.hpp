@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ENGINE_BATCHES_HPP_
 #define CAFFE_INFERENCE_ENGINE_BATCHES_HPP_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -58,6 +59,18 @@ NamedTensor Items(const NamedTensor& all, int batch, int first, int count);
 /// Writes inputs of one batch of at most max_batch() items. The context takes their shapes. Throws
 /// Error for an input that is missing.
 void SetInputs(const Tensors& inputs, ExecutionContext* context);
+/// An image: a file to be read, or values in memory.
+struct ImageSource {
+  std::string name;                 ///< the file; with values what messages call them
+  const uint8_t* values = nullptr;  ///< height x width x channels (1: grey; 3: blue, green, red)
+  int height = 0, width = 0, channels = 0;
+};
+/// Writes images to the inputs of a context, prepared as engine().preprocessing() says. The context
+/// takes their number, 1 to max_batch(), as its batch, and keeps the other extents of its inputs.
+/// Throws Error for an engine that does not know how images are prepared, naming an image that
+/// cannot be read, and where the library is built without OpenCV.
+void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context);
+
 /// All outputs of the last Run.
 Tensors Outputs(ExecutionContext* context);
 /// The same as JSON: a list, for each output {"name": "prob", "dimensions": "1x10", "values":

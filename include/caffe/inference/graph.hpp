@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/element_type.hpp"
+#include "caffe/inference/image_preprocessing.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/tensor.hpp"
@@ -106,10 +107,13 @@ struct Graph {
   size_t arena_bytes = 0;            ///< memory that the planned values need together
   /// The kind of device that it is lowered for: "cuda", or "" for the CPU or before.
   std::string target;
+  /// How images become the input; null: not known.
+  std::shared_ptr<const ImagePreprocessing> preprocessing;
+  std::vector<std::string> class_names;  ///< by label; none: not known
 
   /// Throws Error, naming node and value, unless names are unique, every index is one, nodes read
-  /// only what was given or made before, each value is made once, views lie within their bases and
-  /// planned values within the arena.
+  /// only what was given or made before, each value is made once, views lie within their bases,
+  /// planned values within the arena, and images can become the input as `preprocessing` says.
   void Validate() const;
 
   /// The value (node) of this name, -1 if there is none.

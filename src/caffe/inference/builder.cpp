@@ -30,6 +30,63 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
   return WithInputShapes(std::move(graph), shapes);
 }
 
+/// The only input that can take images, of those without given values.
+std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preprocessing) {
+  std::string found;
+  for (const int input : graph.inputs) {
+    const Value& value = graph.values[input];
+    if (value.shape.size() != 4 || preprocessing.constants.count(value.name) > 0) continue;
+    Require(found.empty(), "preprocessing: images can go to inputs '", found, "' and '", value.name,
+            "': name one of them");
+    found = value.name;
+  }
+  Require(!found.empty(), "preprocessing: net '", graph.name,
+          "' has no input that takes images (N, C, H, W)");
+  return found;
+}
+
+/// Of a net that normalizes its input where nothing else is said.
+ImagePreprocessing PreprocessingOf(const NetworkDefinition::Normalization& normalization,
+                                   const Shape& input) {
+  ImagePreprocessing preprocessing;
+  preprocessing.input = normalization.input;
+  preprocessing.mean = normalization.mean;
+  preprocessing.scale = normalization.scale;
+  preprocessing.engine_normalizes = true;
+  if (preprocessing.HasMeanImage(input[1])) {
+    preprocessing.resize_height = input[2];
+    preprocessing.resize_width = input[3];
+  }
+  return preprocessing;
+}
+
+/// Puts into the graph what the configuration and the definition know of images.
+void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config, Graph* graph) {
+  graph->class_names = config.class_names;
+  const auto normalized = [&](const std::string& input) {
+    return std::find_if(net.normalizations().begin(), net.normalizations().end(),
+                        [&](const auto& normalization) { return normalization.input == input; });
+  };
+  ImagePreprocessing preprocessing;
+  if (config.preprocessing) {
+    preprocessing = *config.preprocessing;
+    if (preprocessing.input.empty()) preprocessing.input = ImageInputOf(*graph, preprocessing);
+    const bool normalizes = normalized(preprocessing.input) != net.normalizations().end();
+    Require(preprocessing.engine_normalizes == normalizes,
+            "preprocessing: mean and scale of input '", preprocessing.input,
+            normalizes ? "' are" : "' are not",
+            " part of the net (NormalizeInput), and engine_normalizes says otherwise");
+  } else {
+    if (net.normalizations().empty()) return;
+    const NetworkDefinition::Normalization& first = net.normalizations()[0];
+    const Shape& shape = graph->values[graph->FindValue(first.input)].shape;
+    if (shape.size() != 4) return;
+    preprocessing = PreprocessingOf(first, shape);
+  }
+  graph->preprocessing = std::make_shared<const ImagePreprocessing>(std::move(preprocessing));
+  graph->preprocessing->Validate(*graph);
+}
+
 /// What an input's values can be, from what is known of the normalized ones.
 BlobCalibration Denormalized(const BlobCalibration& normalized,
                              const NetworkDefinition::Normalization& normalization) {
@@ -37,9 +94,12 @@ BlobCalibration Denormalized(const BlobCalibration& normalized,
   const double most = is_seen ? normalized.maximum : normalized.threshold;
   const double least = is_seen ? normalized.minimum : normalized.is_unsigned ? 0 : -most;
   const double ends[] = {least / normalization.scale, most / normalization.scale};
+  const std::vector<float> mean =
+      normalization.mean.empty() ? std::vector<float>{0} : normalization.mean;
+  const auto [least_mean, largest_mean] = std::minmax_element(mean.begin(), mean.end());
   BlobCalibration raw;
-  raw.minimum = std::min(ends[0], ends[1]) + normalization.least_mean;
-  raw.maximum = std::max(ends[0], ends[1]) + normalization.largest_mean;
+  raw.minimum = std::min(ends[0], ends[1]) + *least_mean;
+  raw.maximum = std::max(ends[0], ends[1]) + *largest_mean;
   raw.threshold = std::max(std::fabs(raw.minimum), std::fabs(raw.maximum));
   raw.is_unsigned = raw.minimum >= -1e-6 * raw.threshold;  // but for rounding
   raw.method = "normalization";
@@ -92,7 +152,8 @@ void CheckMemory(const Engine& engine, size_t most) {
 }
 
 std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
-  const Graph graph = Shaped(net.graph(), config);
+  Graph graph = Shaped(net.graph(), config);
+  TakePreprocessing(net, config, &graph);
   if (config.backend == Backend::REFERENCE) {
     return std::make_shared<const Engine>(
         Optimize(graph, config.skip_passes, config.pass_observer));

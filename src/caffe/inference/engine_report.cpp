@@ -25,6 +25,26 @@ void SetBinding(const Value& value, json::Struct* object) {
   json::Set(object, "shape", value.shape);
 }
 
+void SetNumbers(const std::vector<float>& numbers, json::ListValue* list) {
+  for (const float number : numbers) list->add_values()->set_number_value(number);
+}
+
+void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* object) {
+  json::Set(object, "input", preprocessing.input);
+  SetNumbers(preprocessing.mean, json::List(object, "mean"));
+  json::Set(object, "scale", preprocessing.scale);
+  json::Set(object, "channel_order", std::string(preprocessing.rgb ? "RGB" : "BGR"));
+  if (preprocessing.resize_height > 0) {
+    json::Set(object, "resize",
+              std::vector<int>{preprocessing.resize_height, preprocessing.resize_width});
+  }
+  json::Struct* constants = json::Object(object, "constants");
+  for (const auto& [input, values] : preprocessing.constants) {
+    SetNumbers(values, json::List(constants, input));
+  }
+  (*object->mutable_fields())["engine_normalizes"].set_bool_value(preprocessing.engine_normalizes);
+}
+
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
   json::Set(object, "name", layer.name);
   json::Set(object, "type", layer.type);
@@ -132,6 +152,10 @@ std::string EngineAsJson(const Engine& engine) {
   for (const int output : graph.outputs) {
     SetBinding(graph.values[output], json::Append(&root, "outputs"));
   }
+  if (engine.preprocessing()) {
+    SetPreprocessing(*engine.preprocessing(), json::Object(&root, "preprocessing"));
+  }
+  if (!engine.class_names().empty()) json::Set(&root, "class_names", engine.class_names());
   for (const LayerInfo& layer : engine.layers()) SetLayer(layer, json::Append(&root, "layers"));
   return json::Text(root);
 }

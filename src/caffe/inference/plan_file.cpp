@@ -49,6 +49,10 @@ class Writer {
     Number(static_cast<int64_t>(text.size()));
     bytes_ += text;
   }
+  void Texts(const std::vector<std::string>& texts) {
+    Number(static_cast<int64_t>(texts.size()));
+    for (const std::string& text : texts) Text(text);
+  }
   void Numbers(const std::vector<int>& values) {
     Number(static_cast<int64_t>(values.size()));
     for (const int value : values) Number(value);
@@ -117,6 +121,21 @@ void Write(const Node& node, Writer* out) {
   out->Real(node.microseconds);
 }
 
+void Write(const ImagePreprocessing& preprocessing, Writer* out) {
+  out->Text(preprocessing.input);
+  out->Reals(preprocessing.mean);
+  out->Real(preprocessing.scale);
+  out->Number(preprocessing.rgb);
+  out->Number(preprocessing.resize_height);
+  out->Number(preprocessing.resize_width);
+  out->Number(preprocessing.engine_normalizes);
+  out->Number(static_cast<int64_t>(preprocessing.constants.size()));
+  for (const auto& [input, values] : preprocessing.constants) {
+    out->Text(input);
+    out->Reals(values);
+  }
+}
+
 void Write(const Graph& graph, Writer* out) {
   out->Text(graph.name);
   out->Number(static_cast<int64_t>(graph.values.size()));
@@ -126,6 +145,9 @@ void Write(const Graph& graph, Writer* out) {
   out->Numbers(graph.inputs);
   out->Numbers(graph.outputs);
   out->Number(static_cast<int64_t>(graph.arena_bytes));
+  out->Number(graph.preprocessing != nullptr);
+  if (graph.preprocessing) Write(*graph.preprocessing, out);
+  out->Texts(graph.class_names);
 }
 
 /// Takes what Writer appends, from a mapped file. Throws Error where there is less or nonsense.
@@ -156,6 +178,11 @@ class Reader {
     const char* begin = reinterpret_cast<const char*>(at_);
     at_ += size;
     return std::string(begin, size);
+  }
+  std::vector<std::string> Texts() {
+    std::vector<std::string> texts(Count());
+    for (std::string& text : texts) text = Text();
+    return texts;
   }
   std::vector<int> Numbers() {
     std::vector<int> values(Count());
@@ -270,6 +297,22 @@ Node ReadNode(Reader* in) {
   return node;
 }
 
+ImagePreprocessing ReadPreprocessing(Reader* in) {
+  ImagePreprocessing preprocessing;
+  preprocessing.input = in->Text();
+  preprocessing.mean = in->Reals();
+  preprocessing.scale = in->Real();
+  preprocessing.rgb = in->Number() != 0;
+  preprocessing.resize_height = in->Int();
+  preprocessing.resize_width = in->Int();
+  preprocessing.engine_normalizes = in->Number() != 0;
+  for (size_t left = in->Count(); left > 0; --left) {
+    const std::string input = in->Text();
+    preprocessing.constants[input] = in->Reals();
+  }
+  return preprocessing;
+}
+
 Graph ReadGraph(Reader* in) {
   Graph graph;
   graph.name = in->Text();
@@ -282,6 +325,10 @@ Graph ReadGraph(Reader* in) {
   const int64_t arena = in->Number();
   Require(arena >= 0, "its arena's size is negative");
   graph.arena_bytes = static_cast<size_t>(arena);
+  if (in->Number() != 0) {
+    graph.preprocessing = std::make_shared<const ImagePreprocessing>(ReadPreprocessing(in));
+  }
+  graph.class_names = in->Texts();
   Require(in->AtEnd(), "there is something behind its description");
   graph.Validate();
   return graph;

@@ -284,7 +284,7 @@ TEST(DrawResults, SaysWhatCannotBeDrawn) {
 // Where the net looks.
 
 TEST(SeenPart, IsAllOfAnImageThatIsResized) {
-  const ImagePart part = SeenPart(PicturePreparation(), 10, 20, 300, 500);
+  const ImagePart part = SeenPart(ImagePreprocessing(), 10, 20, 300, 500);
   EXPECT_EQ(part.left, 0);
   EXPECT_EQ(part.top, 0);
   EXPECT_EQ(part.width, 500);
@@ -292,11 +292,11 @@ TEST(SeenPart, IsAllOfAnImageThatIsResized) {
 }
 
 TEST(SeenPart, IsTheMiddleOfAnImageThatIsCut) {
-  PicturePreparation preparation;
-  preparation.resize_height = 256;
-  preparation.resize_width = 256;
+  ImagePreprocessing preprocessing;
+  preprocessing.resize_height = 256;
+  preprocessing.resize_width = 256;
   // A pixel of 256 x 256 is 2 wide and 1 high; 227 are cut from pixel 14 on.
-  const ImagePart part = SeenPart(preparation, 227, 227, 256, 512);
+  const ImagePart part = SeenPart(preprocessing, 227, 227, 256, 512);
   EXPECT_EQ(part.left, 28);
   EXPECT_EQ(part.top, 14);
   EXPECT_EQ(part.width, 454);

@@ -48,6 +48,7 @@ class Validation {
       Require(available_[output], "the graph's output ", Quoted(output), " is made by no node");
     }
     CheckPlaces();
+    if (graph_.preprocessing) graph_.preprocessing->Validate(graph_);
   }
 
  private:

@@ -1,6 +1,5 @@
 #include "caffe/inference/build_report.hpp"
 
-#include <omp.h>
 
 #include <ctime>
 #include <fstream>
@@ -43,7 +42,7 @@ std::string Facts(const BuildReport& report) {
   facts.insert(facts.end(), report.facts.begin(), report.facts.end());
   facts.push_back({"processor", ProcessorName()});
   facts.push_back({"instruction set", kernels::Name(kernels::CpuInstructionSet())});
-  facts.push_back({"threads", std::to_string(omp_get_max_threads())});
+  facts.push_back({"threads", std::to_string(Caffe::threads())});
   std::string list;
   for (const auto& fact : facts) {
     list += Tag("div", Tag("dt", SvgEscaped(fact.first)) + Tag("dd", SvgEscaped(fact.second)));

@@ -45,7 +45,8 @@ has nothing to do.</span></header>
 std::string GraphAsSvg(const Graph& graph) {
   std::string svg = DrawnGraph(graph);
   const size_t inside = svg.find('>') + 1;
-  return svg.insert(inside, Tag("style", kDrawingStyle) + Tag("defs", kArrowHead));
+  return svg.insert(inside, Tag("style", kDrawingStyle) + Tag("defs", kArrowHead) +
+                                Tag("rect", "class=\"paper\" width=\"100%\" height=\"100%\"", ""));
 }
 
 std::string GraphAsHtml(const Graph& graph, const std::string& title) {

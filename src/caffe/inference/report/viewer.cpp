@@ -29,6 +29,7 @@ const char kDrawingStyle[] = R"css(
 .drawing rect.share { fill: #c0392b; stroke: none; stroke-dasharray: none; }
 .drawing .found rect:not(.share) { stroke: #c0392b; stroke-width: 3; }
 .drawing .current rect:not(.share) { fill: #fff3b0; }
+.drawing rect.paper { fill: #fff; stroke: none; }
 .drawing .arrow { fill: none; stroke: #8794a3; }
 )css";
 
