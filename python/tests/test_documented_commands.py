@@ -109,6 +109,7 @@ SSD = """
 SETUPS = {
     "docs/optimizer.md": """
         cp lenet.prototxt deploy.prototxt
+        cp lenet.caffemodel plates.caffemodel
         sed -e 's#examples/mnist/mnist_t[a-z]*_lmdb#mnist_train_lmdb#' \
           models/lenet/lenet_train_test.prototxt > train_val.prototxt""",
     "docs/fp16.md": """
