@@ -53,7 +53,12 @@ CPP_BEFORE = {
         extern void* cuda_stream;
         extern float *pixels_on_gpu, *probabilities_on_gpu;
         """,
-    "docs/optimizer.md": "using namespace caffe::inference;\nextern const float* pixels;\n",
+    "docs/optimizer.md": """#include "caffe/inference/engine_batches.hpp"
+        using namespace caffe::inference;
+        extern const float* pixels;
+        extern BuilderConfig config;
+        extern ExecutionContext context;
+        """,
 }
 
 

@@ -32,7 +32,10 @@ NOT_RUN = {
     "scripts/install_dependencies.sh": "installs packages as root",
     "cmake -S . -B build": "configures the build folder that is tested",
     "cmake --build build": "builds the build folder that is tested",
-    "pip install onnx onnxruntime": "changes the interpreter's packages",
+    "pip install": "changes the interpreter's packages; scripts/check_wheel.sh builds wheels",
+    "xargs rm -f": "uninstalls",
+    "cmake -S program": "scripts/tests/install_tree.sh builds a program with the installed library",
+    "PYTHONPATH=python python3 -m pytest": "the suite runs it",
     "scripts/make_gpu_bundle.sh": "builds everything for GPUs",
     "tar xf caffe-gpu-90.tar.xz": "needs the bundle and a GPU",
     "scp build-gpu-90": "needs the bundle and a second machine",
@@ -84,10 +87,29 @@ CIFAR10 = """
       truncate -s 30730000 DIR/$name.bin cifar-10-batches-bin/$name.bin
     done"""
 
+#: lenet_iter_500.solverstate and lenet_iter_1000.caffemodel.
+TRAINED_LENET = """
+    examples/mnist/create_mnist.sh DIR
+    for n in 500 1000; do
+      sed -e "s/^max_iter:.*/max_iter: $n/" -e 's#^snapshot_prefix:.*#snapshot_prefix: "lenet"#' \\
+        models/lenet/solver.prototxt > short.prototxt
+      caffe train -solver short.prototxt
+    done
+    cp models/lenet/lenet_train_test.prototxt models/lenet/deploy.prototxt"""
+
+#: The nets of examples/ssd in ssd, their weights ssd.caffemodel, their data in shapes.
+SSD = """
+    examples/ssd/make_pictures.py shapes --train 4 --test 4
+    examples/ssd/prepare_data.sh shapes
+    cp shapes/labelmap.prototxt labelmap_voc.prototxt
+    examples/ssd/make_net.py ssd --data shapes --test-pictures 4
+    python3 -c 'import caffe; caffe.Net("ssd/deploy.prototxt", caffe.TEST).save("ssd.caffemodel")'"""
+
 #: What a document or program needs besides, or instead of, the files of `prepared`.
 SETUPS = {
     "docs/optimizer.md": """
         cp lenet.prototxt deploy.prototxt
+        cp lenet.caffemodel plates.caffemodel
         sed -e 's#examples/mnist/mnist_t[a-z]*_lmdb#mnist_train_lmdb#' \
           models/lenet/lenet_train_test.prototxt > train_val.prototxt""",
     "docs/fp16.md": """
@@ -103,13 +125,12 @@ SETUPS = {
           cp {DATA}/models/mtcnn_v1_det$n/weights.caffemodel nets/det$n.caffemodel
         done""",
     "examples/cpp_classification/readme.md": "compute_image_mean val_lmdb mean.binaryproto",
-    "caffe": """
-        examples/mnist/create_mnist.sh DIR
-        for n in 500 1000; do
-          sed -e "s/^max_iter:.*/max_iter: $n/" -e 's#^snapshot_prefix:.*#snapshot_prefix: "lenet"#' \
-            models/lenet/solver.prototxt > short.prototxt
-          caffe train -solver short.prototxt
-        done""",
+    "docs/tutorial.md": f"cp {ROOT}/examples/digits/lenet_train_test.prototxt examples/digits",
+    "caffe": TRAINED_LENET,
+    "caffe train": TRAINED_LENET,
+    "caffe completion": "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc",
+    "caffe test_detection": SSD + """
+        cp ssd/test.prototxt ssd_test.prototxt""",
     "compute_image_mean": "mv val_lmdb train_lmdb",
     "convert_annoset": """
         examples/ssd/make_pictures.py VOCdevkit --train 4 --test 2
@@ -125,12 +146,9 @@ SETUPS = {
     "get_image_size": "ln -s images VOCdevkit && cp val.txt test.txt",
     "extract_features": """
         sed -e 's/"ip1"/"fc6"/g' -e 's/"ip2"/"fc7"/g' train_val.prototxt > val.prototxt""",
-    "caffe infer": """
-        examples/ssd/make_net.py ssd --data .
+    "caffe infer": SSD + """
         cp ssd/deploy.prototxt .
-        examples/ssd/make_pictures.py shapes --train 1 --test 1
-        create_label_map -include_background shapes/labels.txt labelmap_voc.prototxt
-        python3 -c 'import caffe; caffe.Net("deploy.prototxt", caffe.TEST).save("ssd.caffemodel")'""",
+        caffe build -model deploy.prototxt -weights ssd.caffemodel -plan ssd.plan -timing_iterations 0""",
     "detect.py": """
         sed -i 's/32 dim: 32/64 dim: 64/' deploy.prototxt
         python3 -c 'import caffe; caffe.Net("deploy.prototxt", caffe.TEST).save("weights.caffemodel")'
@@ -145,9 +163,9 @@ SETUPS = {
         examples/mnist/create_mnist.sh DIR
         sed 's#"snap"#"snap", max_iter: 500, snapshot: 500#' solver.prototxt > /dev/null
         caffe train -solver solver.prototxt && cp snap_iter_20.solverstate snap_iter_500.solverstate""",
-    "caffe test": """
-        cp models/lenet/lenet_train_test.prototxt .
-        sed -i 's#examples/mnist/mnist_t[a-z]*_lmdb#mnist_train_lmdb#' lenet_train_test.prototxt""",
+    "caffe test": f"""
+        sed 's#examples/mnist/mnist_t[a-z]*_lmdb#mnist_train_lmdb#' \\
+          {ROOT}/models/lenet/lenet_train_test.prototxt > lenet_train_test.prototxt""",
 }
 
 PARTS = ("README.md", "CMakeLists.txt", "LICENSE", "cmake", "docs", "include", "models", "examples",

@@ -66,7 +66,7 @@ string Overview() {
 example:
   caffe train -solver models/lenet/solver.prototxt
   caffe test -model models/lenet/lenet_train_test.prototxt -weights lenet_iter_1000.caffemodel
-  caffe build -model models/lenet/lenet.prototxt -weights lenet_iter_1000.caffemodel \
+  caffe build -model models/lenet/deploy.prototxt -weights lenet_iter_1000.caffemodel \
     -plan lenet.plan -max_batch 100
   caffe time -plan lenet.plan -batch 1
 )";
