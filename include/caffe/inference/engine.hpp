@@ -12,6 +12,7 @@
 
 #include "caffe/device.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/shape_profile.hpp"
 
 namespace caffe {
 namespace inference {
@@ -21,9 +22,9 @@ struct LayerInfo {
   std::string name, type;
   std::string implementation;     ///< "winograd", "layer", ...
   ElementType type_of_math;       ///< FLOAT, FLOAT16, BFLOAT16 or INT8
-  std::vector<Shape> tops;        ///< at the largest batch
+  std::vector<Shape> tops;        ///< at the largest shapes
   size_t weight_bytes = 0;        ///< as the engine holds them
-  size_t activation_bytes = 0;    ///< of the tops, at the largest batch
+  size_t activation_bytes = 0;    ///< of the tops, at the largest shapes
   double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
   std::vector<std::string> also;  ///< names of the layers that were fused into it
 };
@@ -39,6 +40,9 @@ class Engine {
  public:
   /// An optimized graph, which is validated.
   explicit Engine(Graph graph);
+  /// One for each profile, with the same inputs and outputs. Constants that are equal, weights that
+  /// several profiles have packed alike, are held once.
+  explicit Engine(std::vector<Graph> graphs);
 
   /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
   /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
@@ -47,19 +51,27 @@ class Engine {
   /// Writes the plan, aside and then renamed. Throws Error.
   void Save(const std::string& file) const;
 
-  const std::string& name() const { return graph_->name; }
-  /// The largest batch; 0 for a net without inputs.
-  int max_batch() const { return BatchOf(*graph_); }
+  const std::string& name() const { return graph()->name; }
+  /// The largest batch of all profiles; 0 for a net without inputs.
+  int max_batch() const;
   /// Names of inputs and outputs.
-  std::vector<std::string> inputs() const { return Names(graph_->inputs); }
-  std::vector<std::string> outputs() const { return Names(graph_->outputs); }
-  /// What is run.
-  const std::shared_ptr<const Graph>& graph() const { return graph_; }
+  std::vector<std::string> inputs() const { return Names(graph()->inputs); }
+  std::vector<std::string> outputs() const { return Names(graph()->outputs); }
 
-  /// In the order in which they run; layers of which nothing is left do not appear.
-  std::vector<LayerInfo> layers() const;
+  /// The ranges of shapes that it was built for, all inputs named in each; none: it was built for
+  /// the largest shapes only.
+  std::vector<ShapeProfile> profiles() const;
+  /// How many graphs there are: one for each profile, 1 without profiles.
+  int num_graphs() const { return static_cast<int>(graphs_.size()); }
+  /// What is run in a profile; its values have the largest shapes. Throws Error for a number that
+  /// is none.
+  const std::shared_ptr<const Graph>& graph(int profile = 0) const;
+
+  /// Of a profile, in the order in which they run; layers of which nothing is left do not appear.
+  std::vector<LayerInfo> layers(int profile = 0) const;
   size_t weight_bytes() const;
-  /// What each context takes for activations and scratch. Found out by making one, once.
+  /// What each context takes for activations and scratch, once it has run all profiles. Found out
+  /// by making one, once.
   size_t activation_bytes() const;
   /// Bindings and layers, as JSON.
   std::string ToJson() const;
@@ -67,7 +79,7 @@ class Engine {
  private:
   std::vector<std::string> Names(const std::vector<int>& values) const;
 
-  std::shared_ptr<const Graph> graph_;
+  std::vector<std::shared_ptr<const Graph>> graphs_;  // one at least
   mutable std::once_flag measured_;
   mutable size_t activation_bytes_ = 0;  // once measured
 };
@@ -88,7 +100,8 @@ using BlobObserver =
 /// engine's.
 class ExecutionContext {
  public:
-  /// Starts at the largest batch. Throws Error naming a layer that cannot be made.
+  /// Starts at the largest shapes of the first profile. Throws Error naming a layer that cannot be
+  /// made.
   explicit ExecutionContext(std::shared_ptr<const Engine> engine);
   ~ExecutionContext();
   ExecutionContext(ExecutionContext&&) noexcept;
@@ -101,15 +114,24 @@ class ExecutionContext {
   int batch() const;
 
   /// Another shape of an input, with no more elements than it was built for, nor any blob that
-  /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it,
-  /// or with the blob that does not fit; everything is as it was then.
+  /// follows from it; for an engine with profiles, one that a profile has in its range. Contents of
+  /// inputs are lost. Throws Error with the layer that cannot take it, with the blob that does not
+  /// fit, or with the ranges that it is not in; everything is as it was then.
   void SetInputShape(const std::string& name, const Shape& shape);
   /// The same for several inputs at once, by name; the others stay as they are.
   void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
+  /// Runs one profile only from now on, starting at its largest shapes; a profile's memory is taken
+  /// when it is first run. Without this the first profile is taken that has the shapes in its range.
+  /// Contents of inputs are lost. Throws Error for a number that is none; everything is as it was
+  /// then.
+  void SetProfile(int profile);
+  /// The one that is run now.
+  int profile() const;
+
   /// Where to write an input's elements, in Caffe's order; they stay as they are until they are
-  /// written again. The place is the same as long as the context lives. Throws Error, listing the
-  /// inputs, for another name.
+  /// written again. The place is the same as long as the context lives and stays in one profile.
+  /// Throws Error, listing the inputs, for another name.
   float* Input(const std::string& name);
   const Shape& InputShape(const std::string& name) const;
 
@@ -138,8 +160,8 @@ class ExecutionContext {
   void SetProfiler(Profiler* profiler);
   void SetObserver(BlobObserver observer);
 
-  /// An output's elements, valid until the next Run, SetBatch or SetInputShape. Throws Error,
-  /// listing the outputs, for another name.
+  /// An output's elements, valid until the next Run, SetBatch, SetInputShape or SetProfile. Throws
+  /// Error, listing the outputs, for another name.
   const float* Output(const std::string& name);
   /// Where a shape depends on the data (detections), that of the last Run.
   const Shape& OutputShape(const std::string& name) const;
