@@ -1,21 +1,37 @@
-# One program for each file in tools/, under its name in build/tools. The targets are called tool_...,
-# because the one called caffe is the library.
-file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cpp)
+# A program for each file in tools/ and for each folder there, under its name in build/tools; tools/common
+# is what they share. The targets are called tool_..., because the one called caffe is the library.
+file(GLOB tools_common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/common/*.cpp)
+add_library(tools_common STATIC ${tools_common})
+target_link_libraries(tools_common PUBLIC caffe)
+target_compile_options(tools_common PRIVATE ${caffe_warnings})
+
 set(caffe_tools "")
+function(caffe_tool name)
+  add_executable(tool_${name} ${ARGN})
+  set_target_properties(tool_${name} PROPERTIES
+    OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  target_link_libraries(tool_${name} PRIVATE tools_common)
+  target_compile_options(tool_${name} PRIVATE ${caffe_warnings})
+  set(caffe_tools ${caffe_tools} tool_${name} PARENT_SCOPE)
+endfunction()
+
+file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cpp)
 foreach(source IN LISTS tools)
   get_filename_component(name ${source} NAME_WE)
   if(name MATCHES "^convert_mnist" AND NOT ZLIB_FOUND)
     list(APPEND caffe_parts "${name}|off, zlib not found")
     continue()
   endif()
-  add_executable(tool_${name} ${source})
-  set_target_properties(tool_${name} PROPERTIES
-    OUTPUT_NAME ${name}
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-  target_link_libraries(tool_${name} PRIVATE caffe)
-  target_compile_options(tool_${name} PRIVATE ${caffe_warnings})
-  list(APPEND caffe_tools tool_${name})
+  caffe_tool(${name} ${source})
+endforeach()
+file(GLOB folders CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*/main.cpp)
+foreach(main IN LISTS folders)
+  get_filename_component(folder ${main} DIRECTORY)
+  get_filename_component(name ${folder} NAME)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  caffe_tool(${name} ${sources})
 endforeach()
 foreach(name convert_mnist_data convert_mnist_siamese_data)
   if(TARGET tool_${name})

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "caffe/caffe.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/inference/latency.hpp"
+#include "caffe/io/atomic_file.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/net_comparison.hpp"
-#include "command_line.hpp"
-#include "engine_building.hpp"
-#include "gpu_fallback_flag.hpp"
-#include "unknown_fields_flag.hpp"
+#include "common/command_line.hpp"
+#include "common/engine_building.hpp"
 
 DEFINE_string(deploy, "", "The net definition (prototxt).");
 DEFINE_string(model, "", "Trained weights (.caffemodel); random ones when empty.");
@@ -325,8 +325,7 @@ int Exec() {
           "give a net, --deploy=FILE, or a plan, --loadEngine=FILE; --help shows how");
   Require(FLAGS_avgRuns > 0, "--avgRuns must be positive, got ", FLAGS_avgRuns);
   Require(FLAGS_batch >= 0, "--batch must be positive, got ", FLAGS_batch);
-  caffe::ApplyGpuFallbackFlag();
-  caffe::ApplyUnknownFieldsFlag();
+  caffe::ApplySharedFlags();
   if (FLAGS_device >= 0) {
     if (caffe::RequireGpu(Join("--device ", FLAGS_device))) {
       caffe::Caffe::SetDevice(FLAGS_device);

@@ -6,7 +6,7 @@
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
-#include "command_line.hpp"
+#include "common/command_line.hpp"
 
 DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
 

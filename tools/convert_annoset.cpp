@@ -8,8 +8,8 @@
 #include "caffe/util/image.hpp"
 #include "caffe/util/label_map.hpp"
 #include "caffe/util/rng.hpp"
-#include "command_line.hpp"
-#include "picture_database.hpp"
+#include "common/command_line.hpp"
+#include "common/picture_database.hpp"
 
 DEFINE_bool(gray, false, "Take pictures as grey ones.");
 DEFINE_bool(shuffle, false, "Put the pictures in random order.");

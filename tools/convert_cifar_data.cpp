@@ -5,8 +5,8 @@
 #include <string>
 
 #include "caffe/proto/caffe.pb.h"
-#include "command_line.hpp"
-#include "new_database.hpp"
+#include "common/command_line.hpp"
+#include "common/new_database.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/io.hpp"
 #include "caffe/util/rng.hpp"
-#include "command_line.hpp"
-#include "picture_database.hpp"
+#include "common/command_line.hpp"
+#include "common/picture_database.hpp"
 
 DEFINE_bool(gray, false, "Take pictures as grey ones.");
 DEFINE_bool(shuffle, false, "Put the pictures in random order.");

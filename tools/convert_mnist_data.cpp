@@ -3,9 +3,9 @@
 
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/progress.hpp"
-#include "command_line.hpp"
-#include "idx_file.hpp"
-#include "new_database.hpp"
+#include "common/command_line.hpp"
+#include "common/idx_file.hpp"
+#include "common/new_database.hpp"
 
 DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
 

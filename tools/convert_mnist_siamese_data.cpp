@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "caffe/proto/caffe.pb.h"
-#include "command_line.hpp"
-#include "idx_file.hpp"
-#include "new_database.hpp"
+#include "common/command_line.hpp"
+#include "common/idx_file.hpp"
+#include "common/new_database.hpp"
 
 DEFINE_string(backend, "leveldb", "The database: lmdb or leveldb.");
 DEFINE_int32(seed, 1, "Chooses the pairs: the same number, the same pairs.");

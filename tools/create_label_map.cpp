@@ -5,7 +5,7 @@
 
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/io.hpp"
-#include "command_line.hpp"
+#include "common/command_line.hpp"
 
 DEFINE_bool(include_background, false, "Put the background in front, as label 0.");
 DEFINE_string(delimiter, " ", "What separates the fields of a line.");

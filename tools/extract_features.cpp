@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
+#include "caffe/gpu_fallback.hpp"
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/progress.hpp"
-#include "command_line.hpp"
-#include "gpu_fallback_flag.hpp"
-#include "new_database.hpp"
-#include "unknown_fields_flag.hpp"
+#include "common/command_line.hpp"
+#include "common/new_database.hpp"
 
 namespace {
 
@@ -106,8 +105,7 @@ int Extract(int argc, char** argv) {
   Require(blobs.size() == databases.size(), "there are ", blobs.size(), " blobs and ",
           databases.size(), " databases: each blob needs one");
   const int batches = WholeNumber(argv[5], "BATCHES");
-  caffe::ApplyGpuFallbackFlag();
-  caffe::ApplyUnknownFieldsFlag();
+  caffe::ApplySharedFlags();
   ChooseDevice(argc, argv);
   Net<float> net(argv[2], caffe::TEST);
   net.CopyTrainedLayersFrom(argv[1]);

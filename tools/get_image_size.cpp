@@ -9,8 +9,8 @@
 
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/annotations.hpp"
-#include "command_line.hpp"
-#include "picture_database.hpp"
+#include "common/command_line.hpp"
+#include "common/picture_database.hpp"
 
 DEFINE_string(name_id_file, "", "A file of lines \"name id\": write ids instead of names.");
 

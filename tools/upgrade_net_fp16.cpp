@@ -10,8 +10,7 @@
 #include "caffe/io/precision_migration.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/net_comparison.hpp"
-#include "command_line.hpp"
-#include "unknown_fields_flag.hpp"
+#include "common/command_line.hpp"
 
 DEFINE_string(input, "", "The net definition (prototxt) that the weights belong to.");
 DEFINE_string(model, "", "The trained weights, .caffemodel or .h5.");
@@ -91,7 +90,7 @@ void RequireApart(const string& flag, const string& written, const vector<string
 }
 
 void CheckFlags(int argc, char** argv) {
-  caffe::ApplyUnknownFieldsFlag();
+  caffe::ApplySharedFlags();
   Require(argc == 1, "unexpected argument '", argc > 1 ? argv[1] : "", "'; --help shows the flags");
   Require(!FLAGS_input.empty(), "a net definition is needed: -input NET.prototxt");
   Require(!FLAGS_model.empty(), "trained weights are needed: -model WEIGHTS.caffemodel");

@@ -1,6 +1,6 @@
 // Upgrades a net in binary form (a caffemodel) to the current one. See caffe/util/upgrade_proto.hpp
 // for what changes.
-#include "upgrade_tool.hpp"
+#include "common/upgrade_tool.hpp"
 
 namespace {
 

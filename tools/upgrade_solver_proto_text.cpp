@@ -1,6 +1,6 @@
 // Upgrades a solver in text form to the current one. See caffe/util/upgrade_proto.hpp for what
 // changes.
-#include "upgrade_tool.hpp"
+#include "common/upgrade_tool.hpp"
 
 namespace {
 

@@ -1,41 +1,30 @@
-#ifndef CAFFE_TOOLS_BUILD_REPORT_HPP_
-#define CAFFE_TOOLS_BUILD_REPORT_HPP_
+#include "build_report.hpp"
 
-#include <gflags/gflags.h>
 #include <omp.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "caffe/inference/build_report.hpp"
 #include "caffe/inference/latency.hpp"
-#include "engine_flags.hpp"
+#include "caffe/util/listed.hpp"
+#include "net_flags.hpp"
 
-DEFINE_string(report, "",
-              "build: a page (HTML) that compares engines of all precisions with each other.");
-DEFINE_double(report_seconds, 1, "build: how long each number of -report is measured.");
+CAFFE_FLAG(
+    string, report, "", "FILE",
+    "writes one page (HTML), which needs no network: the net before and after; engines of "
+    "fp32, fp16, bf16 and, with a calibration table or data, int8 side by side (time of each "
+    "layer, latency, throughput, sizes, images per joule where the machine counts energy); "
+    "what they lose on the data, which is top-1 where it has labels; ranges, histograms and "
+    "thresholds");
+CAFFE_FLAG(double, report_seconds, 1, "S", "how long each number is measured");
 
 namespace caffe {
+namespace {
 
-constexpr char kReportUsage[] = R"(
-a page about the build:
-  -report FILE          writes one page (HTML), which needs no network: the net before and after;
-                        engines of fp32, fp16, bf16 and, with a calibration table or data, int8 side
-                        by side (time of each layer, latency, throughput, sizes, images per joule
-                        where the machine counts energy); what they lose on the data, which is
-                        top-1 where it has labels; ranges, histograms and thresholds
-  -report_seconds S     how long each number is measured (default 1)
-)";
-
-namespace build_report {
-
-inline std::string ProcessorName() {
+std::string ProcessorName() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
     const size_t colon = line.find(": ");
@@ -47,7 +36,7 @@ inline std::string ProcessorName() {
 }
 
 /// The size that the engine's plan has or would have; it is written beside the one that is kept.
-inline size_t PlanBytes(const inference::Engine& engine, const std::string& plan) {
+size_t PlanBytes(const inference::Engine& engine, const std::string& plan) {
   const std::string aside = plan + ".report";
   engine.Save(aside);
   const size_t bytes = std::filesystem::file_size(aside);
@@ -62,9 +51,9 @@ class Judge {
         const std::shared_ptr<const inference::Engine>& reference)
       : loss_(Make(maker, param, reference)) {}
 
-  /// "top-1 of 1000 pictures"; "" without labels.
+  /// "top-1 of 1000 images"; "" without labels.
   std::string accuracy_of() const {
-    return loss_.HasLabels() ? Join("top-1 of ", loss_.items(), " pictures") : "";
+    return loss_.HasLabels() ? Join("top-1 of ", loss_.items(), " images") : "";
   }
   void Add(const std::shared_ptr<const inference::Engine>& engine,
            inference::EngineResult* result) const {
@@ -80,8 +69,8 @@ class Judge {
   static inference::AccuracyLoss Make(const EngineMaker& maker, const NetParameter& param,
                                       const std::shared_ptr<const inference::Engine>& reference) {
     const std::unique_ptr<Net<float>> net = FloatNet(param, {});
-    if (engine_flags::DataIsGiven() || net->num_inputs() == 0) {
-      const int most = FLAGS_batches > 0 ? FLAGS_batches : calibrate::kDefaultBatches;
+    if (DataIsGiven() || net->num_inputs() == 0) {
+      const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
       return maker.Judge(maker.EngineInputs(*net, most).get(), FLAGS_batches, /*with_labels=*/true);
     }
     inference::ExecutionContext context(reference);
@@ -150,25 +139,22 @@ class Comparison {
   std::vector<std::string> remarks_;
 };
 
-inline std::string Files(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+}  // namespace
+
+FlagGroup ReportFlags() { return {"a page about the build", "", {"report", "report_seconds"}, ""}; }
+
+void CheckReportFlags() {
+  RequireWritable(FLAGS_report);
+  Require(FLAGS_report_seconds > 0, "-report_seconds must be positive, got ", FLAGS_report_seconds);
 }
 
-}  // namespace build_report
-
-/// Compares the engine that was built (to be saved as `plan`) with those of each precision and
-/// writes the page.
-inline void WriteReport(EngineMaker* maker, const NetParameter& param, const std::string& model,
-                        const std::vector<std::string>& weights,
-                        const std::shared_ptr<const inference::Engine>& built,
-                        const std::string& plan) {
-  using namespace build_report;
+void WriteReport(EngineMaker* maker, const NetParameter& param,
+                 const std::vector<std::string>& weights,
+                 const std::shared_ptr<const inference::Engine>& built, const std::string& plan) {
   inference::BuildReport report;
-  report.title = maker->net().name().empty() ? model : maker->net().name();
-  report.facts = {{"model", model},
-                  {"weights", Files(weights)},
+  report.title = maker->net().name().empty() ? FLAGS_model : maker->net().name();
+  report.facts = {{"model", FLAGS_model},
+                  {"weights", Listed(weights)},
                   {"processor", ProcessorName()},
                   {"threads", std::to_string(omp_get_max_threads())}};
   report.before = maker->net().graph();
@@ -191,5 +177,3 @@ inline void WriteReport(EngineMaker* maker, const NetParameter& param, const std
 }
 
 }  // namespace caffe
-
-#endif  // CAFFE_TOOLS_BUILD_REPORT_HPP_

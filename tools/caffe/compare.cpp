@@ -1,10 +1,6 @@
-#ifndef CAFFE_TOOLS_COMPARE_HPP_
-#define CAFFE_TOOLS_COMPARE_HPP_
-
-#include <gflags/gflags.h>
-
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,54 +9,22 @@
 #include "caffe/inference/engine_comparison.hpp"
 #include "caffe/inference/widening.hpp"
 #include "caffe/util/net_comparison.hpp"
+#include "caffe/util/text_table.hpp"
+#include "commands.hpp"
 #include "engine_flags.hpp"
+#include "net_flags.hpp"
 
-DEFINE_double(min_sqnr, 20, "compare: decibels; a blob below them has gone wrong.");
-DEFINE_bool(bisect, false, "compare: find layers to widen to FP32.");
-DEFINE_double(max_error, 0.01, "compare: the output error that -bisect has to reach.");
-
-DECLARE_string(plan);
-DECLARE_int32(random);
+CAFFE_FLAG(double, min_sqnr, 20, "DB",
+           "decibels; a blob below them has gone wrong (default 20: a tenth)");
+CAFFE_FLAG(bool, bisect, false, "",
+           "finds a small set of layers which, widened to FP32, bring the outputs' error to "
+           "-max_error or less, by building engines; prints the -layer_precision to build with");
+CAFFE_FLAG(double, max_error, 0.01, "X", "that error");
 
 namespace caffe {
+namespace {
 
-inline const std::string kCompareUsage =
-    std::string(R"(caffe compare: what an engine computes beside its net in FP32, blob by blob.
-
-usage: caffe compare -model FILE -weights FILE[,FILE] -plan FILE [flags]
-       caffe compare -model FILE -weights FILE[,FILE] -precision TYPE [-bisect] [flags]
-
-Both run on the same inputs. A row for each blob that both have: the layer of the engine that makes
-it, the largest and the mean error, the cosine of the angle between the two, and how much larger
-than the error the values are (signal/noise: 6 dB more halve the error). Rows marked '!' are below
--min_sqnr; the first of them is named as the layer that goes wrong, and the status is 2. The error
-of the outputs is relative to their values; of detections it is the share of boxes without a
-partner.
-
-  -model FILE -weights FILE[,FILE]   the net in FP32
-  -plan FILE            the engine; or it is built (below)
-  -min_sqnr DB          decibels; a blob below them has gone wrong (default 20: a tenth)
-  -bisect               finds a small set of layers which, widened to FP32, bring the outputs' error
-                        to -max_error or less, by building engines; prints the -layer_precision to
-                        build with
-  -max_error X          that error (default 0.01)
-  -random N             N batches of noise, pixels from 0 to 255 that are prepared as pictures
-                        are (default 1 where nothing else is given)
-
-)") +
-    kInputUsage + kOwnDataUsage + R"(At most -batches N batches (default 10).
-)" + kEngineFlagsUsage +
-    R"(
-example:
-  caffe compare -model deploy.prototxt -weights net.caffemodel -plan net.plan -images pictures.txt \
-    -mean 104,117,123
-  caffe compare -model deploy.prototxt -weights net.caffemodel -precision int8 \
-    -calibration_table net.table -images pictures.txt -mean 104,117,123 -bisect -max_error 0.02
-)";
-
-namespace compare {
-
-constexpr int kDefaultBatches = 10;
+constexpr int kComparedBatches = 10;
 
 /// Numbers from -1 to 1 for the inputs of any net.
 class Noise : public InputBatches {
@@ -79,7 +43,7 @@ class Noise : public InputBatches {
 };
 
 /// True if one input takes pictures, and constants are given for the others.
-inline bool TakesPictures(const Net<float>& net, const PicturePreparation& preparation) {
+bool TakesPictures(const Net<float>& net, const PicturePreparation& preparation) {
   int pictures = 0;
   for (int i = 0; i < net.num_inputs(); ++i) {
     const std::string& name = net.blob_names()[net.input_blob_indices()[i]];
@@ -90,11 +54,11 @@ inline bool TakesPictures(const Net<float>& net, const PicturePreparation& prepa
 }
 
 /// What the flags say to run on; noise if they say nothing.
-inline std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetParameter& param) {
+std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetParameter& param) {
   Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
-  const bool data = engine_flags::DataIsGiven();
+  const bool data = DataIsGiven();
   Require(FLAGS_random == 0 || !data, "give one of ", kInputFlags, " and -random");
-  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
   if (data || (net.num_inputs() == 0 && FLAGS_random == 0)) return Inputs(net, param, most);
   const int count = FLAGS_random > 0 ? FLAGS_random : 1;
   const PicturePreparation preparation = Preparation(param);
@@ -103,7 +67,7 @@ inline std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetP
 }
 
 /// Makes the batch of a net's inputs smaller where the engine is built for less.
-inline void FitBatch(const inference::Engine& engine, Net<float>* net) {
+void FitBatch(const inference::Engine& engine, Net<float>* net) {
   if (net->num_inputs() == 0 || net->input_blobs()[0]->num_axes() == 0) return;
   const int batch = net->input_blobs()[0]->shape(0);
   if (batch <= engine.max_batch()) return;
@@ -115,14 +79,14 @@ inline void FitBatch(const inference::Engine& engine, Net<float>* net) {
   }
 }
 
-inline std::string Decibels(double value) {
+std::string Decibels(double value) {
   if (std::isinf(value)) return value > 0 ? "exact" : "-inf";
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f dB", value);
   return text;
 }
 
-inline void Print(const inference::EngineComparison& comparison, std::ostream& out) {
+void Print(const inference::EngineComparison& comparison, std::ostream& out) {
   TextTable table(
       {"", "blob", "layer", "precision", "max error", "mean error", "cosine", "signal/noise"}, 4);
   for (const inference::BlobComparison& blob : comparison.blobs()) {
@@ -146,7 +110,7 @@ inline void Print(const inference::EngineComparison& comparison, std::ostream& o
 }
 
 /// Says which layer goes wrong first. Returns the status.
-inline int Judge(const inference::EngineComparison& comparison, std::ostream& out) {
+int Judge(const inference::EngineComparison& comparison, std::ostream& out) {
   const inference::BlobComparison* first = comparison.FirstBelow(FLAGS_min_sqnr);
   if (!first) {
     out << "no blob is below " << FLAGS_min_sqnr << " dB\n";
@@ -158,9 +122,9 @@ inline int Judge(const inference::EngineComparison& comparison, std::ostream& ou
 }
 
 /// Finds layers to widen and says how to build with them.
-inline int Bisect(const inference::EngineComparison& comparison, EngineMaker* maker,
-                  InputBatches* batches, std::ostream& out) {
-  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+int Bisect(const inference::EngineComparison& comparison, EngineMaker* maker, InputBatches* batches,
+           std::ostream& out) {
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
   const inference::AccuracyLoss judge = maker->Judge(batches, most, /*with_labels=*/false);
   const std::map<std::string, inference::Precision> given = maker->config.layer_precisions;
   int engines = 0;
@@ -198,13 +162,11 @@ inline int Bisect(const inference::EngineComparison& comparison, EngineMaker* ma
   return 0;
 }
 
-}  // namespace compare
-
-/// The command compare. `param` is the net of `model` with the state that the command line gives.
-/// Returns 2 if a blob is below -min_sqnr.
-inline int Compare(const NetParameter& param, const std::string& model,
-                   const std::vector<std::string>& weights) {
-  using namespace compare;
+int Compare() {
+  const NetParameter param = TestPhaseNet("compare");
+  Require(!FLAGS_weights.empty(), "compare needs trained weights: -weights FILE");
+  ChooseEngineDevice();
+  const std::vector<std::string> weights = WeightFiles();
   const bool plan = !FLAGS_plan.empty();
   Require(plan || IsGiven("precision") || !FLAGS_layer_precision.empty(),
           "compare needs an engine: give -plan FILE, or -precision to build one");
@@ -213,19 +175,65 @@ inline int Compare(const NetParameter& param, const std::string& model,
           "-bisect builds engines: give -precision (and what int8 needs) instead of -plan");
   Require(FLAGS_max_error > 0, "-max_error must be positive, got ", FLAGS_max_error);
   std::unique_ptr<EngineMaker> maker;
-  if (!plan) maker = std::make_unique<EngineMaker>(param, model, weights, &std::cout);
+  if (!plan) maker = std::make_unique<EngineMaker>(param, weights, &std::cout);
   const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();
   const std::unique_ptr<Net<float>> net = FloatNet(param, weights);
   FitBatch(*engine, net.get());
   inference::EngineComparison comparison(net.get(), engine);
   const std::unique_ptr<InputBatches> batches = TheInputs(*net, param);
-  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
   for (int i = 0; i < most && batches->Feed(i, net.get()); ++i) comparison.Add();
   Print(comparison, std::cout);
   const int status = Judge(comparison, std::cout);
   return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;
 }
 
-}  // namespace caffe
+}  // namespace
 
-#endif  // CAFFE_TOOLS_COMPARE_HPP_
+Command CompareCommand() {
+  Command command;
+  command.name = "compare";
+  command.summary = "compares an engine with its net in FP32, blob by blob";
+  command.usage = {"-model FILE -weights FILE[,FILE] -plan FILE [flags]",
+                   "-model FILE -weights FILE[,FILE] -precision TYPE [-bisect] [flags]"};
+  command.about =
+      "Both run on the same inputs. A row for each blob that both have: the layer of the engine "
+      "that\n"
+      "makes it, the largest and the mean error, the cosine of the angle between the two, and how "
+      "much\n"
+      "larger than the error the values are (signal/noise: 6 dB more halve the error). Rows marked "
+      "'!'\n"
+      "are below -min_sqnr; the first of them is named as the layer that goes wrong, and the "
+      "status is\n"
+      "2. The error of the outputs is relative to their values; of detections it is the share of "
+      "boxes\n"
+      "without a partner.\n";
+  FlagGroup input = InputFlags();
+  input.flags.push_back({"random",
+                         "N batches of noise, pixels from 0 to 255 that are prepared as images are "
+                         "(default 1 where nothing else is given)"});
+  input.flags.push_back({"batches", "at most N batches (default 10)"});
+  input.notes = kOwnDataUsage;
+  command.groups = {{"what is compared",
+                     "",
+                     {{"model", "the net in FP32"},
+                      "weights",
+                      {"plan", "the engine; or it is built (below)"},
+                      "min_sqnr",
+                      "bisect",
+                      "max_error"},
+                     ""},
+                    input};
+  for (const FlagGroup& group : EngineFlags()) command.groups.push_back(group);
+  command.examples =
+      "  caffe compare -model deploy.prototxt -weights net.caffemodel -plan net.plan \\\n"
+      "    -images images.txt -mean 104,117,123\n"
+      "  caffe compare -model deploy.prototxt -weights net.caffemodel -precision int8 \\\n"
+      "    -calibration_table net.table -images images.txt -mean 104,117,123 -bisect -max_error "
+      "0.02\n";
+  command.quiet = true;
+  command.run = [](const std::vector<std::string>&) { return Compare(); };
+  return command;
+}
+
+}  // namespace caffe

@@ -1,20 +1,15 @@
-#ifndef CAFFE_TOOLS_NORMALIZATION_HPP_
-#define CAFFE_TOOLS_NORMALIZATION_HPP_
+#include "normalization.hpp"
 
 #include <string>
 #include <vector>
 
-#include "caffe/inference/network_definition.hpp"
 #include "caffe/util/io.hpp"
-#include "input_flags.hpp"
-
-// Mean and scale as a part of an engine, which then takes pixels.
 
 namespace caffe {
-namespace normalization {
+namespace {
 
 /// A mean picture. Throws Error for a file that is none.
-inline void ReadMeanPicture(const std::string& file, Blob<float>* mean) {
+void ReadMeanPicture(const std::string& file, Blob<float>* mean) {
   BlobProto proto;
   ReadProtoFromBinaryFileOrDie(file, &proto);
   mean->FromProto(proto);
@@ -23,8 +18,7 @@ inline void ReadMeanPicture(const std::string& file, Blob<float>* mean) {
 }
 
 /// The middle of a mean picture, of the size that `shape` has.
-inline std::vector<float> MiddleOf(const Blob<float>& mean, const Shape& shape,
-                                   const std::string& file) {
+std::vector<float> MiddleOf(const Blob<float>& mean, const Shape& shape, const std::string& file) {
   const int channels = mean.shape(-3), rows = mean.shape(-2), columns = mean.shape(-1);
   Require(channels == shape[1] && rows >= shape[2] && columns >= shape[3], file,
           ": a mean picture of ", mean.shape_string(), " does not cover the input, ",
@@ -41,21 +35,20 @@ inline std::vector<float> MiddleOf(const Blob<float>& mean, const Shape& shape,
 }
 
 /// The input that pictures go to: the first one with four axes.
-inline const inference::Value& PictureInput(const inference::Graph& graph) {
+const inference::Value& PictureInput(const inference::Graph& graph) {
   for (const int input : graph.inputs) {
     if (graph.values[input].shape.size() == 4) return graph.values[input];
   }
   Fail("-normalize: net '", graph.name, "' has no input that takes pictures");
 }
 
-}  // namespace normalization
+}  // namespace
 
-/// Pictures that are prepared as before, but for mean and scale.
-inline PicturePreparation WithoutMeanAndScale(PicturePreparation preparation) {
+PicturePreparation WithoutMeanAndScale(PicturePreparation preparation) {
   TransformationParameter& transform = preparation.transform;
   if (transform.has_mean_file() && preparation.resize_height == 0) {
     Blob<float> mean;
-    normalization::ReadMeanPicture(transform.mean_file(), &mean);
+    ReadMeanPicture(transform.mean_file(), &mean);
     preparation.resize_height = mean.shape(-2);
     preparation.resize_width = mean.shape(-1);
   }
@@ -65,16 +58,14 @@ inline PicturePreparation WithoutMeanAndScale(PicturePreparation preparation) {
   return preparation;
 }
 
-/// Makes the mean and scale that pictures get part of a net. Throws Error if there are none.
-inline void NormalizePictures(const PicturePreparation& preparation,
-                              inference::NetworkDefinition* net) {
+void NormalizePictures(const PicturePreparation& preparation, inference::NetworkDefinition* net) {
   const TransformationParameter& transform = preparation.transform;
-  const inference::Value input = normalization::PictureInput(net->graph());
+  const inference::Value input = PictureInput(net->graph());
   std::vector<float> mean(transform.mean_value().begin(), transform.mean_value().end());
   if (transform.has_mean_file()) {
     Blob<float> picture;
-    normalization::ReadMeanPicture(transform.mean_file(), &picture);
-    mean = normalization::MiddleOf(picture, input.shape, transform.mean_file());
+    ReadMeanPicture(transform.mean_file(), &picture);
+    mean = MiddleOf(picture, input.shape, transform.mean_file());
   }
   Require(!mean.empty() || transform.scale() != 1,
           "-normalize: there is neither -mean nor -scale, nor a transform_param in the net");
@@ -83,5 +74,3 @@ inline void NormalizePictures(const PicturePreparation& preparation,
 }
 
 }  // namespace caffe
-
-#endif  // CAFFE_TOOLS_NORMALIZATION_HPP_

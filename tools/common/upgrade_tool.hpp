@@ -9,7 +9,6 @@
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "command_line.hpp"
-#include "unknown_fields_flag.hpp"
 
 namespace caffe {
 
@@ -31,7 +30,7 @@ int RunUpgradeTool(int argc, char** argv, const std::string& usage,
   return RunTool(argc, argv, usage, [&](int count, char** arguments) {
     Require(count == 3, "give the file to read and the file to write; --help shows how");
     const std::string in = arguments[1], out = arguments[2];
-    ApplyUnknownFieldsFlag();
+    ApplySharedFlags();
     Message message;
     upgrade.read(in, &message);
     if (!upgrade.is_needed(message)) LOG(ERROR) << "File already in latest proto format: " << in;

@@ -1,24 +1,21 @@
-#ifndef CAFFE_TOOLS_TEST_PLAN_HPP_
-#define CAFFE_TOOLS_TEST_PLAN_HPP_
+#include "test_plan.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/engine_scoring.hpp"
 #include "caffe/inference/results.hpp"
 #include "input_flags.hpp"
-
-// The command test, on a plan and labelled pictures.
-
-DECLARE_int32(iterations);
+#include "net_flags.hpp"
 
 namespace caffe {
-namespace test_plan {
+namespace {
 
 /// The output with a score for each class of each item.
-inline std::string ScoresOf(const inference::Engine& engine) {
+std::string ScoresOf(const inference::Engine& engine) {
   std::vector<std::string> found;
   for (const std::string& output : engine.outputs()) {
     const inference::Graph& graph = *engine.graph();
@@ -34,8 +31,7 @@ inline std::string ScoresOf(const inference::Engine& engine) {
 }
 
 /// How many of a batch's items have their label among the five (`top`) largest scores.
-inline int CountRight(const inference::NamedTensor& scores, const std::vector<InputItem>& items,
-                      int top) {
+int CountRight(const inference::NamedTensor& scores, const std::vector<InputItem>& items, int top) {
   const size_t classes = scores.values.size() / scores.shape[0];
   int right = 0;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -46,11 +42,9 @@ inline int CountRight(const inference::NamedTensor& scores, const std::vector<In
   return right;
 }
 
-}  // namespace test_plan
+}  // namespace
 
-/// Logs the accuracy of an engine on pictures with labels, in `caffe test`'s lines.
-inline int TestPlanOnPictures(const std::shared_ptr<const inference::Engine>& engine) {
-  using namespace test_plan;
+int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
   const std::string output = ScoresOf(*engine);
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine);
   const inference::InputSource source(*feed, *engine);
@@ -70,7 +64,7 @@ inline int TestPlanOnPictures(const std::shared_ptr<const inference::Engine>& en
     among_five += CountRight(outputs.at(output), batches->items(), 5);
     images += batches->images();
   }
-  Require(images > 0, "there are no pictures to test with");
+  Require(images > 0, "there are no images to test with");
   LOG(INFO) << "Tested on " << images << " pictures.";
   LOG(INFO) << "accuracy = " << right / images;
   LOG(INFO) << "accuracy_top5 = " << among_five / images;
@@ -78,5 +72,3 @@ inline int TestPlanOnPictures(const std::shared_ptr<const inference::Engine>& en
 }
 
 }  // namespace caffe
-
-#endif  // CAFFE_TOOLS_TEST_PLAN_HPP_

@@ -1,0 +1,143 @@
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "build_report.hpp"
+#include "caffe/inference/passes.hpp"
+#include "caffe/util/graphviz.hpp"
+#include "commands.hpp"
+#include "engine_flags.hpp"
+#include "net_flags.hpp"
+
+CAFFE_FLAG(bool, list_passes, false, "", "list what the optimizer does, in order, and exit");
+CAFFE_FLAG(string, dump_passes, "", "DIR",
+           "write the graph before the first and after each pass: NN_pass.txt, NN_pass.dot and, "
+           "where Graphviz is installed, a drawing NN_pass.svg");
+CAFFE_FLAG(bool, normalize, false, "",
+           "the plan takes pixels from 0 to 255 as they are: -mean and -scale, else those of the "
+           "net's transform_param, become part of it, most often of the first layer's weights. "
+           "Calibration on images and calibration tables are those of the net without it; then run "
+           "the plan without -mean and -scale");
+
+namespace caffe {
+namespace {
+
+/// Writes each graph that it sees into a folder.
+class PassDump {
+ public:
+  /// Throws Error if the folder cannot be made.
+  explicit PassDump(const std::string& folder) : folder_(folder) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    Require(!error, "-dump_passes ", folder, ": ", error.message());
+  }
+
+  void Add(const std::string& pass, const inference::Graph& graph) {
+    std::ostringstream name;
+    name << folder_ << "/" << std::setw(2) << std::setfill('0') << count_++ << "_"
+         << (pass.empty() ? "parsed" : pass);
+    WriteText(inference::ToText(graph), name.str() + ".txt");
+    WriteText(inference::ToDot(graph), name.str() + ".dot");
+    if (draws_) draws_ = RunGraphviz("svg", name.str() + ".dot", name.str() + ".svg");
+  }
+  bool draws() const { return draws_; }
+
+ private:
+  const std::string folder_;
+  int count_ = 0;
+  bool draws_ = true;
+};
+
+void ListPasses() {
+  size_t width = 0;
+  for (const inference::Pass& pass : inference::Passes()) {
+    width = std::max(width, std::string(pass.name).size());
+  }
+  for (const inference::Pass& pass : inference::Passes()) {
+    std::cout << std::left << std::setw(static_cast<int>(width) + 2) << pass.name
+              << pass.description << '\n';
+  }
+}
+
+int Build() {
+  if (FLAGS_list_passes) {
+    ListPasses();
+    return 0;
+  }
+  const NetParameter param = TestPhaseNet("build");
+  Require(!FLAGS_weights.empty(), "build needs trained weights: -weights FILE");
+  Require(!FLAGS_plan.empty(), "build needs a plan to write: -plan FILE");
+  ChooseEngineDevice();
+  const std::vector<std::string> weights = WeightFiles();
+  RequireOther("-plan", FLAGS_plan, weights);
+  RequireOther("-plan", FLAGS_plan, {FLAGS_model});
+  RequireWritable(FLAGS_plan);
+  CheckReportFlags();
+  EngineMaker maker(param, weights, &std::cout, /*for_all=*/!FLAGS_report.empty(), FLAGS_normalize);
+  const bool measures = IsGiven("max_accuracy_loss") || !FLAGS_report.empty();
+  Require(
+      !maker.config.calibration || FLAGS_calibration_table.empty() || measures || !DataIsGiven(),
+      "give -calibration_table, or ", kInputFlags, " to calibrate on, not both");
+  std::unique_ptr<PassDump> dump;
+  if (!FLAGS_dump_passes.empty()) {
+    dump = std::make_unique<PassDump>(FLAGS_dump_passes);
+    maker.config.pass_observer = [&](const std::string& pass, const inference::Graph& graph) {
+      dump->Add(pass, graph);
+    };
+  }
+  const auto engine = maker.Build();
+  engine->Save(FLAGS_plan);
+  if (dump && !dump->draws()) {
+    std::cout << "no drawings in " << FLAGS_dump_passes << ": Graphviz (dot) is not installed\n";
+  }
+  std::cout << "wrote " << FLAGS_plan << ": " << maker.net().graph().nodes.size()
+            << " layers became " << engine->graph()->nodes.size() << ", "
+            << BytesText(engine->weight_bytes()) << " of weights, "
+            << BytesText(engine->activation_bytes()) << " of activations at batch "
+            << engine->max_batch() << '\n';
+  if (!FLAGS_report.empty()) WriteReport(&maker, param, weights, engine, FLAGS_plan);
+  return 0;
+}
+
+}  // namespace
+
+Command BuildCommand() {
+  Command command;
+  command.name = "build";
+  command.summary = "optimizes a trained net and writes it as a plan, which an engine runs";
+  command.usage = {"-model FILE -weights FILE[,FILE] -plan FILE [flags]", "-list_passes"};
+  command.about =
+      "The net is taken in its TEST phase. Data layers become inputs, losses what they were "
+      "trained\n"
+      "for.\n";
+  FlagGroup input = InputFlags();
+  input.notes = kOwnDataUsage;
+  command.groups = {{"net and plan",
+                     "",
+                     {{"model", "the net definition (deploy.prototxt)"},
+                      "weights",
+                      {"plan", "the plan to write"}},
+                     ""}};
+  for (const FlagGroup& group : EngineFlags()) command.groups.push_back(group);
+  command.groups[1].flags.push_back("max_accuracy_loss");
+  command.groups.push_back(input);
+  command.groups.push_back({"mean and scale in the plan", "", {"normalize"}, ""});
+  command.groups.push_back({"what the optimizer does", "", {"list_passes", "dump_passes"}, ""});
+  command.groups.push_back(ReportFlags());
+  command.examples =
+      "  caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 "
+      "\\\n"
+      "    -images images.txt -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache "
+      "here.times\n"
+      "  caffe inspect -plan net.plan\n"
+      "  caffe infer -plan net.plan -mean 104,117,123 -labels synset.txt cat.jpg\n";
+  command.quiet = true;
+  command.run = [](const std::vector<std::string>&) { return Build(); };
+  return command;
+}
+
+}  // namespace caffe

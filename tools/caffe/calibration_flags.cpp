@@ -1,0 +1,69 @@
+#include "calibration_flags.hpp"
+
+#include <sstream>
+
+#include "caffe/util/progress.hpp"
+#include "input_flags.hpp"
+#include "net_flags.hpp"
+
+CAFFE_FLAG(
+    string, calibrator, "entropy", "entropy|minmax|percentile|mse",
+    "how thresholds are chosen: by least Kullback-Leibler divergence, the largest magnitude, "
+    "the magnitude below which -percent of the values lie, or least mean squared error "
+    "(default entropy)");
+CAFFE_FLAG(double, percent, caffe::PercentileCalibrator::kDefaultPercent, "P",
+           "-calibrator percentile: the share of values that do not saturate");
+CAFFE_FLAG(string, calibration_table, "", "FILE",
+           "a table of ours, a TensorRT calibration cache or an ncnn table");
+CAFFE_FLAG(int32, batches, 0, "N",
+           "at most N batches; else all of a list or .npy file, 50 of other data");
+CAFFE_FLAG(int32, min_images, caffe::CalibrationOptions::kMinimumImages, "N",
+           "fewer images are refused; some hundred to a thousand are good");
+CAFFE_FLAG(string, leave_out, "", "A,B",
+           "blobs that stay float: ones that are 0 or constant are refused otherwise");
+
+namespace caffe {
+namespace {
+
+CalibrationOptions Options() {
+  CalibrationOptions options;
+  options.minimum_images = FLAGS_min_images;
+  std::istringstream blobs(FLAGS_leave_out);
+  for (std::string blob; std::getline(blobs, blob, ',');) options.leave_out.insert(blob);
+  return options;
+}
+
+}  // namespace
+
+FlagGroup CalibrationFlags() {
+  return {"calibration", "", {"calibrator", "percent", "batches", "min_images", "leave_out"}, ""};
+}
+
+CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, std::ostream& out,
+                                  std::unique_ptr<CalibrationData>* keep) {
+  Require(FLAGS_batches >= 0, "-batches must be positive, got ", FLAGS_batches);
+  Require(FLAGS_min_images >= 1, "-min_images must be positive, got ", FLAGS_min_images);
+  RequireWritable(FLAGS_plot);
+  const int most_batches = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  const std::unique_ptr<Calibrator> calibrator = MakeCalibrator(
+      FLAGS_calibrator, Inputs(*net, param, most_batches), FLAGS_batches, FLAGS_percent);
+
+  CalibrationOptions options = Options();
+  Progress progress("batch", calibrator->Batches(*net));
+  options.progress = [&](int64_t batches, int64_t) { progress.Update(batches); };
+  CalibrationData data = CollectCalibrationData(net, calibrator.get(), options);
+  progress.Clear();
+  const CalibrationTable table = MakeCalibrationTable(data, *calibrator, options);
+  PrintCalibration(table, &data.statistics, out);
+  if (!FLAGS_plot.empty()) {
+    WriteText(
+        HistogramsAsSvg(table, data.statistics,
+                        Join(FLAGS_model, ": ", FLAGS_calibrator, " on ", data.images, " images")),
+        FLAGS_plot);
+    out << "wrote " << FLAGS_plot << '\n';
+  }
+  if (keep) *keep = std::make_unique<CalibrationData>(std::move(data));
+  return table;
+}
+
+}  // namespace caffe

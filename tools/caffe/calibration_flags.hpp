@@ -1,0 +1,33 @@
+#ifndef CAFFE_TOOLS_CAFFE_CALIBRATION_FLAGS_HPP_
+#define CAFFE_TOOLS_CAFFE_CALIBRATION_FLAGS_HPP_
+
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "../common/command.hpp"
+#include "caffe/inference/calibration_report.hpp"
+#include "caffe/inference/calibrator.hpp"
+
+// The flags by which commands are told how to calibrate.
+
+DECLARE_string(calibration_table);
+DECLARE_int32(batches);
+
+namespace caffe {
+
+/// Batches of data that calibration, and what measures accuracy, run at most where -batches does
+/// not say.
+constexpr int kDefaultBatches = 50;
+
+/// How thresholds are chosen, and on how much.
+FlagGroup CalibrationFlags();
+
+/// Runs a net with its weights, `param`'s, on what the flags say, and chooses thresholds. Prints
+/// them on `out`. `keep`, if given, gets what was seen of the net.
+CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, std::ostream& out,
+                                  std::unique_ptr<CalibrationData>* keep = nullptr);
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_CAFFE_CALIBRATION_FLAGS_HPP_

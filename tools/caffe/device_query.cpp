@@ -1,0 +1,35 @@
+#include <omp.h>
+
+#include "caffe/caffe.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "commands.hpp"
+#include "net_flags.hpp"
+
+namespace caffe {
+namespace {
+
+int DeviceQuery() {
+  LOG(INFO) << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
+  LOG(INFO) << "CPU instruction set:           " << kernels::Name(kernels::CpuInstructionSet());
+  LOG(INFO) << "CPU threads:                   " << omp_get_max_threads();
+  for (const int id : GpusOfFlag()) {
+    Caffe::SetDevice(id);
+    Caffe::DeviceQuery();
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command DeviceQueryCommand() {
+  Command command;
+  command.name = "device_query";
+  command.summary = "shows what computes here: the processor, and GPUs with -gpu";
+  command.usage = {"[-gpu 0|0,1|all]"};
+  command.examples = "  caffe device_query\n  caffe device_query -gpu all\n";
+  command.takes_any_flag = true;
+  command.run = [](const std::vector<std::string>&) { return DeviceQuery(); };
+  return command;
+}
+
+}  // namespace caffe

@@ -1,0 +1,244 @@
+#include "engine_flags.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "../common/command_line.hpp"
+#include "caffe/util/progress.hpp"
+#include "caffe/util/text_table.hpp"
+#include "net_flags.hpp"
+#include "normalization.hpp"
+
+CAFFE_FLAG(
+    string, precision, "fp32", "fp32|fp16|bf16|int8|best",
+    "what layers with weights compute in (default fp32); best: what is fastest for each layer "
+    "on this machine");
+CAFFE_FLAG(bool, tf32, false, "", "on a GPU, fp32 may round factors to 10 bits, for tensor cores");
+CAFFE_FLAG(string, layer_precision, "", "NAME=TYPE,...",
+           "other precisions for these layers. What a layer cannot do in its type it does in the "
+           "best one that it can, and a note says so");
+CAFFE_FLAG(int32, max_batch, 0, "N",
+           "the largest batch that the engine runs (default: the batch in the prototxt)");
+CAFFE_FLAG(string, input_shape, "", "NAME=NxCxHxW,...",
+           "the largest shapes of inputs (default: those in the prototxt)");
+CAFFE_FLAG(double, workspace, 0, "MB",
+           "scratch memory that a layer may take (default: any); 1 MB is 2^20 bytes");
+CAFFE_FLAG(double, memory, 0, "MB",
+           "weights, activations and scratch memory together (default: any)");
+CAFFE_FLAG(string, timing_cache, "", "FILE",
+           "times of this machine: the next build with it is fast and chooses the same");
+CAFFE_FLAG(int32, timing_iterations, 5, "N", "how often each candidate is timed");
+CAFFE_FLAG(string, skip_pass, "", "A,B", "leave out these passes");
+CAFFE_FLAG(double, max_accuracy_loss, 0, "X",
+           "with -precision best: layers are widened until what is lost on the data is at most X: "
+           "the share of images that are no longer recognised (0.003 is 0.3 %), where they have "
+           "labels; else the outputs' error, relative to their values");
+
+namespace caffe {
+namespace {
+
+/// "NAME=VALUE,NAME=VALUE": each NAME, VALUE.
+std::vector<std::pair<std::string, std::string>> Pairs(const std::string& flag,
+                                                       const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    const size_t equals = part.rfind('=');
+    Require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(), flag, ": '",
+            part, "' is not NAME=VALUE");
+    pairs.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return pairs;
+}
+
+/// "1x3x300x300".
+Shape ParseShape(const std::string& flag, const std::string& text) {
+  Shape shape;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, 'x');) {
+    const bool number = !part.empty() && part.size() < 10 &&
+                        part.find_first_not_of("0123456789") == std::string::npos;
+    Require(number && std::stoi(part) > 0, flag, ": '", text, "' is no shape as in 1x3x300x300");
+    shape.push_back(std::stoi(part));
+  }
+  Require(!shape.empty(), flag, ": '", text, "' is no shape as in 1x3x300x300");
+  return shape;
+}
+
+std::vector<int> LabelsOf(const InputBatches& batches, const inference::Tensors& others) {
+  std::vector<int> labels;
+  for (const InputItem& item : batches.items()) labels.push_back(item.label);
+  for (const auto& other : others) {
+    const std::vector<float>& values = other.second.values;
+    if (values.size() != labels.size()) continue;
+    std::copy(values.begin(), values.end(), labels.begin());
+    break;
+  }
+  return labels;
+}
+
+void CheckFlags() {
+  const bool best = inference::ParsePrecision(FLAGS_precision) == inference::Precision::BEST;
+  Require(best || !IsGiven("max_accuracy_loss"),
+          "-max_accuracy_loss is for -precision best, not for ", FLAGS_precision);
+  Require(!FLAGS_tf32 || !FLAGS_gpu.empty(), "-tf32 is for GPUs: give -gpu N");
+  Require(FLAGS_max_accuracy_loss >= 0, "-max_accuracy_loss must not be negative, got ",
+          FLAGS_max_accuracy_loss);
+  Require(FLAGS_timing_iterations >= 0, "-timing_iterations must not be negative, got ",
+          FLAGS_timing_iterations);
+  for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
+    inference::ParsePrecision(pair.second);
+  }
+  for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
+    ParseShape("-input_shape " + pair.first, pair.second);
+  }
+  BytesOfMegabytes("-workspace", FLAGS_workspace);
+  BytesOfMegabytes("-memory", FLAGS_memory);
+}
+
+/// Refuses impossible flags before the work.
+inference::NetworkDefinition Definition(const NetParameter& param,
+                                        const std::vector<std::string>& weights,
+                                        bool takes_pixels) {
+  CheckFlags();
+  auto net = inference::NetworkDefinition::FromCaffe(param, weights);
+  if (takes_pixels) NormalizePictures(Preparation(param), &net);
+  return net;
+}
+
+}  // namespace
+
+std::vector<FlagGroup> EngineFlags() {
+  FlagGroup calibration = CalibrationFlags();
+  calibration.title = "int8, and best with int8, need the range of each blob";
+  calibration.flags.insert(
+      calibration.flags.begin(),
+      FlagUse(
+          "calibration_table",
+          "a table of caffe calibrate, a TensorRT calibration cache or an ncnn table; or data to "
+          "calibrate on, and these:"));
+  calibration.flags.push_back("plot");
+  return {{"the engine",
+           "",
+           {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "workspace",
+            "memory", "timing_cache", "timing_iterations", "skip_pass", "level", "stage"},
+           "  -gpu N                builds for this GPU, and no other; without it for the CPU\n"},
+          calibration};
+}
+
+EngineMaker::EngineMaker(const NetParameter& param, std::vector<std::string> weights,
+                         std::ostream* out, bool for_all, bool takes_pixels)
+    : for_all_(for_all),
+      takes_pixels_(takes_pixels),
+      param_(param),
+      weights_(std::move(weights)),
+      out_(out),
+      builder_(FLAGS_timing_cache, out),
+      net_(Definition(param, weights_, takes_pixels)) {
+  SetConfig();
+  SetCalibration();
+}
+
+std::unique_ptr<InputBatches> EngineMaker::EngineInputs(const Net<float>& net,
+                                                        int most_batches) const {
+  Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()),
+          "-normalize: engines are measured on pictures; give -images or -data");
+  const PicturePreparation preparation = Preparation(param_);
+  return Inputs(net, takes_pixels_ ? WithoutMeanAndScale(preparation) : preparation, most_batches);
+}
+
+inference::AccuracyLoss EngineMaker::Judge(InputBatches* batches, int most,
+                                           bool with_labels) const {
+  inference::BuilderConfig reference;
+  reference.backend = inference::Backend::REFERENCE;
+  reference.max_batch = config.max_batch;
+  reference.max_input_shapes = config.max_input_shapes;
+  const auto engine = inference::Builder(reference).Build(net_);
+  inference::ExecutionContext context(engine);
+  const std::unique_ptr<Net<float>> feed = FloatNet(param_, {});
+  const inference::InputSource source(*feed, *engine);
+  inference::AccuracyLoss loss;
+  Progress progress("batch", batches->batches(*feed));
+  for (int i = 0; (most == 0 || i < most) && batches->Feed(i, feed.get()); ++i) {
+    const inference::Tensors inputs = source.Read(feed.get());
+    const std::vector<int> labels =
+        with_labels ? LabelsOf(*batches, source.ReadOthers(*feed)) : std::vector<int>();
+    loss.Add(inputs, inference::RunInPieces(inputs, &context), labels);
+    progress.Update(i + 1);
+  }
+  return loss;
+}
+
+void EngineMaker::SetConfig() {
+  config.precision = inference::ParsePrecision(FLAGS_precision);
+  if (!FLAGS_gpu.empty()) config.backend = inference::Backend::CUDA;
+  config.tensor_float = FLAGS_tf32;
+  for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
+    config.layer_precisions[pair.first] = inference::ParsePrecision(pair.second);
+  }
+  config.max_batch = FLAGS_max_batch;
+  for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
+    config.max_input_shapes[pair.first] = ParseShape("-input_shape " + pair.first, pair.second);
+  }
+  config.timing_iterations = FLAGS_timing_iterations;
+  config.max_workspace = BytesOfMegabytes("-workspace", FLAGS_workspace);
+  config.max_memory = BytesOfMegabytes("-memory", FLAGS_memory);
+  config.max_accuracy_loss = FLAGS_max_accuracy_loss;
+  std::istringstream passes(FLAGS_skip_pass);
+  for (std::string pass; std::getline(passes, pass, ',');) config.skip_passes.push_back(pass);
+}
+
+bool EngineMaker::DemandsInt8() const {
+  bool int8 = config.precision == inference::Precision::INT8;
+  for (const auto& layer : config.layer_precisions) {
+    int8 |= layer.second == inference::Precision::INT8;
+  }
+  return int8;
+}
+
+void EngineMaker::SetCalibration() {
+  const bool best = config.precision == inference::Precision::BEST;
+  const bool judged = best && IsGiven("max_accuracy_loss");
+  if (!DemandsInt8() && !best && !for_all_) return;
+  std::unique_ptr<Net<float>> net = FloatNet(param_, weights_);
+  const bool data = DataIsGiven() || net->num_inputs() == 0;
+  if (!FLAGS_calibration_table.empty()) {
+    config.calibration = ReadTable(FLAGS_calibration_table, *net, param_, *out_);
+  } else if (data) {
+    config.calibration = std::make_shared<const CalibrationTable>(
+        CalibrateByFlags(net.get(), param_, *out_, for_all_ ? &seen_ : nullptr));
+  } else {
+    Require(!DemandsInt8(), "int8 needs the range of each blob: give -calibration_table FILE, or ",
+            kInputFlags, " to calibrate on");
+    if (!best) return;
+    config.allowed = {inference::Precision::FP32, inference::Precision::FP16,
+                      inference::Precision::BF16};
+    *out_ << "note: best chooses among fp32, fp16 and bf16: int8 needs -calibration_table, or "
+             "data to calibrate on\n";
+  }
+  if (judged) SetAccuracyLoss(*net, data);
+  if (seen_) calibrated_ = std::move(net);
+}
+
+void EngineMaker::SetAccuracyLoss(const Net<float>& net, bool data) {
+  Require(data, "-max_accuracy_loss needs data to measure the loss on: ", kInputFlags);
+  const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
+  const std::unique_ptr<InputBatches> batches = EngineInputs(net, most);
+  const auto loss = std::make_shared<inference::AccuracyLoss>(
+      Judge(batches.get(), FLAGS_batches, /*with_labels=*/true));
+  if (loss->HasLabels()) {
+    *out_ << "top-1 of " << loss->items()
+          << " images in FP32: " << PercentText(loss->FloatAccuracy()) << "; it may lose "
+          << PercentText(FLAGS_max_accuracy_loss) << '\n';
+  } else {
+    *out_ << "without labels -max_accuracy_loss bounds the error of the outputs, relative to "
+             "their values: "
+          << FLAGS_max_accuracy_loss << '\n';
+  }
+  config.accuracy_loss = [loss](const std::shared_ptr<const inference::Engine>& engine) {
+    return (*loss)(engine);
+  };
+}
+
+}  // namespace caffe

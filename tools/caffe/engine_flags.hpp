@@ -1,0 +1,67 @@
+#ifndef CAFFE_TOOLS_CAFFE_ENGINE_FLAGS_HPP_
+#define CAFFE_TOOLS_CAFFE_ENGINE_FLAGS_HPP_
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "../common/engine_building.hpp"
+#include "caffe/inference/accuracy_loss.hpp"
+#include "calibration_flags.hpp"
+#include "input_flags.hpp"
+
+// The flags by which build, infer and compare are told what engine to make of a net.
+
+DECLARE_string(precision);
+DECLARE_string(layer_precision);
+DECLARE_double(max_accuracy_loss);
+
+namespace caffe {
+
+/// What engine is made, and what INT8 needs to know.
+std::vector<FlagGroup> EngineFlags();
+
+/// Makes engines of a net as the flags say.
+class EngineMaker {
+ public:
+  /// `param` is the net of -model with the state that the command line gives. Notes, and what
+  /// calibration finds, go to `out`. With `for_all` engines of every precision can be built, of
+  /// INT8 where there is a table or data to calibrate on; what calibration saw is kept. With
+  /// `takes_pixels` mean and scale of images become part of the engines; calibration runs the net
+  /// as it is, on images with mean and scale.
+  EngineMaker(const NetParameter& param, std::vector<std::string> weights, std::ostream* out,
+              bool for_all = false, bool takes_pixels = false);
+
+  /// May be changed before a Build.
+  inference::BuilderConfig config;
+  const inference::NetworkDefinition& net() const { return net_; }
+  /// What the flags say that engines shall run on.
+  std::unique_ptr<InputBatches> EngineInputs(const Net<float>& net, int most_batches) const;
+  /// What calibration saw; a null pointer if there was none, or it was not kept.
+  const ActivationStatistics* statistics() const { return seen_ ? &seen_->statistics : nullptr; }
+
+  std::shared_ptr<const inference::Engine> Build() const { return builder_.Build(net_, config); }
+
+  /// What FLOAT makes of these batches, at most `most` of them (0: all), on the reference backend.
+  inference::AccuracyLoss Judge(InputBatches* batches, int most, bool with_labels) const;
+
+ private:
+  void SetConfig();
+  bool DemandsInt8() const;
+  void SetCalibration();
+  void SetAccuracyLoss(const Net<float>& net, bool data);
+
+  const bool for_all_, takes_pixels_;
+  const NetParameter param_;
+  const std::vector<std::string> weights_;
+  std::ostream* const out_;
+  std::unique_ptr<Net<float>> calibrated_;  // seen_ is of it
+  std::unique_ptr<CalibrationData> seen_;
+  const CachedBuilder builder_;
+  const inference::NetworkDefinition net_;
+};
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_CAFFE_ENGINE_FLAGS_HPP_

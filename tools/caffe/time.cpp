@@ -1,0 +1,228 @@
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../common/engine_building.hpp"
+#include "caffe/caffe.hpp"
+#include "caffe/inference/latency.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/util/text_table.hpp"
+#include "commands.hpp"
+#include "net_flags.hpp"
+
+CAFFE_FLAG(string, phase, "", "TRAIN|TEST", "the phase that a net runs in (default TRAIN)");
+CAFFE_FLAG(bool, forward_only, false, "", "leave out the backward pass of a net");
+CAFFE_FLAG(int32, batch, 0, "N",
+           "items a run of a plan (default: the largest batch that it is built for)");
+
+namespace caffe {
+namespace {
+
+Phase PhaseOr(Phase otherwise) {
+  if (FLAGS_phase.empty()) return otherwise;
+  Phase phase;
+  Require(Phase_Parse(FLAGS_phase, &phase), "-phase ", FLAGS_phase, ": valid are TRAIN and TEST");
+  return phase;
+}
+
+// Milliseconds per layer, added up over the iterations.
+struct LayerTimes {
+  std::vector<double> forward, backward;
+  double forward_total = 0, backward_total = 0;
+};
+
+void RunOnce(Net<float>* net, LayerTimes* times) {
+  const auto& layers = net->layers();
+  Timer timer;
+  Timer pass;
+  pass.Start();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    timer.Start();
+    layers[i]->Forward(net->bottom_vecs()[i], net->top_vecs()[i]);
+    times->forward[i] += timer.MicroSeconds() / 1000.0;
+  }
+  times->forward_total += pass.MicroSeconds() / 1000.0;
+  if (FLAGS_forward_only) return;
+  pass.Start();
+  for (int i = static_cast<int>(layers.size()) - 1; i >= 0; --i) {
+    timer.Start();
+    try {
+      layers[i]->Backward(net->top_vecs()[i], net->bottom_need_backward()[i],
+                          net->bottom_vecs()[i]);
+    } catch (Error& error) {
+      const LayerParameter& param = layers[i]->layer_param();
+      error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
+      throw;
+    }
+    times->backward[i] += timer.MicroSeconds() / 1000.0;
+  }
+  times->backward_total += pass.MicroSeconds() / 1000.0;
+}
+
+void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
+  const double n = FLAGS_iterations;
+  LOG(INFO) << "Average time per layer: ";
+  for (size_t i = 0; i < net.layers().size(); ++i) {
+    const std::string& name = net.layers()[i]->layer_param().name();
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tforward: " << times.forward[i] / n
+              << " ms.";
+    if (FLAGS_forward_only) continue;
+    LOG(INFO) << std::setfill(' ') << std::setw(10) << name
+              << "\tbackward: " << times.backward[i] / n << " ms.";
+  }
+  LOG(INFO) << "Average Forward pass: " << times.forward_total / n << " ms.";
+  if (!FLAGS_forward_only) {
+    LOG(INFO) << "Average Backward pass: " << times.backward_total / n << " ms.";
+    LOG(INFO) << "Average Forward-Backward: " << total / n << " ms.";
+  }
+  LOG(INFO) << "Total Time: " << total << " ms.";
+}
+
+LayerTimes NoTimes(const Net<float>& net) {
+  LayerTimes times;
+  times.forward.resize(net.layers().size());
+  times.backward.resize(net.layers().size());
+  return times;
+}
+
+/// Passes before the clock starts: memory is allocated at the first use, and where a whole pass
+/// joins layers, each one computes by itself then. A net in the TEST phase may lack what backward
+/// passes need: then says so, and only forward passes are timed.
+void WarmUp(Net<float>* net) {
+  LOG(INFO) << "Performing Forward";
+  float initial_loss = 0;
+  net->Forward(&initial_loss);
+  LOG(INFO) << "Initial loss: " << initial_loss;
+  LayerTimes first = NoTimes(*net);
+  try {
+    if (!FLAGS_forward_only) {
+      LOG(INFO) << "Performing Backward";
+      net->Backward();
+    }
+    RunOnce(net, &first);
+  } catch (const Error& error) {
+    if (FLAGS_forward_only || net->phase() != TEST) throw;
+    LOG(INFO) << "Only forward passes are timed: " << error.what();
+    FLAGS_forward_only = true;
+  }
+}
+
+std::string Milliseconds(double value) { return ThreeDigits(value) + " ms"; }
+
+void PrintTimes(const inference::Engine& engine, const inference::LayerTimes& times,
+                std::ostream& out) {
+  std::map<std::string, inference::LayerInfo> known;
+  for (const inference::LayerInfo& layer : engine.layers()) known[layer.name] = layer;
+  TextTable table({"layer", "type", "implementation", "precision", "median", "mean", "share"}, 4);
+  const double total = times.Total();
+  for (const auto& layer : times.layers()) {
+    const inference::LayerInfo& info = known[layer.name];
+    table.Add({layer.name, info.type, info.implementation, Name(info.type_of_math),
+               TimeText(1000 * layer.times.Median()), TimeText(1000 * layer.times.Mean()),
+               PercentText(total > 0 ? layer.times.Total() / total : 0)});
+  }
+  table.Print(out);
+}
+
+int TimePlan() {
+  const auto engine = inference::Engine::Load(FLAGS_plan);
+  inference::LoadOptions options;
+  options.batch = FLAGS_batch;
+  options.iterations = FLAGS_iterations;
+  options.warm_up_ms = 200;
+  const inference::LoadResult result = inference::MeasureLoad(engine, options);
+  const inference::Latencies& latency = result.latency;
+  std::cout << "engine '" << engine->name() << "', batch " << result.batch << ", "
+            << latency.count() << " runs\n"
+            << "latency:    min " << Milliseconds(latency.Min()) << ", mean "
+            << Milliseconds(latency.Mean()) << ", median " << Milliseconds(latency.Median())
+            << ", 99% " << Milliseconds(latency.Percentile(99)) << '\n'
+            << "throughput: " << ThreeDigits(result.PerSecond()) << " items/s\n\n";
+  // Apart, as looking at each layer takes time of its own.
+  options.profile = true;
+  options.warm_up_ms = 0;
+  PrintTimes(*engine, inference::MeasureLoad(engine, options).layers, std::cout);
+  return 0;
+}
+
+int Time() {
+  if (!FLAGS_plan.empty()) {
+    Require(FLAGS_model.empty(), "give -model or -plan to time, not both");
+    ChooseEngineDevice();
+    return TimePlan();
+  }
+  Require(!FLAGS_model.empty(), "time needs a net definition: -model FILE");
+  RequireIterations();
+  const Phase phase = PhaseOr(TRAIN);
+  ChooseDevice();
+  const std::unique_ptr<Net<float>> timed = NetWithTypes(phase);
+  Net<float>& net = *timed;
+  for (const std::string& weights : WeightFiles()) net.CopyTrainedLayersFrom(weights);
+
+  WarmUp(&net);
+  LayerTimes times = NoTimes(net);
+  LogTypes(net);
+  LOG(INFO) << "*** Benchmark begins ***";
+  LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
+  kernels::FlushDenormals flush_denormals;
+  Timer total;
+  total.Start();
+  for (int i = 0; i < FLAGS_iterations; ++i) {
+    Timer iteration;
+    iteration.Start();
+    RunOnce(&net, &times);
+    LOG(INFO) << "Iteration: " << i + 1
+              << (FLAGS_forward_only ? " forward time: " : " forward-backward time: ")
+              << iteration.MilliSeconds() << " ms.";
+  }
+  PrintTimes(net, times, total.MicroSeconds() / 1000.0);
+  if (phase == TEST) {
+    Timer joined;
+    joined.Start();
+    for (int i = 0; i < FLAGS_iterations; ++i) net.Forward();
+    LOG(INFO) << "Average Forward pass of the whole net, layers joined where they can be: "
+              << joined.MicroSeconds() / 1000.0 / FLAGS_iterations << " ms.";
+  }
+  LOG(INFO) << "*** Benchmark ends ***";
+  return 0;
+}
+
+}  // namespace
+
+Command TimeCommand() {
+  Command command;
+  command.name = "time";
+  command.summary = "times a net or a plan, layer by layer";
+  command.usage = {"-model FILE [-weights FILE] [-iterations N] [-phase TRAIN|TEST]",
+                   "-plan FILE [-batch N] [-iterations N]"};
+  command.about =
+      "A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the\n"
+      "data or the inputs that its prototxt has. A plan is run on noise: latency of a run (the\n"
+      "smallest, the mean, the median, and what 99 of 100 do not exceed), items a second, and "
+      "then\n"
+      "the time of each layer.\n";
+  command.groups = {{"what is timed",
+                     "",
+                     {"model",
+                      "weights",
+                      "plan",
+                      "batch",
+                      {"iterations", "runs (default 50)"},
+                      "phase",
+                      "forward_only",
+                      "level",
+                      "stage"},
+                     ""},
+                    TypeFlags()};
+  command.examples =
+      "  caffe time -model deploy.prototxt -phase TEST -iterations 10\n"
+      "  caffe time -plan net.plan -batch 1 -iterations 200\n";
+  command.takes_any_flag = true;
+  command.run = [](const std::vector<std::string>&) { return Time(); };
+  return command;
+}
+
+}  // namespace caffe

@@ -1,0 +1,225 @@
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "caffe/caffe.hpp"
+#include "caffe/gpu_fallback.hpp"
+#include "caffe/ranks.hpp"
+#include "caffe/util/signal_handler.h"
+#include "commands.hpp"
+#include "net_flags.hpp"
+
+CAFFE_FLAG(string, solver, "", "FILE", "the solver definition (prototxt)");
+CAFFE_FLAG(string, snapshot, "", "FILE", "the .solverstate to resume training from");
+CAFFE_FLAG(string, sigint_effect, "stop", "snapshot|stop|none", "what SIGINT does while training");
+CAFFE_FLAG(string, sighup_effect, "snapshot", "snapshot|stop|none",
+           "what SIGHUP does while training");
+CAFFE_FLAG(string, batch_per, "device", "device|host",
+           "with several GPUs, or started by mpirun: batch_size is that of each rank (default), or "
+           "of all ranks together");
+
+namespace caffe {
+namespace {
+
+SolverAction::Enum ActionOf(const std::string& flag, const std::string& value) {
+  if (value == "stop") return SolverAction::STOP;
+  if (value == "snapshot") return SolverAction::SNAPSHOT;
+  if (value == "none") return SolverAction::NONE;
+  Fail(flag, " ", value, ": valid are snapshot, stop and none");
+}
+
+// Of the ranks that one machine has, each takes one of the GPUs of -gpu.
+void ChooseDeviceOfRank(int rank) {
+  const std::vector<int> gpus = GpusOfFlag();
+  if (gpus.empty()) return ChooseDevice();
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
+    if (const char* local = std::getenv(variable)) {
+      rank = std::atoi(local);
+      break;
+    }
+  }
+  UseGpu(gpus[rank % gpus.size()]);
+}
+
+// The command line's level and stages are joined to those of the solver's train_state.
+void MergeNetState(SolverParameter* param) {
+  NetState* state = param->mutable_train_state();
+  if (IsGiven("level")) state->set_level(FLAGS_level);
+  for (const std::string& stage : Stages()) state->add_stage(stage);
+}
+
+// The solver that the flags describe.
+SolverParameter TrainedSolver() {
+  Require(!FLAGS_solver.empty(), "train needs a solver definition: -solver FILE");
+  Require(FLAGS_snapshot.empty() || FLAGS_weights.empty(),
+          "give -snapshot to resume training or -weights to finetune, not both");
+  SolverParameter param;
+  ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
+  MergeNetState(&param);
+  OverrideTypes(&param);
+  const bool flag_decides = IsGiven("gpu") || IsGiven("gpus");  // -1 is the CPU
+  if (!flag_decides && param.solver_mode() == SolverParameter_SolverMode_GPU) {
+    if (Device::available()) {
+      FLAGS_gpu = std::to_string(param.device_id());
+    } else if (param.has_solver_mode()) {
+      RequireGpu(FLAGS_solver + ": solver_mode: GPU");
+    }
+  }
+  if (FLAGS_snapshot.empty()) {
+    for (const std::string& weights : WeightFiles()) param.add_weights(weights);
+  }
+  return param;
+}
+
+BatchPer BatchPerOfFlag() {
+  if (FLAGS_batch_per == "device") return BatchPer::RANK;
+  if (FLAGS_batch_per == "host") return BatchPer::ALL_RANKS;
+  Fail("-batch_per ", FLAGS_batch_per, ": valid are device and host");
+}
+
+using SolverPointer = shared_ptr<Solver<float>>;
+
+void RestoreSnapshot(Solver<float>* solver) {
+  LOG(INFO) << "Resuming from " << FLAGS_snapshot;
+  solver->Restore(FLAGS_snapshot.c_str(), /*data_positions=*/true);
+}
+
+void Optimize(Solver<float>* solver) {
+  LOG(INFO) << "Starting Optimization";
+  solver->Solve();
+  LOG(INFO) << "Optimization Done.";
+}
+
+int TrainAlone() {
+  const SolverParameter param = TrainedSolver();
+  BatchPerOfFlag();
+  ChooseDevice();
+  SignalHandler signals(ActionOf("-sigint_effect", FLAGS_sigint_effect),
+                        ActionOf("-sighup_effect", FLAGS_sighup_effect));
+  const SolverPointer solver(SolverRegistry<float>::CreateSolver(param));
+  solver->SetActionFunction(signals.GetActionFunction());
+  if (!FLAGS_snapshot.empty()) RestoreSnapshot(solver.get());
+  Optimize(solver.get());
+  return 0;
+}
+
+// What all ranks can fail at together ends with one line; what one of them meets while it trains
+// ends the others too.
+int TrainTogether(Communicator* communicator, bool takes_signals) {
+  const bool root = communicator->rank() == 0;
+  const auto all = [&](const std::function<void()>& work) { AllOf(communicator, work, TellError); };
+  std::unique_ptr<SignalHandler> signals;
+  SolverPointer solver;
+  std::unique_ptr<Ranks<float>> ranks;
+  try {
+    SolverParameter param;
+    all([&] {
+      if (root) param = TrainedSolver();
+      BatchPerOfFlag();
+      ChooseDeviceOfRank(communicator->rank());
+      const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
+      const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
+      if (takes_signals) signals.reset(new SignalHandler(on_interrupt, on_hangup));
+    });
+    JoinRanks(communicator, BatchPerOfFlag(), &param);
+    all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param)); });
+    ranks.reset(new Ranks<float>(solver, communicator));
+    const ActionCallback none = [] { return SolverAction::NONE; };
+    solver->SetActionFunction(ranks->Agreed(signals ? signals->GetActionFunction() : none));
+    if (!FLAGS_snapshot.empty()) {
+      all([&] {
+        if (root) RestoreSnapshot(solver.get());
+      });
+      ranks->BroadcastState();
+    }
+    Optimize(solver.get());
+    return 0;
+  } catch (const RanksFailed&) {
+    return 1;
+  } catch (const std::exception& error) {
+    TellError(error.what());
+    communicator->Abort();
+    return 1;
+  }
+}
+
+// A thread for each GPU. What one meets while it trains may leave the others waiting on their GPUs
+// for ever: they get a few seconds.
+int TrainOnGpus(size_t gpus) {
+  const std::vector<std::unique_ptr<Communicator>> ranks = ThreadCommunicators(gpus);
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t ended = 0;
+  bool failed = false;
+  std::vector<std::thread> threads;
+  for (const auto& communicator : ranks) {
+    threads.emplace_back([&, communicator = communicator.get()] {
+      const int status = TrainTogether(communicator, communicator->rank() == 0);
+      const std::lock_guard<std::mutex> lock(mutex);
+      failed = failed || status != 0;
+      ++ended;
+      changed.notify_all();
+    });
+  }
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return failed || ended == gpus; });
+    const auto all = [&] { return ended == gpus; };
+    if (!changed.wait_for(lock, std::chrono::seconds(5), all)) {
+      google::FlushLogFiles(google::INFO);
+      std::_Exit(1);
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  return failed ? 1 : 0;
+}
+
+int Train() {
+  if (const std::unique_ptr<Communicator> communicator = MpiCommunicator()) {
+    std::signal(SIGTERM, SIG_DFL);  // mpirun ends the others by it: no crash, no stack to show
+    if (communicator->rank() > 0) {
+      FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
+    }
+    return TrainTogether(communicator.get(), /*takes_signals=*/true);
+  }
+  const size_t gpus = GpusOfFlag().size();
+  return gpus > 1 ? TrainOnGpus(gpus) : TrainAlone();
+}
+
+}  // namespace
+
+Command TrainCommand() {
+  Command command;
+  command.name = "train";
+  command.summary = "trains or finetunes a net";
+  command.usage = {
+      "-solver FILE [-snapshot FILE | -weights FILE[,FILE]] [flags]",
+      "-solver FILE ...       (as mpirun -n RANKS caffe train ...: several processes)"};
+  command.about =
+      "Log lines, snapshots and signals are Caffe's. On a terminal a last line says how far the\n"
+      "training is and how long it will take.\n";
+  command.groups = {{"what is trained",
+                     "",
+                     {"solver",
+                      "snapshot",
+                      {"weights", "trained weights to start from; not together with -snapshot"},
+                      "level",
+                      "stage"},
+                     ""},
+                    {"while it runs", "", {"sigint_effect", "sighup_effect", "batch_per"}, ""},
+                    TypeFlags()};
+  command.examples =
+      "  caffe train -solver models/lenet/solver.prototxt\n"
+      "  caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate\n";
+  command.takes_any_flag = true;
+  command.run = [](const std::vector<std::string>&) { return Train(); };
+  return command;
+}
+
+}  // namespace caffe

@@ -1,0 +1,125 @@
+#include "command_line.hpp"
+
+#include <cerrno>
+#include <exception>
+#include <iostream>
+#include <sstream>
+
+#include "caffe/gpu_fallback.hpp"
+#include "caffe/io/proto_text.hpp"
+#include "caffe/util/printable.hpp"
+#include "caffe/version.hpp"
+
+CAFFE_FLAG(bool, gpu_fallback, false, "",
+           "compute on the CPU where a GPU is asked for and none can be used, as "
+           "CAFFE_GPU_FALLBACK=1 in the environment does; otherwise that is an error");
+CAFFE_FLAG(bool, ignore_unknown_fields, false, "",
+           "warn of fields that prototxt files should not have, and leave them out");
+
+namespace caffe {
+namespace {
+
+/// A line of text that roff leaves as it is.
+std::string Escaped(const std::string& line) {
+  std::string text = !line.empty() && (line[0] == '.' || line[0] == '\'') ? "\\&" : "";
+  for (const char c : line) {
+    if (c == '\\') {
+      text += "\\e";
+    } else if (c == '-') {
+      text += "\\-";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+std::string UpperCase(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+}  // namespace
+
+void TellError(const std::string& message) {
+  google::FlushLogFiles(google::INFO);
+  std::cerr << program_invocation_short_name << ": " << Printable(message) << std::endl;
+}
+
+void ApplySharedFlags() {
+  if (IsGiven("gpu_fallback")) set_gpu_fallback(FLAGS_gpu_fallback);
+  set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+std::string ManPage(const std::string& usage) {
+  std::istringstream lines(usage);
+  std::string line;
+  std::getline(lines, line);
+  const size_t colon = line.find(": ");
+  Require(colon != std::string::npos, "the first line of a usage is 'NAME: what it does.'");
+  std::string name = line.substr(0, colon);
+  for (char& c : name) c = c == ' ' ? '-' : c;
+  std::string summary = line.substr(colon + 2);
+  if (!summary.empty() && summary.back() == '.') summary.pop_back();
+  std::string page = ".TH " + UpperCase(Escaped(name)) + " 1 \"\" \"Cortado " + Version() +
+                     "\"\n.SH NAME\n" + Escaped(name) + " \\- " + Escaped(summary) + "\n";
+  bool described = false, open = false;
+  const auto begin = [&](const std::string& title) {
+    if (open) page += ".fi\n";
+    page += ".SH " + title + "\n.nf\n";
+    open = true;
+  };
+  while (std::getline(lines, line)) {
+    if (line.compare(0, 7, "usage: ") == 0) {
+      begin("SYNOPSIS");
+      page += Escaped("       " + line.substr(7)) + "\n";
+    } else if (!line.empty() && line[0] != ' ' && line.back() == ':') {
+      begin(UpperCase(Escaped(line.substr(0, line.size() - 1))));
+      described = true;
+    } else if (!described && !line.empty() && line[0] != ' ') {
+      begin("DESCRIPTION");
+      described = true;
+      page += Escaped(line) + "\n";
+    } else {
+      page += Escaped(line) + "\n";
+    }
+  }
+  return page + (open ? ".fi\n" : "");
+}
+
+int RunTool(int argc, char** argv, const std::string& usage,
+            const std::function<int(int, char**)>& work) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--help" || argument == "-help" || argument == "-h") {
+      std::cout << usage << std::flush;
+      return 0;
+    }
+    if (argument == "--man") {
+      std::cout << ManPage(usage) << std::flush;
+      return 0;
+    }
+  }
+  FLAGS_alsologtostderr = true;
+  try {
+    gflags::SetUsageMessage(usage);
+    gflags::SetVersionString(Version());
+    CheckFlags(argc, argv);
+    GlobalInit(&argc, &argv);
+    return work(argc, argv);
+  } catch (const std::exception& error) {
+    TellError(error.what());
+    return 1;
+  }
+}
+
+}  // namespace caffe

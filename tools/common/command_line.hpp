@@ -1,0 +1,39 @@
+#ifndef CAFFE_TOOLS_COMMON_COMMAND_LINE_HPP_
+#define CAFFE_TOOLS_COMMON_COMMAND_LINE_HPP_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "caffe/common.hpp"
+#include "flags.hpp"
+
+DECLARE_bool(gpu_fallback);
+DECLARE_bool(ignore_unknown_fields);
+
+namespace caffe {
+
+/// One line on stderr that begins with the program's name, behind what was logged. Bytes of files
+/// and arguments that a terminal would take for commands are shown as \xHH.
+void TellError(const std::string& message);
+
+/// Lets -gpu_fallback and -ignore_unknown_fields hold from here on.
+void ApplySharedFlags();
+
+/// The parts between commas, without empty ones.
+std::vector<std::string> SplitAtCommas(const std::string& text);
+
+/// A page for `man`, in roff, made of the text that --help prints: its first line is "NAME: what it
+/// does.", then come "usage: ..." and parts under titles that end with a colon.
+std::string ManPage(const std::string& usage);
+
+/// What every tool does around its work: `--help` (also -help, -h) prints `usage` alone and
+/// returns 0, `--man` the same as a page for `man`, `--version` prints "caffe version 1.0.0" and
+/// ends the program, flags are checked and parsed, and whatever goes wrong is one line on stderr
+/// and status 1. `work` gets what is left of the command line, the program's name first.
+int RunTool(int argc, char** argv, const std::string& usage,
+            const std::function<int(int argc, char** argv)>& work);
+
+}  // namespace caffe
+
+#endif  // CAFFE_TOOLS_COMMON_COMMAND_LINE_HPP_
