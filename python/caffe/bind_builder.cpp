@@ -133,6 +133,7 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   config.max_batch = Field<int>(fields, "max_batch");
   config.max_input_shapes =
       Field<std::map<std::string, std::vector<int>>>(fields, "max_input_shapes");
+  config.profiles = Field<std::vector<inference::ShapeProfile>>(fields, "profiles");
   const py::object calibration = fields["calibration"], calibrator = fields["calibrator"];
   if (!calibration.is_none()) {
     config.calibration =

@@ -38,7 +38,9 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   options.least_score = static_cast<float>(FLAGS_min_score);
   const auto engine = TheEngine(param, WeightFiles());
   const int batch = static_cast<int>(std::min<size_t>(images.size(), engine->max_batch()));
-  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch);
+  // A net's engine is built for them, a plan may run many shapes.
+  const auto shapes = ParseShapes("-input_shape", FLAGS_input_shape);
+  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch, shapes);
   const NetParameter prepared = param ? *param : NetParameter();
   const std::unique_ptr<InputBatches> batches =
       images.empty() ? Inputs(*feed, prepared, FLAGS_iterations, ", or name images")
@@ -87,7 +89,11 @@ Command InferCommand() {
   input.notes =
       "Images on the command line, or these. With -model, mean and scale of a transform_param in "
       "the\n"
-      "net hold unless -mean or -scale say otherwise; a plan does not know them.\n";
+      "net hold unless -mean or -scale say otherwise; a plan does not know them. -input_shape "
+      "says\n"
+      "in which shapes a plan runs, of those that it is built for (default: the largest of its "
+      "first\n"
+      "profile): images are resized to it.\n";
   command.groups = {{"engine",
                      "",
                      {"plan", {"model", "without -plan: the net to build an engine of"}, "weights"},

@@ -40,8 +40,8 @@ class Engine {
  public:
   /// An optimized graph, which is validated.
   explicit Engine(Graph graph);
-  /// One for each profile, with the same inputs and outputs. Constants that are equal, weights that
-  /// several profiles have packed alike, are held once.
+  /// One for each profile, at least one, with the same inputs and outputs; each has a range where
+  /// there are several.
   explicit Engine(std::vector<Graph> graphs);
 
   /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
@@ -55,12 +55,13 @@ class Engine {
   /// The largest batch of all profiles; 0 for a net without inputs.
   int max_batch() const;
   /// Names of inputs and outputs.
-  std::vector<std::string> inputs() const { return Names(graph()->inputs); }
-  std::vector<std::string> outputs() const { return Names(graph()->outputs); }
+  std::vector<std::string> inputs() const { return Names(*graph(), graph()->inputs); }
+  std::vector<std::string> outputs() const { return Names(*graph(), graph()->outputs); }
 
   /// The ranges of shapes that it was built for, all inputs named in each; none: it was built for
   /// the largest shapes only.
   std::vector<ShapeProfile> profiles() const;
+  bool has_profiles() const { return !graphs_[0]->min_inputs.empty(); }
   /// How many graphs there are: one for each profile, 1 without profiles.
   int num_graphs() const { return static_cast<int>(graphs_.size()); }
   /// What is run in a profile; its values have the largest shapes. Throws Error for a number that
@@ -77,7 +78,7 @@ class Engine {
   std::string ToJson() const;
 
  private:
-  std::vector<std::string> Names(const std::vector<int>& values) const;
+  static std::vector<std::string> Names(const Graph& graph, const std::vector<int>& values);
 
   std::vector<std::shared_ptr<const Graph>> graphs_;  // one at least
   mutable std::once_flag measured_;
@@ -117,14 +118,15 @@ class ExecutionContext {
   /// follows from it; for an engine with profiles, one that a profile has in its range. Contents of
   /// inputs are lost. Throws Error with the layer that cannot take it, with the blob that does not
   /// fit, or with the ranges that it is not in; everything is as it was then.
+  /// The name of the only input may be "".
   void SetInputShape(const std::string& name, const Shape& shape);
   /// The same for several inputs at once, by name; the others stay as they are.
   void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
   /// Runs one profile only from now on, starting at its largest shapes; a profile's memory is taken
-  /// when it is first run. Without this the first profile is taken that has the shapes in its range.
-  /// Contents of inputs are lost. Throws Error for a number that is none; everything is as it was
-  /// then.
+  /// when it is first run. Without this the first profile is taken that has the shapes in its
+  /// range. Contents of inputs are lost. Throws Error for a number that is none; everything is as
+  /// it was then.
   void SetProfile(int profile);
   /// The one that is run now.
   int profile() const;

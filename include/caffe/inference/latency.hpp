@@ -56,7 +56,9 @@ class LayerTimes : public Profiler {
 
 /// How an engine is loaded with work to be timed.
 struct LoadOptions {
-  int batch = 0;          ///< items a run; 0: the largest
+  int batch = 0;  ///< items a run; 0: the largest
+  /// Shapes of inputs, by name, instead of the largest and of `batch`.
+  std::map<std::string, Shape> input_shapes;
   int iterations = 1;     ///< of each stream, at least
   double seconds = 0;     ///< at least
   double warm_up_ms = 0;  ///< runs before the clock starts, one at least
@@ -70,6 +72,7 @@ struct LoadResult {
   double seconds = 0;  ///< from the first run to the end of the last one
   LayerTimes layers;   ///< of the first stream, where LoadOptions::profile
   int batch = 0;
+  int profile = 0;  ///< the one that was run
   /// Items.
   double PerSecond() const { return latency.count() * batch / seconds; }
 };

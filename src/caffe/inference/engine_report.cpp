@@ -1,5 +1,6 @@
 #include "engine_report.hpp"
 
+#include <map>
 #include <set>
 
 #include "../util/json.hpp"
@@ -23,6 +24,12 @@ void ForEachConstant(const Node& node, F f) {
 void SetBinding(const Value& value, json::Struct* object) {
   json::Set(object, "name", value.name);
   json::Set(object, "shape", value.shape);
+}
+
+void SetShapes(const std::string& key, const std::map<std::string, Shape>& shapes,
+               json::Struct* object) {
+  json::Struct* by_input = json::Object(object, key);
+  for (const auto& [input, shape] : shapes) json::Set(by_input, input, shape);
 }
 
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
@@ -64,17 +71,19 @@ std::vector<LayerInfo> LayersOf(const Graph& graph) {
   return layers;
 }
 
-size_t WeightBytes(const Graph& graph) {
+size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
   std::set<const void*> counted;
   size_t bytes = 0;
   const auto add = [&](const void* data, size_t size) {
     if (counted.insert(data).second) bytes += size;
   };
-  for (const Node& node : graph.nodes) {
-    ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
-  }
-  for (const Value& value : graph.values) {
-    if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+  for (const auto& graph : graphs) {
+    for (const Node& node : graph->nodes) {
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
+    }
+    for (const Value& value : graph->values) {
+      if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+    }
   }
   return bytes;
 }
@@ -96,6 +105,12 @@ std::string EngineAsJson(const Engine& engine) {
     SetBinding(graph.values[output], json::Append(&root, "outputs"));
   }
   for (const LayerInfo& layer : engine.layers()) SetLayer(layer, json::Append(&root, "layers"));
+  for (const ShapeProfile& profile : engine.profiles()) {
+    json::Struct* object = json::Append(&root, "profiles");
+    SetShapes("min", profile.min, object);
+    SetShapes("opt", profile.opt, object);
+    SetShapes("max", profile.max, object);
+  }
   return json::Text(root);
 }
 

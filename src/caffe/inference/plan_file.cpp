@@ -125,6 +125,10 @@ void Write(const Graph& graph, Writer* out) {
   for (const Node& node : graph.nodes) Write(node, out);
   out->Numbers(graph.inputs);
   out->Numbers(graph.outputs);
+  for (const std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
+    out->Number(static_cast<int64_t>(shapes->size()));
+    for (const Shape& shape : *shapes) out->Numbers(shape);
+  }
   out->Number(static_cast<int64_t>(graph.arena_bytes));
 }
 
@@ -279,10 +283,13 @@ Graph ReadGraph(Reader* in) {
   for (Node& node : graph.nodes) node = ReadNode(in);
   graph.inputs = in->Numbers();
   graph.outputs = in->Numbers();
+  for (std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
+    shapes->resize(in->Count());
+    for (Shape& shape : *shapes) shape = in->Numbers();
+  }
   const int64_t arena = in->Number();
   Require(arena >= 0, "its arena's size is negative");
   graph.arena_bytes = static_cast<size_t>(arena);
-  Require(in->AtEnd(), "there is something behind its description");
   graph.Validate();
   return graph;
 }
@@ -307,7 +314,7 @@ std::string TargetOf(const std::string& fingerprint) {
   Fail("it was built for ", fingerprint, ", and this is ", here, ": build it again");
 }
 
-Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
+std::vector<Graph> ReadMapped(const std::shared_ptr<const MappedFile>& file) {
   Header header;
   Require(file->size() >= sizeof(header.magic) &&
               std::memcmp(file->data(), kMagic, sizeof(kMagic)) == 0,
@@ -327,9 +334,14 @@ Graph ReadMapped(const std::shared_ptr<const MappedFile>& file) {
           "it is damaged: its description is larger than the file");
   Reader reader(file, header.description_size);
   const std::string target = TargetOf(reader.Text());
-  Graph graph = ReadGraph(&reader);
-  graph.target = target;
-  return graph;
+  std::vector<Graph> graphs(reader.Count());
+  Require(!graphs.empty(), "it holds no graph");
+  for (Graph& graph : graphs) {
+    graph = ReadGraph(&reader);
+    graph.target = target;
+  }
+  Require(reader.AtEnd(), "there is something behind its description");
+  return graphs;
 }
 
 }  // namespace
@@ -365,10 +377,11 @@ uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
   return sums[0];
 }
 
-void WritePlan(const Graph& graph, const std::string& file) {
+void WritePlan(const std::vector<std::shared_ptr<const Graph>>& graphs, const std::string& file) {
   Writer description;
-  description.Text(PlanFingerprint(graph.target));
-  Write(graph, &description);
+  description.Text(PlanFingerprint(graphs.at(0)->target));
+  description.Number(static_cast<int64_t>(graphs.size()));
+  for (const auto& graph : graphs) Write(*graph, &description);
   // What follows the header, in one piece: the checksum stands before it.
   std::string rest = description.bytes();
   const size_t begin = Aligned(sizeof(Header) + rest.size()) - sizeof(Header);
@@ -390,7 +403,7 @@ void WritePlan(const Graph& graph, const std::string& file) {
   out.Commit();
 }
 
-Graph ReadPlan(const std::string& file) {
+std::vector<Graph> ReadPlan(const std::string& file) {
   try {
     return ReadMapped(std::make_shared<const MappedFile>(file));
   } catch (Error& error) {

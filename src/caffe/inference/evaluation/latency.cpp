@@ -183,6 +183,8 @@ void RequirePossible(const Engine& engine, const LoadOptions& options) {
   Require(options.warm_up_ms >= 0, "the warm-up must not be negative, got ", options.warm_up_ms);
   Require(options.batch >= 0 && options.batch <= engine.max_batch(), "batch ", options.batch,
           ": engine '", engine.name(), "' is built for 1 to ", engine.max_batch());
+  Require(options.batch == 0 || options.input_shapes.empty(),
+          "give the batch or the shapes of inputs, which have one, not both");
 }
 
 }  // namespace
@@ -190,12 +192,15 @@ void RequirePossible(const Engine& engine, const LoadOptions& options) {
 LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOptions& options) {
   RequirePossible(*engine, options);
   LoadResult result;
-  result.batch = options.batch > 0 ? options.batch : std::max(1, engine->max_batch());
+  result.batch = 1;
   std::vector<Stream> streams;
   for (int i = 0; i < options.streams; ++i) {
     streams.emplace_back(ExecutionContext(engine));
     ExecutionContext& context = streams.back().context;
     if (options.batch > 0) context.SetBatch(options.batch);
+    if (!options.input_shapes.empty()) context.SetInputShapes(options.input_shapes);
+    if (context.batch() > 0) result.batch = context.batch();
+    result.profile = context.profile();
     FillWithNoise(i + 1, &context);
     context.Run();
   }
