@@ -250,7 +250,6 @@ TEST(ShapeProfiles, PlansMemoryForTheLargest) {
 }
 
 TEST(ShapeProfiles, TimesCandidatesInTheTunedShapes) {
-  std::vector<std::string> keys;
   const auto cache = std::make_shared<TimingCache>();
   BuilderConfig config;
   config.timing_iterations = 1;
@@ -258,7 +257,7 @@ TEST(ShapeProfiles, TimesCandidatesInTheTunedShapes) {
   config.profiles = {Range({1, 3, 8, 8}, {2, 3, 10, 10}, {2, 3, 12, 12})};
   Builder(config).Build(SmallNet());
   const std::string file = NewFileName();
-  cache->Save(file);
+  cache->Write(file);
   const std::string times = ReadFile(file);
   ExpectContains(times, "2 3 10 10");
   EXPECT_EQ(times.find("2 3 12 12"), std::string::npos);
@@ -292,7 +291,7 @@ TEST(ShapeProfiles, SurviveDamagedPlans) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < 200; ++round) {
     std::string damaged = bytes;
     for (int changes = 1 + random() % 3; changes > 0; --changes) {
       damaged[24 + random() % (damaged.size() - 24)] = static_cast<char>(random());
@@ -378,11 +377,11 @@ class ShapesInPrecision : public ::testing::TestWithParam<PrecisionCase> {
 
 TEST_P(ShapesInPrecision, DetectorsHaveThePriorsOfEachSize) {
   const unsigned seed = Seeds(1)[0];
-  Net<float> net(ParseNet(DetectorText() + " state { phase: TEST }"));
-  const NetworkDefinition definition(GraphOf(net));
+  const auto definition = NetworkDefinition::FromCaffe(ParseNet(DetectorText()), {});
+  Net<float> net(ToNetParameter(definition.graph()));
   const ShapeProfile profile = Range({1, 3, 16, 16}, {2, 3, 40, 32}, {3, 3, 64, 64});
   ExecutionContext context(Build(definition, profile, &net));
-  ExpectTheSameInRange(profile, GetParam().bound, 8, seed, &net, &context);
+  ExpectTheSameInRange(profile, GetParam().bound, 4, seed, &net, &context);
 }
 
 // Where no size changes priors are constants as ever.
@@ -405,26 +404,27 @@ TEST(ShapeProfiles, FoldsWhatDoesNotDependOnTheRange) {
 
 TEST(ShapeProfiles, ReferenceBackendFollowsTheRange) {
   const unsigned seed = Seeds(1)[0];
-  Net<float> net(ParseNet(DetectorText() + " state { phase: TEST }"));
+  const auto definition = NetworkDefinition::FromCaffe(ParseNet(DetectorText()), {});
+  Net<float> net(ToNetParameter(definition.graph()));
   const ShapeProfile profile = Range({1, 3, 16, 16}, {1, 3, 32, 32}, {2, 3, 48, 40});
-  ExecutionContext context(Build(NetworkDefinition(GraphOf(net)), {profile}, Backend::REFERENCE));
-  ExpectTheSameInRange(profile, 3e-5, 5, seed, &net, &context);
+  ExecutionContext context(Build(definition, {profile}, Backend::REFERENCE));
+  ExpectTheSameInRange(profile, 3e-5, 4, seed, &net, &context);
 }
 
 /// Random nets in random ranges of the sizes of their pictures, lowered in whatever way.
 TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
   int nets = 0;
-  for (const unsigned seed : Seeds(40)) {
+  for (const unsigned seed : Seeds(15)) {
     RandomNet random(seed);
     SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
-    const std::unique_ptr<Net<float>> net = random.Make();
+    const std::unique_ptr<Net<float>> net = random.Make(), twin = RandomNet(seed).Make();
     std::mt19937 numbers(seed);
     const Shape least = net->input_blobs()[0]->shape();
     Shape most = least;
     for (const int axis : {0, 2, 3}) most[axis] += static_cast<int>(numbers() % 9);
     Graph graph;
     try {
-      graph = WithProfile(GraphOf(*net), Range(least, least, most));
+      graph = WithProfile(GraphOf(*twin), Range(least, least, most));
     } catch (const Error&) {
       continue;  // it cannot change its size
     }
@@ -435,7 +435,8 @@ TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
     ExpectTheSameInRange(Range(least, least, most), 2e-5, 3, seed, net.get(), &context);
     if (::testing::Test::HasFailure()) return;
   }
-  if (!std::getenv("CAFFE_TEST_SEED")) EXPECT_GT(nets, 0);
+  if (std::getenv("CAFFE_TEST_SEED")) return;
+  EXPECT_GT(nets, 0);
 }
 
 struct TrainedNet {
