@@ -142,6 +142,7 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   config.preprocessing =
       Field<std::optional<inference::ImagePreprocessing>>(fields, "preprocessing");
   config.class_names = Field<std::vector<std::string>>(fields, "class_names");
+  config.profiles = Field<std::vector<inference::ShapeProfile>>(fields, "profiles");
   const py::object calibration = fields["calibration"], calibrator = fields["calibrator"];
   if (!calibration.is_none()) {
     config.calibration =

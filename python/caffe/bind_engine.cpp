@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "caffe/context.hpp"
@@ -18,6 +19,7 @@ using inference::Engine;
 using inference::ExecutionContext;
 using inference::ImageSource;
 using inference::LayerInfo;
+using inference::ShapeProfile;
 using inference::TimingCache;
 
 EngineHandle Load(const py::object& file) {
@@ -82,6 +84,45 @@ void BindLayerInfo(py::module_& module) {
       .def("__repr__", [](const LayerInfo& info) {
         return Join("<", info.type, " layer '", info.name, "': ", info.implementation, ", ",
                     Name(info.type_of_math), ">");
+      });
+}
+
+/// Shapes by name, as tuples.
+py::dict ShapeDict(const std::map<std::string, std::vector<int>>& shapes) {
+  py::dict dict;
+  for (const auto& [name, shape] : shapes) dict[py::str(name)] = ShapeTuple(shape);
+  return dict;
+}
+
+void BindShapeProfile(py::module_& module) {
+  using Shapes = std::map<std::string, std::vector<int>>;
+  py::class_<ShapeProfile>(
+      module, "ShapeProfile",
+      "A range of input shapes, by the inputs' names: every extent lies between those of `min` "
+      "and\n"
+      "`max`; layers are timed at `opt`, and memory is planned for `max`.\n\n"
+      "    ShapeProfile(min={'data': (1, 3, 224, 224)}, opt={'data': (1, 3, 300, 300)},\n"
+      "                 max={'data': (4, 3, 512, 512)})\n\n"
+      "What is left out follows: opt is max, max is opt, min is opt; an input that is in none of\n"
+      "the three keeps the net's shape. The name of a net's only input may be ''.")
+      .def(py::init([](const Shapes& min, const Shapes& opt, const Shapes& max) {
+             return ShapeProfile{min, opt, max};
+           }),
+           py::kw_only(), py::arg("min") = Shapes(), py::arg("opt") = Shapes(),
+           py::arg("max") = Shapes())
+      .def_property_readonly(
+          "min", [](const ShapeProfile& profile) { return ShapeDict(profile.min); },
+          "The smallest shapes.")
+      .def_property_readonly(
+          "opt", [](const ShapeProfile& profile) { return ShapeDict(profile.opt); },
+          "The shapes that layers are timed at.")
+      .def_property_readonly(
+          "max", [](const ShapeProfile& profile) { return ShapeDict(profile.max); },
+          "The largest shapes.")
+      .def("__repr__", [](const ShapeProfile& profile) {
+        return Join("ShapeProfile(min=", std::string(py::repr(ShapeDict(profile.min))),
+                    ", opt=", std::string(py::repr(ShapeDict(profile.opt))),
+                    ", max=", std::string(py::repr(ShapeDict(profile.max))), ")");
       });
 }
 
@@ -251,6 +292,7 @@ py::buffer_info BufferOf(InputMemory& memory) {
 
 void BindEngine(py::module_& module) {
   BindLayerInfo(module);
+  BindShapeProfile(module);
   BindTimingCache(module);
   py::class_<EngineHandle>(
       module, "Engine",
@@ -290,6 +332,9 @@ void BindEngine(py::module_& module) {
           "How images become the input, an ImagePreprocessing; None: not known.")
       .def_property_readonly("class_names", &ClassNames,
                              "Names of classes, by label; empty: not known.")
+      .def_property_readonly(
+          "profiles", [](const EngineHandle& handle) { return handle.engine->profiles(); },
+          "The ranges of shapes that it was built for, as ShapeProfile; none without.")
       .def_property_readonly(
           "layers", [](const EngineHandle& handle) { return handle.engine->layers(); },
           "The layers in the order in which they run, as LayerInfo. Those of which nothing is "
@@ -348,6 +393,15 @@ void BindExecutionContext(py::module_& module) {
           py::arg("shapes"))
       .def("_set_images", &SetImages, py::arg("images"))
       .def("_item_outputs", &ItemOutputs)
+      .def(
+          "_set_profile",
+          [](ContextHandle& handle, int profile) {
+            Change(handle, [&](ExecutionContext& context) { context.SetProfile(profile); });
+          },
+          py::arg("profile"))
+      .def_property_readonly(
+          "profile", [](const ContextHandle& handle) { return handle.context.profile(); },
+          "The number of the profile that is run: set_profile, or shapes, change it.")
       .def_property_readonly(
           "batch", [](const ContextHandle& handle) { return handle.context.batch(); },
           "How many items are run: axis 0 of the inputs. set_batch changes it.")

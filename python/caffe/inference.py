@@ -29,7 +29,7 @@ import numpy as np
 from . import _caffe, _pictures
 from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, ImagePreprocessing, LayerInfo, LayerParameter,
-    TimingCache)
+    ShapeProfile, TimingCache)
 from ._gpu_places import Place, handle_of
 from .net_spec import Function, NetSpec, Top
 from .proto import caffe_pb2
@@ -268,6 +268,9 @@ class BuilderConfig:
     max_batch: int = 0
     #: The largest shapes of inputs, by name, where they shall not be the net's.
     max_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    #: Ranges of input shapes that the engine runs, instead of max_batch and max_input_shapes: each
+    #: profile is tuned by itself and has memory of its own.
+    profiles: Sequence[ShapeProfile] = ()
     #: How images become the net's input, for ``run_images`` and ``caffe infer``.
     preprocessing: Optional[ImagePreprocessing] = None
     #: Names of classes, by label.
@@ -417,9 +420,10 @@ class ExecutionContext(_caffe.ExecutionContext):
             self._set_batch(batch)
 
     def set_input_shape(self, name: str, shape: Sequence[int]) -> None:
-        """Another shape of an input, with no more elements than it was built for. Contents of
-        inputs are lost. Raises :class:`caffe.Error` with the layer that cannot take it; everything
-        is as it was then."""
+        """Another shape of an input, with no more elements than it was built for; for an engine
+        with profiles, one that a profile has in its range. Contents of inputs are lost. Raises
+        :class:`caffe.Error` with the layer that cannot take it, or with the ranges; everything is
+        as it was then."""
         self.set_input_shapes({name: shape})
 
     def set_input_shapes(self, shapes: Mapping[str, Sequence[int]]) -> None:
@@ -427,11 +431,18 @@ class ExecutionContext(_caffe.ExecutionContext):
         with self._lock:
             self._set_input_shapes({name: tuple(shape) for name, shape in shapes.items()})
 
+    def set_profile(self, profile: int) -> None:
+        """Runs one profile of ``engine.profiles`` only from now on, starting at its largest shapes.
+        Without this the first is taken that has the shapes in its range. Contents of inputs are
+        lost."""
+        with self._lock:
+            self._set_profile(profile)
+
     def input(self, name: str) -> np.ndarray:
         """A writable float32 array on an input's memory, in its present shape.
 
         What is written stays until it is written again. It may be kept; ask for a new one after
-        set_batch and set_input_shape. Raises :class:`caffe.Error` listing the inputs for another
+        set_batch, set_input_shape and set_profile. Raises :class:`caffe.Error` listing the inputs for another
         name.
         """
         return np.asarray(self._input_memory(name))

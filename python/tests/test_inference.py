@@ -14,7 +14,7 @@ import pytest
 from caffe import inference, layers as L
 from caffe.inference import (
     Builder, BuilderConfig, CalibrationOptions, CalibrationTable, Engine, ExecutionContext,
-    NetworkDefinition, Precision, TimingCache)
+    NetworkDefinition, Precision, ShapeProfile, TimingCache)
 
 import pycaffe_test_layers
 from conftest import SMALL_NET
@@ -170,6 +170,29 @@ class TestBuilder:
         with pytest.raises(TypeError, match="max_bach"):
             Builder(max_bach=3)
 
+    def test_takes_ranges_of_shapes(self):
+        ranges = [ShapeProfile(min={"data": (1, 3)}, opt={"data": (2, 3)}, max={"data": (2, 3)}),
+                  ShapeProfile(min={"": (1, 3)}, max={"": (8, 3)})]
+        engine = Builder(profiles=ranges, timing_iterations=0).build(small())
+        assert engine.max_batch == 8
+        assert [profile.max for profile in engine.profiles] == [{"data": (2, 3)},
+                                                                {"data": (8, 3)}]
+        assert engine.profiles[1].opt == {"data": (8, 3)}
+        context = ExecutionContext(engine)
+        assert context.profile == 0 and context.input_shape("data") == (2, 3)
+        context.set_batch(3)
+        assert context.profile == 1
+        context.set_input_shape("data", (1, 3))
+        assert context.profile == 0
+        context.set_profile(1)
+        context.set_batch(1)
+        assert context.profile == 1
+        assert context.run(data=np.ones((1, 3)))["relu"].tolist() == [[3, 10]]
+        with pytest.raises(caffe.Error, match="but for profile 1: data 1x3 to 8x3"):
+            context.set_input_shape("data", (9, 3))
+        with pytest.raises(caffe.Error, match="numbered from 0 to 1"):
+            context.set_profile(2)
+
     @pytest.mark.parametrize("field, value, error, message", [
         ("precision", "fp99", caffe.Error, "there is no precision 'fp99'"),
         ("allowed", ["fp32", "int4"], caffe.Error, "there is no precision 'int4'"),
@@ -181,6 +204,7 @@ class TestBuilder:
         ("max_memory", -1, ValueError, "BuilderConfig.max_memory is a number from 0 to"),
         ("max_input_shapes", {"data": [2 ** 40, 3]}, ValueError,
          "BuilderConfig.max_input_shapes: an extent of 'data' is a number from"),
+        ("profiles", [{"max": (1, 3)}], TypeError, "BuilderConfig.profiles cannot be"),
         ("skip_passes", ["nothing"], caffe.Error, "there is no pass 'nothing'"),
         ("progress", 5, TypeError, "BuilderConfig.progress is a function or None, not 5"),
         ("calibrator", 5, TypeError, "get_batch"),

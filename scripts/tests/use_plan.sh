@@ -81,6 +81,11 @@ runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 0.png 1.p
 cp out.txt plan.txt
 runs "$caffe" infer $net -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
 cmp out.txt plan.txt
+runs "$caffe" infer -plan net.plan -input_shape 1x3x8x8 -mean 100 -labels labels.txt -top 2 \
+  0.png 1.png 2.png
+cmp out.txt plan.txt
+refuses "layer 'fc'" "$caffe" infer -plan net.plan -input_shape data=1x3x9x9 -mean 100 0.png
+refuses "no input 'date'" "$caffe" infer -plan net.plan -input_shape date=1x3x8x8 -mean 100 0.png
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -images list.txt -top 2
 [ "$(head -n 9 out.txt | sed 's|^./||')" = "$(cat plan.txt)" ] || fail 'the list gives others'
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -json 0.png

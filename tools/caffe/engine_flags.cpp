@@ -22,8 +22,17 @@ CAFFE_FLAG(string, layer_precision, "", "NAME=TYPE,...",
            "best one that it can, and a note says so");
 CAFFE_FLAG(int32, max_batch, 0, "N",
            "the largest batch that the engine runs (default: the batch in the prototxt)");
-CAFFE_FLAG(string, input_shape, "", "NAME=NxCxHxW,...",
-           "the largest shapes of inputs (default: those in the prototxt)");
+CAFFE_FLAG(
+    string, input_shape, "", "NAME=NxCxHxW,...",
+    "the largest shapes of inputs (default: those in the prototxt); the name of a net's only "
+    "input may be left out");
+CAFFE_FLAG(string, min_shape, "", "SHAPES",
+           "instead of these two a range: the smallest shapes, as for -input_shape (default: "
+           "-opt_shape). Several ranges, each with a choice of implementations and memory of its "
+           "own, are separated by ':'");
+CAFFE_FLAG(string, opt_shape, "", "SHAPES",
+           "the shapes in which candidates are timed (default: -max_shape)");
+CAFFE_FLAG(string, max_shape, "", "SHAPES", "the largest shapes (default: -opt_shape)");
 CAFFE_FLAG(double, workspace, 0, "MB",
            "scratch memory that a layer may take (default: any); 1 MB is 2^20 bytes");
 CAFFE_FLAG(double, memory, 0, "MB",
@@ -73,6 +82,40 @@ Shape ParseShape(const std::string& flag, const std::string& text) {
   return shape;
 }
 
+/// The shapes of each profile.
+std::vector<std::map<std::string, Shape>> ParseProfiles(const std::string& flag,
+                                                        const std::string& text) {
+  std::vector<std::map<std::string, Shape>> profiles;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ':');) {
+    profiles.push_back(ParseShapes(flag, part));
+  }
+  return profiles;
+}
+
+/// The ranges that -min_shape, -opt_shape and -max_shape say.
+std::vector<inference::ShapeProfile> ProfilesOfFlags() {
+  const auto least = ParseProfiles("-min_shape", FLAGS_min_shape),
+             best = ParseProfiles("-opt_shape", FLAGS_opt_shape),
+             most = ParseProfiles("-max_shape", FLAGS_max_shape);
+  const size_t count = std::max({least.size(), best.size(), most.size()});
+  std::vector<inference::ShapeProfile> profiles(count);
+  if (count == 0) return profiles;
+  Require(FLAGS_max_batch == 0 && FLAGS_input_shape.empty(),
+          "a range says the largest shapes: leave -max_batch and -input_shape out");
+  for (const auto* shapes : {&least, &best, &most}) {
+    Require(shapes->empty() || shapes->size() == count,
+            "-min_shape, -opt_shape and -max_shape say ", least.size(), ", ", best.size(), " and ",
+            most.size(), " ranges: give as many in each, separated by ':'");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!least.empty()) profiles[i].min = least[i];
+    if (!best.empty()) profiles[i].opt = best[i];
+    if (!most.empty()) profiles[i].max = most[i];
+  }
+  return profiles;
+}
+
 std::vector<int> LabelsOf(const InputBatches& batches, const inference::Tensors& others) {
   std::vector<int> labels;
   for (const InputItem& item : batches.items()) labels.push_back(item.label);
@@ -97,9 +140,8 @@ void CheckFlags() {
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
     inference::ParsePrecision(pair.second);
   }
-  for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
-    ParseShape("-input_shape " + pair.first, pair.second);
-  }
+  ParseShapes("-input_shape", FLAGS_input_shape);
+  ProfilesOfFlags();
   BytesOfMegabytes("-workspace", FLAGS_workspace);
   BytesOfMegabytes("-memory", FLAGS_memory);
 }
@@ -150,6 +192,23 @@ void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
   net->SetRange(name, 0, 255);
 }
 
+std::map<std::string, Shape> ParseShapes(const std::string& flag, const std::string& text) {
+  std::map<std::string, Shape> shapes;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    const size_t equals = part.rfind('=');
+    const bool is_named = equals != std::string::npos;
+    const std::string name = is_named ? part.substr(0, equals) : "";
+    Require(!is_named || equals > 0, flag, ": '", part, "' is not NAME=SHAPE");
+    const Shape shape =
+        ParseShape(is_named ? flag + " " + name : flag, is_named ? part.substr(equals + 1) : part);
+    Require(shapes.emplace(name, shape).second, flag, ": ",
+            is_named ? "input '" + name + "' has two shapes"
+                     : "of several shapes each needs its input's name: NAME=SHAPE,NAME=SHAPE");
+  }
+  return shapes;
+}
+
 std::vector<FlagGroup> EngineFlags() {
   FlagGroup calibration = CalibrationFlags();
   calibration.title = "int8, and best with int8, need the range of each blob";
@@ -162,8 +221,9 @@ std::vector<FlagGroup> EngineFlags() {
   calibration.flags.push_back("plot");
   return {{"the engine",
            "",
-           {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "workspace",
-            "memory", "hint", "timing_cache", "timing_iterations", "skip_pass", "level", "stage"},
+           {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "min_shape",
+            "opt_shape", "max_shape", "workspace", "memory", "hint", "timing_cache",
+            "timing_iterations", "skip_pass", "level", "stage"},
            "  -gpu N                builds for this GPU, and no other; without it for the CPU\n"},
           calibration};
 }
@@ -235,9 +295,8 @@ void EngineMaker::SetConfig() {
     config.layer_precisions[pair.first] = inference::ParsePrecision(pair.second);
   }
   config.max_batch = FLAGS_max_batch;
-  for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
-    config.max_input_shapes[pair.first] = ParseShape("-input_shape " + pair.first, pair.second);
-  }
+  config.max_input_shapes = ParseShapes("-input_shape", FLAGS_input_shape);
+  config.profiles = ProfilesOfFlags();
   config.threads = ThreadsOfHint().threads;
   config.timing_iterations = FLAGS_timing_iterations;
   config.max_workspace = BytesOfMegabytes("-workspace", FLAGS_workspace);

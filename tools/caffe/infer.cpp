@@ -62,7 +62,9 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   // As many as each context gets, where there are fewer than contexts for full batches.
   const size_t share = (images.size() + split.contexts - 1) / split.contexts;
   const int batch = static_cast<int>(std::min<size_t>(share, engine->max_batch()));
-  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch);
+  // A net's engine is built for them, a plan may run many shapes.
+  const auto shapes = ParseShapes("-input_shape", FLAGS_input_shape);
+  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch, shapes);
   const NetParameter net = param ? *param : NetParameter();
   const inference::ImagePreprocessing preprocessing = Preprocessing(*engine, net);
   NoteUnknownPreprocessing(*engine, net);
@@ -124,7 +126,9 @@ Command InferCommand() {
       "Images on the command line, or these. They are prepared as the plan says, which the flags\n"
       "may repeat and not contradict; where it says nothing, as the flags say. With -model, mean "
       "and\n"
-      "scale of a transform_param in the net hold unless -mean or -scale say otherwise.\n";
+      "scale of a transform_param in the net hold unless -mean or -scale say otherwise.\n"
+      "-input_shape says in which shapes a plan runs, of those that it is built for (default: the\n"
+      "largest of its first profile): images are resized to it.\n";
   command.groups = {
       {"engine",
        "",
@@ -137,7 +141,8 @@ Command InferCommand() {
         "top",
         "min_score",
         "raw",
-        "json"},
+        "json",
+        "draw"},
        ""},
       input};
   for (const FlagGroup& group : EngineFlags()) command.groups.push_back(group);

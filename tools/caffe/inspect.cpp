@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,19 @@ std::string NameWithFused(const inference::LayerInfo& layer) {
   return name;
 }
 
-void PrintLayers(const inference::Engine& engine, std::ostream& out) {
+std::string NamedShapes(const std::map<std::string, Shape>& shapes) {
+  std::string text;
+  for (const auto& [name, shape] : shapes) {
+    text += (text.empty() ? "" : ", ") + name + " " + ShapesText({shape});
+  }
+  return text;
+}
+
+void PrintLayers(const inference::Engine& engine, int profile, std::ostream& out) {
   TextTable table(
       {"layer", "type", "implementation", "precision", "makes", "time", "weights", "activations"},
       5);
-  for (const inference::LayerInfo& layer : engine.layers()) {
+  for (const inference::LayerInfo& layer : engine.layers(profile)) {
     table.Add({NameWithFused(layer), layer.type, layer.implementation, Name(layer.type_of_math),
                ShapesText(layer.tops), TimeText(layer.microseconds), BytesText(layer.weight_bytes),
                BytesText(layer.activation_bytes)});
@@ -97,9 +106,18 @@ int Inspect() {
   if (!engine->class_names().empty()) {
     std::cout << "class names: " << engine->class_names().size() << '\n';
   }
-  std::cout << '\n';
-  PrintLayers(*engine, std::cout);
-  if (format == GraphFormat::TEXT) std::cout << '\n' << inference::ToText(graph);
+  const std::vector<inference::ShapeProfile> profiles = engine->profiles();
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    std::cout << "profile " << i << ": from " << NamedShapes(profiles[i].min) << " to "
+              << NamedShapes(profiles[i].max) << ", tuned for " << NamedShapes(profiles[i].opt)
+              << '\n';
+  }
+  for (int i = 0; i < engine->num_graphs(); ++i) {
+    std::cout << '\n';
+    if (engine->num_graphs() > 1) std::cout << "profile " << i << ":\n";
+    PrintLayers(*engine, i, std::cout);
+    if (format == GraphFormat::TEXT) std::cout << '\n' << inference::ToText(*engine->graph(i));
+  }
   return 0;
 }
 

@@ -20,7 +20,7 @@ std::string ScoresOf(const inference::Engine& engine) {
   for (const std::string& output : engine.outputs()) {
     const inference::Graph& graph = *engine.graph();
     const Shape& shape = graph.values[graph.FindValue(output)].shape;
-    const bool scores = !shape.empty() && shape[0] == engine.max_batch() &&
+    const bool scores = !shape.empty() && shape[0] == inference::BatchOf(graph) &&
                         inference::CountOf(shape) > size_t(shape[0]);
     if (scores && !inference::IsDetections(engine, output)) found.push_back(output);
   }

@@ -25,9 +25,11 @@ using Tensors = std::map<std::string, NamedTensor>;  ///< by blob
 bool IsDetections(const Engine& engine, const std::string& output);
 
 /// A net that has an engine's inputs, and nothing else: what fills the inputs of nets
-/// (InputBatches) fills an engine's with it. `batch` as for ExecutionContext::SetBatch; 0: the
-/// largest.
-std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch = 0);
+/// (InputBatches) fills an engine's with it. They have the largest shapes (of the first profile),
+/// with a batch of at most `batch` where that is not 0, and those in `shapes` the shapes there.
+/// Throws Error, listing the inputs, for a name that is none; that of the only input may be "".
+std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch = 0,
+                                       const std::map<std::string, Shape>& shapes = {});
 
 /// Takes an engine's inputs from a net that has blobs of the same names: inputs, or tops of layers
 /// that read data.

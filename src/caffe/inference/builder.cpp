@@ -4,14 +4,16 @@
 #include <cmath>
 
 #include "../error_context.hpp"
+#include "backends/runner.hpp"
 #include "caffe/error.hpp"
 #include "precisions.hpp"
+#include "shape_profiles.hpp"
 
 namespace caffe {
 namespace inference {
 namespace {
 
-/// The net with the largest shapes that will be run.
+/// The net with the largest shapes that will be run, where there are no profiles.
 Graph Shaped(Graph graph, const BuilderConfig& config) {
   Require(config.max_batch >= 0, "max_batch must not be negative, got ", config.max_batch);
   std::vector<Shape> shapes = InputShapes(graph, BatchOf(graph));
@@ -20,11 +22,7 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
     shapes = InputShapes(graph, config.max_batch);
   }
   for (const auto& [name, shape] : config.max_input_shapes) {
-    const int value = graph.FindValue(name);
-    const auto input = std::find(graph.inputs.begin(), graph.inputs.end(), value);
-    Require(value >= 0 && input != graph.inputs.end(), "max_input_shapes: the net has no input '",
-            name, "'");
-    shapes[input - graph.inputs.begin()] = shape;
+    shapes[InputNamed(graph, name, "max_input_shapes")] = shape;
   }
   if (shapes == InputShapes(graph, BatchOf(graph))) return graph;
   return WithInputShapes(std::move(graph), shapes);
@@ -85,6 +83,23 @@ void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config
   }
   graph->preprocessing = std::make_shared<const ImagePreprocessing>(std::move(preprocessing));
   graph->preprocessing->Validate(*graph);
+}
+
+/// The net as each profile has it, or as it is without profiles.
+std::vector<Graph> ShapedForProfiles(const Graph& graph, const BuilderConfig& config) {
+  if (config.profiles.empty()) return {Shaped(graph, config)};
+  Require(config.max_batch == 0 && config.max_input_shapes.empty(),
+          "profiles say the largest shapes: leave max_batch and max_input_shapes out");
+  std::vector<Graph> graphs;
+  for (size_t i = 0; i < config.profiles.size(); ++i) {
+    try {
+      graphs.push_back(WithProfile(graph, config.profiles[i]));
+    } catch (Error& error) {
+      error.AddContext(Join("profile ", i));
+      throw;
+    }
+  }
+  return graphs;
 }
 
 /// What an input's values can be, from what is known of the normalized ones.
@@ -151,25 +166,45 @@ void CheckMemory(const Engine& engine, size_t most) {
           ": build it for a smaller batch or in fewer bits");
 }
 
+std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig& config) {
+  if (config.backend != Backend::REFERENCE) return BuildLowered(graph, config);
+  return std::make_shared<const Engine>(Optimize(graph, config.skip_passes, config.pass_observer));
+}
+
+/// Makes sure that a range can be run from one end to the other.
+void TryRange(const std::shared_ptr<const Graph>& graph) {
+  if (graph->min_inputs.empty()) return;
+  const std::unique_ptr<Runner> runner = MakeRunner(graph);
+  runner->SetInputShapes(graph->min_inputs);
+  runner->SetInputShapes(graph->opt_inputs);
+}
+
 std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
-  Graph graph = Shaped(net.graph(), config);
-  TakePreprocessing(net, config, &graph);
-  if (config.backend == Backend::REFERENCE) {
-    return std::make_shared<const Engine>(
-        Optimize(graph, config.skip_passes, config.pass_observer));
+  std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
+  for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
+  if (config.backend != Backend::REFERENCE) {
+    config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
+    if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
   }
-  config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
-  if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
-  return BuildLowered(graph, config);
+  std::shared_ptr<const Engine> engine = BuildGraph(graphs[0], config);
+  if (graphs.size() > 1) {
+    std::vector<Graph> built = {*engine->graph()};
+    for (size_t i = 1; i < graphs.size(); ++i) {
+      built.push_back(*BuildGraph(graphs[i], config)->graph());
+    }
+    ShareConstants(&built);
+    engine = std::make_shared<const Engine>(std::move(built), engine->tuned_threads());
+  }
+  for (int i = 0; i < engine->num_graphs(); ++i) TryRange(engine->graph(i));
+  CheckMemory(*engine, config.max_memory);
+  return engine;
 }
 
 }  // namespace
 
 std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const {
-  const auto engine = WithMemoryErrors([&] { return "engine '" + net.name() + "'"; },
-                                       [&] { return BuildEngine(net, config_); });
-  CheckMemory(*engine, config_.max_memory);
-  return engine;
+  return WithMemoryErrors([&] { return "engine '" + net.name() + "'"; },
+                          [&] { return BuildEngine(net, config_); });
 }
 
 }  // namespace inference

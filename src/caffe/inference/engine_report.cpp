@@ -1,5 +1,6 @@
 #include "engine_report.hpp"
 
+#include <map>
 #include <set>
 
 #include "../util/json.hpp"
@@ -43,6 +44,12 @@ void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* obj
     SetNumbers(values, json::List(constants, input));
   }
   (*object->mutable_fields())["engine_normalizes"].set_bool_value(preprocessing.engine_normalizes);
+}
+
+void SetShapes(const std::string& key, const std::map<std::string, Shape>& shapes,
+               json::Struct* object) {
+  json::Struct* by_input = json::Object(object, key);
+  for (const auto& [input, shape] : shapes) json::Set(by_input, input, shape);
 }
 
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
@@ -120,17 +127,19 @@ std::vector<LayerInfo> LayersOf(const Graph& graph) {
   return layers;
 }
 
-size_t WeightBytes(const Graph& graph) {
+size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
   std::set<const void*> counted;
   size_t bytes = 0;
   const auto add = [&](const void* data, size_t size) {
     if (counted.insert(data).second) bytes += size;
   };
-  for (const Node& node : graph.nodes) {
-    ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
-  }
-  for (const Value& value : graph.values) {
-    if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+  for (const auto& graph : graphs) {
+    for (const Node& node : graph->nodes) {
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
+    }
+    for (const Value& value : graph->values) {
+      if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+    }
   }
   return bytes;
 }
@@ -157,6 +166,12 @@ std::string EngineAsJson(const Engine& engine) {
   }
   if (!engine.class_names().empty()) json::Set(&root, "class_names", engine.class_names());
   for (const LayerInfo& layer : engine.layers()) SetLayer(layer, json::Append(&root, "layers"));
+  for (const ShapeProfile& profile : engine.profiles()) {
+    json::Struct* object = json::Append(&root, "profiles");
+    SetShapes("min", profile.min, object);
+    SetShapes("opt", profile.opt, object);
+    SetShapes("max", profile.max, object);
+  }
   return json::Text(root);
 }
 

@@ -144,6 +144,10 @@ void Write(const Graph& graph, Writer* out) {
   for (const Node& node : graph.nodes) Write(node, out);
   out->Numbers(graph.inputs);
   out->Numbers(graph.outputs);
+  for (const std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
+    out->Number(static_cast<int64_t>(shapes->size()));
+    for (const Shape& shape : *shapes) out->Numbers(shape);
+  }
   out->Number(static_cast<int64_t>(graph.arena_bytes));
   out->Number(graph.preprocessing != nullptr);
   if (graph.preprocessing) Write(*graph.preprocessing, out);
@@ -322,6 +326,10 @@ Graph ReadGraph(Reader* in) {
   for (Node& node : graph.nodes) node = ReadNode(in);
   graph.inputs = in->Numbers();
   graph.outputs = in->Numbers();
+  for (std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
+    shapes->resize(in->Count());
+    for (Shape& shape : *shapes) shape = in->Numbers();
+  }
   const int64_t arena = in->Number();
   Require(arena >= 0, "its arena's size is negative");
   graph.arena_bytes = static_cast<size_t>(arena);
@@ -329,7 +337,6 @@ Graph ReadGraph(Reader* in) {
     graph.preprocessing = std::make_shared<const ImagePreprocessing>(ReadPreprocessing(in));
   }
   graph.class_names = in->Texts();
-  Require(in->AtEnd(), "there is something behind its description");
   graph.Validate();
   return graph;
 }
@@ -377,8 +384,13 @@ Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
   Plan plan;
   plan.tuned_threads = reader.Int();
   Require(plan.tuned_threads >= 0, "its number of threads is negative");
-  plan.graph = ReadGraph(&reader);
-  plan.graph.target = target;
+  plan.graphs.resize(reader.Count());
+  Require(!plan.graphs.empty(), "it holds no graph");
+  for (Graph& graph : plan.graphs) {
+    graph = ReadGraph(&reader);
+    graph.target = target;
+  }
+  Require(reader.AtEnd(), "there is something behind its description");
   return plan;
 }
 
@@ -416,10 +428,12 @@ uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
 }
 
 void WritePlan(const Plan& plan, const std::string& file) {
+  Require(!plan.graphs.empty(), "a plan holds a graph at least");
   Writer description;
-  description.Text(PlanFingerprint(plan.graph.target));
+  description.Text(PlanFingerprint(plan.graphs[0].target));
   description.Number(plan.tuned_threads);
-  Write(plan.graph, &description);
+  description.Number(static_cast<int64_t>(plan.graphs.size()));
+  for (const Graph& graph : plan.graphs) Write(graph, &description);
   // What follows the header, in one piece: the checksum stands before it.
   std::string rest = description.bytes();
   const size_t begin = Aligned(sizeof(Header) + rest.size()) - sizeof(Header);

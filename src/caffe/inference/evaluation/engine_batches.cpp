@@ -8,6 +8,7 @@
 
 #include "../../util/image_input.hpp"
 #include "../../util/json.hpp"
+#include "../shape_profiles.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/io.hpp"
 
@@ -47,10 +48,14 @@ bool IsDetections(const Engine& engine, const std::string& output) {
          value.shape[0] == 1 && value.shape[1] == 1 && value.shape[3] == 7;
 }
 
-std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch) {
+std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch,
+                                       const std::map<std::string, Shape>& given) {
   const Graph& graph = *engine.graph();
-  const std::vector<Shape> shapes =
-      InputShapes(graph, batch > 0 ? std::min(batch, engine.max_batch()) : engine.max_batch());
+  const int most = BatchOf(graph);
+  std::vector<Shape> shapes = InputShapes(graph, batch > 0 ? std::min(batch, most) : most);
+  for (const auto& [name, shape] : given) {
+    shapes[InputNamed(graph, name, Join("engine '", engine.name(), "'"))] = shape;
+  }
   NetParameter param;
   param.set_name(engine.name());
   for (size_t i = 0; i < shapes.size(); ++i) {

@@ -145,7 +145,7 @@ NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedT
     return rows;
   }
   const Shape& largest = engine.graph()->values[engine.graph()->FindValue(output)].shape;
-  const bool has_items = !largest.empty() && largest[0] == engine.max_batch();
+  const bool has_items = !largest.empty() && largest[0] == BatchOf(*engine.graph());
   if (!has_items || batch.shape.empty() || batch.shape[0] <= item) return batch;
   NamedTensor one{{batch.shape.begin() + 1, batch.shape.end()}, {}};
   const size_t count = CountOf(one.shape);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "../graph/regions.hpp"
+#include "../shape_profiles.hpp"
 #include "caffe/util/svg.hpp"
 #include "format.hpp"
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr size_t kMostLetters = 42;
 constexpr double kLetterWidth = 6.4, kBoxHeight = 36, kPadding = 14;
-
-std::string Extents(const Shape& shape) {
-  std::string text;
-  for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
-}
 
 std::string Shortened(const std::string& text) { return ShortenedInTheMiddle(text, kMostLetters); }
 
