@@ -1,24 +1,24 @@
 #ifndef CAFFE_TEST_HUNGRY_LAYER_HPP_
 #define CAFFE_TEST_HUNGRY_LAYER_HPP_
 
-#include <string>
+#include <algorithm>
+#include <new>
 #include <vector>
 
 #include "caffe/layer.hpp"
 
 namespace caffe {
 
-/// A layer that asks for more memory than there is, at the step that its name says: "setup",
-/// "reshape", "forward" or "backward", of a container that refuses it; "elements", in the forward
-/// pass, of one that cannot have as many.
+/// A layer that memory is refused to at the step that its name says: "setup", "reshape", "forward"
+/// or "backward"; "elements" asks, in the forward pass, for more than a container can have.
 class HungryLayer : public Layer<float> {
  public:
   explicit HungryLayer(const LayerParameter& param) : Layer<float>(param) {}
   void LayerSetUp(const vector<Blob<float>*>&, const vector<Blob<float>*>&) override {
-    AskIn("setup", size_t(1) << 60);
+    RefusedIn("setup");
   }
   void Reshape(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
-    AskIn("reshape", size_t(1) << 60);
+    RefusedIn("reshape");
     top[0]->ReshapeLike(*bottom[0]);
   }
   const char* type() const override { return "Hungry"; }
@@ -36,21 +36,19 @@ class HungryLayer : public Layer<float> {
 
  protected:
   void Forward_cpu(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
-    AskIn("forward", size_t(1) << 60);
-    AskIn("elements", size_t(-1));
+    RefusedIn("forward");
+    if (layer_param_.name() == "elements") std::vector<char>().resize(size_t(-1));
     std::copy_n(bottom[0]->cpu_data(), bottom[0]->count(), top[0]->mutable_cpu_data());
   }
   void Backward_cpu(const vector<Blob<float>*>&, const vector<bool>&,
                     const vector<Blob<float>*>&) override {
-    AskIn("backward", size_t(1) << 60);
+    RefusedIn("backward");
   }
 
  private:
-  void AskIn(const char* step, size_t bytes) {
-    if (layer_param_.name() == step) taken_.resize(bytes);
+  void RefusedIn(const char* step) const {
+    if (layer_param_.name() == step) throw std::bad_alloc();  // sanitizers end on a real one
   }
-
-  std::vector<char> taken_;
 };
 
 }  // namespace caffe

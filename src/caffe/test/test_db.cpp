@@ -226,7 +226,9 @@ TEST_P(DatabaseTest, SaysThatTheDeviceIsFullAndKeepsWhatWasCommitted) {
   ExpectContains(message, path);
   EXPECT_TRUE(std::regex_search(message, std::regex("[Nn]o space (is )?left on (the )?device")))
       << message;
-  if (GetParam() == "lmdb") EXPECT_EQ(kept, "key100");
+  if (GetParam() == "lmdb") {
+    EXPECT_EQ(kept, "key100");
+  }
 }
 
 TEST(DatabaseBackendTest, NamesTheKnownOnes) {
