@@ -17,7 +17,6 @@ import gzip
 import os
 import sys
 import tarfile
-import tempfile
 from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 os.environ.setdefault("GLOG_minloglevel", "2")
@@ -245,32 +244,30 @@ def error_of(engine: inference.Engine, reference: inference.Engine, batches: Lis
 
 
 def measure(net: Net, images: int) -> Tuple[List[float], str]:
-    """The error after each method, and which one `auto` took."""
+    """The error after each method, and how `auto` chose one."""
     folder = os.path.join(DATA, "models", net.name.split("/")[0])
     model = os.path.join(folder, net.model or "deploy.prototxt")
     pixels = int(np.prod(deployed(model, 1)[2]))
     batch = 1 if pixels > 10000 else 16
     count = images if batch == 1 else 10 * images  # those of small images cost next to nothing
     proto, name, shape = deployed(model, batch)
-    with tempfile.TemporaryDirectory():
-        definition = inference.NetworkDefinition.from_caffe(
-            proto, [os.path.join(folder, net.weights or "weights.caffemodel")])
-    arrays = net.inputs(2 * count, shape)
-    chosen = np.ascontiguousarray(arrays, np.float32)
+    definition = inference.NetworkDefinition.from_caffe(
+        proto, [os.path.join(folder, net.weights or "weights.caffemodel")])
+    arrays = np.ascontiguousarray(net.inputs(2 * count, shape), np.float32)
 
     def batches(first: int) -> List[Arrays]:
-        own = chosen[first::2]
+        own = arrays[first::2]
         return [{name: own[i:i + batch]} for i in range(0, len(own) - batch + 1, batch)]
 
     reference = inference.Builder(backend="reference").build(definition)
-    errors, remark = [], ""
+    errors, chosen_by = [], ""
     for method in METHODS:
         table = inference.calibrate(definition, inference.BatchCalibrator(batches(0), method))
         engine = inference.Builder(precision="int8", calibration=table,
                                    timing_iterations=0).build(definition)
         errors.append(error_of(engine, reference, batches(1)))
-        remark = table[table.blobs[0]].method
-    return errors, remark
+        chosen_by = "; ".join(table.comments)
+    return errors, chosen_by
 
 
 def main() -> None:
@@ -280,6 +277,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="nets whose names contain this")
     parser.add_argument("--images", type=int, default=32,
                         help="to calibrate on, and as many to compare on")
+    parser.add_argument("--verbose", action="store_true", help="say how auto chose")
     arguments = parser.parse_args()
     if not os.path.isdir(DATA):
         sys.exit(f"calibration.py: there is no {DATA}: CAFFE_TEST_DATA may name the folder")
@@ -290,7 +288,9 @@ def main() -> None:
             continue
         errors, chosen = measure(net, arguments.images)
         cells = " | ".join(f"{100 * error:.2f} %" for error in errors)
-        print(f"| {net.name} | {cells} | {chosen} |", flush=True)
+        print(f"| {net.name} | {cells} | {chosen.split()[-1]} |", flush=True)
+        if arguments.verbose:
+            print(f"{net.name}: {chosen}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

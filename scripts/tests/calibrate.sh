@@ -60,11 +60,13 @@ runs "$caffe" calibrate $net -images list.txt -calibration_table auto.table
 chosen='error of the outputs on 12 of 12 images: mse .* %, percentile .* %, entropy .* %, minmax'
 has out.txt "^$chosen .* %: [a-z]*$"
 has auto.table "^# $chosen .* %: [a-z]*$"
-has err.txt 'Calibrated on 12 images: thresholds are better with 100 or more'
+has out.txt '^note: 12 images are few: thresholds are better with 100 or more'
 method=$(sed -n 's/^# error of the outputs.*: //p' auto.table)
 has auto.table "^\"data\" .* $method$"
 runs "$caffe" calibrate -model net.prototxt -from_table auto.table -calibration_table same.table
 cmp auto.table same.table
+runs "$caffe" calibrate $list -calibration_table demanded.table
+lacks out.txt 'images are few'
 
 # A blob that INT8 rounds badly is named, with what reads it and what can be done.
 runs "$caffe" build $net -npy wide.npy -calibrator minmax -precision int8 -plan wide.plan

@@ -10,7 +10,7 @@ CAFFE_FLAG(
     string, calibrator, caffe::kDefaultCalibrator, "auto|entropy|minmax|percentile|mse",
     "how thresholds are chosen: by least Kullback-Leibler divergence, the largest magnitude, "
     "the magnitude below which -percent of the values lie, or least mean squared error; auto "
-    "(default) takes the one of these that changes the net's outputs least, on up to 32 of the "
+    "(default) takes the one of these that changes the net's outputs least, on up to 64 of the "
     "images");
 CAFFE_FLAG(double, percent, caffe::PercentileCalibrator::kDefaultPercent, "P",
            "percentile: the share of values that do not saturate");
@@ -66,6 +66,10 @@ CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, st
   candidates.reset();
   PrintCalibration(table, &data.statistics, out);
   for (const std::string& comment : table.comments()) out << comment << '\n';
+  if (!IsGiven("min_images") && data.images < CalibrationOptions::kEnoughImages) {
+    out << "note: " << data.images << " images are few: thresholds are better with "
+        << CalibrationOptions::kEnoughImages << " or more like those that the net will see\n";
+  }
   out << NoiseReport(table, data.statistics, float_layers);
   if (!FLAGS_plot.empty()) {
     WriteText(

@@ -113,7 +113,7 @@ class MseCalibrator : public BatchCalibrator {
 };
 
 /// The one of the others after which the net's outputs are closest to those in FLOAT, on a part of
-/// the images: up to 32 of them, spread over all, or a batch where that is larger. They are run
+/// the images: up to 64 of them, spread over all, or a batch where that is larger. They are run
 /// through INT8 engines for the CPU, one for each method; of detections the share of boxes without
 /// a partner is compared. A net that cannot be an engine gets the thresholds of MseCalibrator, with
 /// a warning in the log.

@@ -185,11 +185,6 @@ CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
           " images or more, there are ", data.images,
           ": thresholds would be those of single images (-min_images changes the limit)");
   RequireUseful(data.statistics, options);
-  if (options.minimum_images == 0 && data.images < CalibrationOptions::kEnoughImages) {
-    LOG(WARNING) << "Calibrated on " << data.images << " images: thresholds are better with "
-                 << CalibrationOptions::kEnoughImages
-                 << " or more like those that the net will see";
-  }
   data.sample = std::move(sample);
   return data;
 }
@@ -261,14 +256,17 @@ CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibra
                                       const CalibrationOptions& options) {
   const auto candidates = calibrator.Candidates();
   if (candidates.empty()) return TableBy(calibrator, data, options);
+  std::string why;
   try {
     Require(data.sample != nullptr, "no images were kept: the data come from another calibrator");
     return BestTable(candidates, data, options);
   } catch (const Error& error) {
-    LOG(WARNING) << "Calibrators cannot be compared by the net's outputs: " << error.what();
+    why = error.what();
+    LOG(WARNING) << "Calibrators cannot be compared by the net's outputs: " << why;
   }
   CalibrationTable table = TableBy(*candidates[0], data, options);
-  table.AddComment(candidates[0]->method() + ", without a comparison");
+  table.AddComment(Join(candidates[0]->method(),
+                        ", without a comparison of outputs: ", why.substr(0, why.find('\n'))));
   return table;
 }
 
@@ -278,6 +276,11 @@ CalibrationTable Calibrate(Net<float>* net, Calibrator* calibrator,
   if (!cached.blobs().empty()) return cached;
   const CalibrationData data = CollectCalibrationData(net, calibrator, options);
   const CalibrationTable table = MakeCalibrationTable(data, *calibrator, options);
+  if (options.minimum_images == 0 && data.images < CalibrationOptions::kEnoughImages) {
+    LOG(WARNING) << "Calibrated on " << data.images << " images: thresholds are better with "
+                 << CalibrationOptions::kEnoughImages
+                 << " or more like those that the net will see";
+  }
   const std::string noise = NoiseReport(table, data.statistics);
   if (!noise.empty()) LOG(WARNING) << noise;
   calibrator->WriteCalibrationCache(table.Text());

@@ -17,7 +17,9 @@ namespace inference {
 /// A few of the images that a net is calibrated on, spread evenly over all of them.
 class ImageSample {
  public:
-  static constexpr int64_t kMaxImages = 32;               ///< or one batch, where that is larger
+  /// Or one batch, where that is larger. Of more images every second one, every fourth one, ... is
+  /// kept, half of this at least.
+  static constexpr int64_t kMaxImages = 64;
   static constexpr size_t kMaxBytes = size_t(512) << 20;  ///< of inputs; one batch may have more
 
   /// `net` is in the TEST phase.
