@@ -1,7 +1,7 @@
 # The install tree: headers, library, tools, and what find_package(Caffe) reads. It can be moved.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS caffe ${caffe_tools} EXPORT CaffeTargets
+install(TARGETS caffe ${caffe_openmp_libraries} ${caffe_tools} EXPORT CaffeTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

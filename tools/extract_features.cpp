@@ -11,6 +11,7 @@
 #include "caffe/util/progress.hpp"
 #include "common/command_line.hpp"
 #include "common/new_database.hpp"
+#include "common/threads_flag.hpp"
 
 namespace {
 
@@ -26,12 +27,14 @@ const char kUsage[] = R"(extract_features: writes what a trained net computes to
 
 usage: extract_features WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHES DB_TYPE
                         [CPU|GPU] [DEVICE_ID] [-gpu_fallback] [-ignore_unknown_fields]
+                        [-threads N]
 
 NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
 BLOB goes to the DATABASE at its place, a record of floats for each picture, under the keys
 0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
 With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields fields that
-NET should not have are left out, with a warning.
+NET should not have are left out, with a warning. -threads N: how many threads share a loop on the
+CPU.
 
 example:
   extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb
@@ -100,6 +103,7 @@ int Extract(int argc, char** argv) {
           databases.size(), " databases: each blob needs one");
   const int batches = WholeNumber(argv[5], "BATCHES");
   caffe::ApplySharedFlags();
+  caffe::ApplyThreadsFlag();
   ChooseDevice(argc, argv);
   Net<float> net(argv[2], caffe::TEST);
   net.CopyTrainedLayersFrom(argv[1]);

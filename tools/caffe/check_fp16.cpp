@@ -97,7 +97,7 @@ int CheckFp16(const std::vector<std::string>& rest) {
           "give one of ", kInputFlags, " and -random");
   const std::unique_ptr<InputBatches> batches =
       FLAGS_random > 0
-          ? InputBatches::Random(FLAGS_random, 1, Preparation(param))
+          ? InputBatches::Random(FLAGS_random, 1, Preprocessing(param))
           : Inputs(net, param, FLAGS_iterations, ", or -random N for N batches of noise");
   RangeInspector inspector(&net);
   Progress progress("batch", batches->batches(net));

@@ -174,6 +174,9 @@ const std::vector<FlagGroup>& FlagGroups() {
         {"idleTime", "MS", "0", DONE, "wait so long between two runs of a stream"},
         {"infStreams", "N", "1", DONE, "contexts of the engine that run at the same time"},
         {"streams", "N", "1", DONE, "older name of --infStreams"},
+        {"cpuThreads", "N", "", DONE,
+         "(not trtexec's) threads that share a loop of a run on the CPU, and of the build; without "
+         "it OMP_NUM_THREADS, else the processors that the process may use"},
         {"threads", "", "", DONE, "a thread for each stream gives it work; else one does for all"},
         {"exposeDMA", "", "", IGNORED, "copies never run at the same time as what is timed"},
         {"noDataTransfers", "", "", GPU, "timed runs copy no inputs and outputs"},

@@ -243,6 +243,7 @@ void Exec(const Flags& flags) {
   PrintOptions(flags);
   CheckFlags(flags);
   set_ignore_unknown_fields(flags.IsOn("ignore_unknown_fields"));
+  if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1));
   LoadPlugins(flags);
   const bool gpu = TakeDevice(flags);
   const EnginePointer engine = GetEngine(flags, gpu);

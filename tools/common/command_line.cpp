@@ -133,6 +133,7 @@ int RunTool(int argc, char** argv, const std::string& usage,
   try {
     gflags::SetUsageMessage(usage);
     gflags::SetVersionString(Version());
+    AddOptionalValues(argc, argv);
     CheckFlags(argc, argv);
     GlobalInit(&argc, &argv);
     return work(argc, argv);

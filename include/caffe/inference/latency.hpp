@@ -57,13 +57,16 @@ class LayerTimes : public Profiler {
 
 /// How an engine is loaded with work to be timed.
 struct LoadOptions {
-  int batch = 0;          ///< items a run; 0: the largest
+  int batch = 0;  ///< items a run; 0: the largest
+  /// Shapes of inputs, by name, instead of the largest and of `batch`.
+  std::map<std::string, Shape> input_shapes;
   int iterations = 1;     ///< of each stream, at least
   double seconds = 0;     ///< at least; infinity: until `stop`
   double warm_up_ms = 0;  ///< runs before the clock starts, one at least
   double idle_ms = 0;     ///< a stream waits so long between two runs
   int streams = 1;        ///< contexts that run at the same time
   bool threads = false;   ///< a thread for each stream gives it work; else one thread does for all
+  int threads_each = 0;   ///< that share the loops of a stream's runs; 0: Caffe::threads()
   bool profile = false;   ///< time layers as well
   bool transfers = true;  ///< false: on a GPU, timed runs copy neither inputs nor outputs
   /// Once it is true no run begins but the first of each stream; may be null.
@@ -86,6 +89,7 @@ struct LoadResult {
   int batch = 0;
   int warm_up_runs = 0;        ///< before the clock started, of all streams
   double warm_up_seconds = 0;  ///< what they took
+  int profile = 0;             ///< the one that was run
   /// Items.
   double PerSecond() const { return latency.count() * batch / seconds; }
   /// A list with an object for each trace. Times in milliseconds: startEnqMs, endEnqMs (giving

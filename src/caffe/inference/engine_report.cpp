@@ -1,5 +1,6 @@
 #include "engine_report.hpp"
 
+#include <map>
 #include <set>
 
 #include "../util/json.hpp"
@@ -23,6 +24,32 @@ void ForEachConstant(const Node& node, F f) {
 void SetBinding(const Value& value, json::Struct* object) {
   json::Set(object, "name", value.name);
   json::Set(object, "shape", value.shape);
+}
+
+void SetNumbers(const std::vector<float>& numbers, json::ListValue* list) {
+  for (const float number : numbers) list->add_values()->set_number_value(number);
+}
+
+void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* object) {
+  json::Set(object, "input", preprocessing.input);
+  SetNumbers(preprocessing.mean, json::List(object, "mean"));
+  json::Set(object, "scale", preprocessing.scale);
+  json::Set(object, "channel_order", std::string(preprocessing.rgb ? "RGB" : "BGR"));
+  if (preprocessing.resize_height > 0) {
+    json::Set(object, "resize",
+              std::vector<int>{preprocessing.resize_height, preprocessing.resize_width});
+  }
+  json::Struct* constants = json::Object(object, "constants");
+  for (const auto& [input, values] : preprocessing.constants) {
+    SetNumbers(values, json::List(constants, input));
+  }
+  (*object->mutable_fields())["engine_normalizes"].set_bool_value(preprocessing.engine_normalizes);
+}
+
+void SetShapes(const std::string& key, const std::map<std::string, Shape>& shapes,
+               json::Struct* object) {
+  json::Struct* by_input = json::Object(object, key);
+  for (const auto& [input, shape] : shapes) json::Set(by_input, input, shape);
 }
 
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
@@ -100,17 +127,19 @@ std::vector<LayerInfo> LayersOf(const Graph& graph) {
   return layers;
 }
 
-size_t WeightBytes(const Graph& graph) {
+size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
   std::set<const void*> counted;
   size_t bytes = 0;
   const auto add = [&](const void* data, size_t size) {
     if (counted.insert(data).second) bytes += size;
   };
-  for (const Node& node : graph.nodes) {
-    ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
-  }
-  for (const Value& value : graph.values) {
-    if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+  for (const auto& graph : graphs) {
+    for (const Node& node : graph->nodes) {
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
+    }
+    for (const Value& value : graph->values) {
+      if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+    }
   }
   return bytes;
 }
@@ -119,6 +148,7 @@ std::string EngineAsJson(const Engine& engine) {
   json::Struct root;
   json::Set(&root, "name", engine.name());
   json::Set(&root, "max_batch", engine.max_batch());
+  json::Set(&root, "tuned_threads", engine.tuned_threads());
   json::Set(&root, "weight_bytes", static_cast<double>(engine.weight_bytes()));
   json::Set(&root, "activation_bytes", static_cast<double>(engine.activation_bytes()));
   const Graph& graph = *engine.graph();
@@ -131,7 +161,17 @@ std::string EngineAsJson(const Engine& engine) {
   for (const int output : graph.outputs) {
     SetBinding(graph.values[output], json::Append(&root, "outputs"));
   }
+  if (engine.preprocessing()) {
+    SetPreprocessing(*engine.preprocessing(), json::Object(&root, "preprocessing"));
+  }
+  if (!engine.class_names().empty()) json::Set(&root, "class_names", engine.class_names());
   for (const LayerInfo& layer : engine.layers()) SetLayer(layer, json::Append(&root, "layers"));
+  for (const ShapeProfile& profile : engine.profiles()) {
+    json::Struct* object = json::Append(&root, "profiles");
+    SetShapes("min", profile.min, object);
+    SetShapes("opt", profile.opt, object);
+    SetShapes("max", profile.max, object);
+  }
   return json::Text(root);
 }
 

@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ENGINE_REPORT_HPP_
 #define CAFFE_INFERENCE_ENGINE_REPORT_HPP_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace inference {
 
 /// See Engine::layers, weight_bytes, ToJson and LayersToJson.
 std::vector<LayerInfo> LayersOf(const Graph& graph);
-size_t WeightBytes(const Graph& graph);
+size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs);
 std::string EngineAsJson(const Engine& engine);
 std::string LayersAsJson(const Graph& graph, bool details);
 

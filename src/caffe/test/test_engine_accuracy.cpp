@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ClassifierAccuracy, ::testing::ValuesIn(kClassi
 // Detectors.
 
 /// All photographs of a detector's folder, one after the other.
-class FolderOfPictures : public MinMaxCalibrator {
+class FolderOfPictures : public AutoCalibrator {
  public:
   explicit FolderOfPictures(const Detector& detector)
       : detector_(detector), files_(SharedFiles("images/" + FolderOf(detector.picture), ".jpg")) {}

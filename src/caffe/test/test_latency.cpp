@@ -184,6 +184,7 @@ TEST(MeasureLoad, RefusesImpossibleOptions) {
   };
   ExpectContains(error([](LoadOptions* o) { o->iterations = 0; }), "iterations must be positive");
   ExpectContains(error([](LoadOptions* o) { o->streams = 0; }), "streams must be positive");
+  ExpectContains(error([](LoadOptions* o) { o->threads_each = -1; }), "negative, got -1");
   ExpectContains(error([](LoadOptions* o) { o->batch = 5; }), "batch 5: engine 'small' is built");
   ExpectContains(error([](LoadOptions* o) { o->seconds = -1; }), "must not be negative, got -1");
   ExpectContains(error([](LoadOptions* o) { o->idle_ms = -2; }), "idle time must not be negative");

@@ -1,9 +1,11 @@
 // What is wrong with a net is said with file, layer, field and remedy; nothing crashes.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <random>
 
 #include "caffe/net.hpp"
+#include "hungry_layer.hpp"
 #include "net_fixture.hpp"
 #include "test_files.hpp"
 
@@ -53,6 +55,36 @@ TEST(NetBadInput, NamesTheFile) {
   const string file = NewFile("layer { name: 'c' type: 'ReLU' bottom: 'nowhere' top: 'c' }");
   ExpectContains(ErrorOf([&] { Net<float>(file, TEST); }), file + ": Unknown bottom blob");
   ExpectContains(ErrorOf([&] { Net<float>(file + ".not", TEST); }), file + ".not");
+}
+
+TEST(NetBadInput, NamesTheLayerThatMemoryIsRefusedTo) {
+  HungryLayer::Register();
+  for (const string step : {"setup", "reshape", "forward", "elements", "backward"}) {
+    const string message = ErrorOf([&] {
+      const auto net = MakeNet(Join(kInput, "force_backward: true layer { name: '", step,
+                                    "' type: 'Hungry' bottom: 'data' top: 'top' }"));
+      net->Forward();
+      net->Backward();
+    });
+    ExpectContains(message, "layer '" + step + "' (Hungry): out of memory");
+  }
+}
+
+// 2^31 - 1 numbers; several blobs of them are more than an address space that the test narrows.
+TEST(NetBadInput, SaysHowManyBytesWereRefused) {
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  struct rlimit narrow = before;
+  narrow.rlim_cur = size_t(1) << 33;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &narrow), 0);
+  const string message = ErrorOf([] {
+    MakeNet(
+        "layer { name: 'large' type: 'DummyData' top: 'a' top: 'b' "
+        "dummy_data_param { shape { dim: 2147483647 } } }")
+        ->Forward();
+  });
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  ExpectContains(message, "layer 'large' (DummyData): out of memory: 8589934588 bytes");
 }
 
 TEST(NetBadInput, UnknownBottomSuggestsANearOne) {

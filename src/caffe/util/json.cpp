@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "caffe/error.hpp"
+#include "caffe/util/printable.hpp"
 
 namespace caffe {
 namespace json {
@@ -25,13 +26,14 @@ void Set(Struct* object, const std::string& key, double number) {
   SetNumber(number, &(*object->mutable_fields())[key]);
 }
 
+// JSON is UTF-8, which names in a net need not be.
 void Set(Struct* object, const std::string& key, const std::string& text) {
-  (*object->mutable_fields())[key].set_string_value(text);
+  (*object->mutable_fields())[key].set_string_value(Printable(text));
 }
 
 void Set(Struct* object, const std::string& key, const std::vector<std::string>& texts) {
   ListValue* list = List(object, key);
-  for (const std::string& text : texts) list->add_values()->set_string_value(text);
+  for (const std::string& text : texts) list->add_values()->set_string_value(Printable(text));
 }
 
 void Set(Struct* object, const std::string& key, const std::vector<int>& numbers) {

@@ -197,6 +197,8 @@ void RequirePossible(const LoadOptions& options) {
   Require(options.iterations > 0, "iterations must be positive, got ", options.iterations);
   Require(options.seconds >= 0, "the duration must not be negative, got ", options.seconds);
   Require(options.warm_up_ms >= 0, "the warm-up must not be negative, got ", options.warm_up_ms);
+  Require(options.threads_each >= 0, "the threads of a stream must not be negative, got ",
+          options.threads_each);
   Require(options.idle_ms >= 0, "the idle time must not be negative, got ", options.idle_ms);
 }
 
@@ -263,6 +265,7 @@ LoadResult MeasureLoad(std::vector<ExecutionContext>* contexts, const LoadOption
   Require(!contexts->empty(), "there is no context to measure");
   LoadResult result;
   result.batch = std::max(1, contexts->front().batch());
+  result.profile = contexts->front().profile();
   std::vector<StreamState> streams(contexts->size());
   for (size_t i = 0; i < streams.size(); ++i) {
     streams[i].index = static_cast<int>(i);
@@ -293,10 +296,13 @@ LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOp
   Require(options.streams > 0, "streams must be positive, got ", options.streams);
   Require(options.batch >= 0 && options.batch <= engine->max_batch(), "batch ", options.batch,
           ": engine '", engine->name(), "' is built for 1 to ", engine->max_batch());
+  Require(options.batch == 0 || options.input_shapes.empty(),
+          "give the batch or the shapes of inputs, which have one, not both");
   std::vector<ExecutionContext> contexts;
   for (int i = 0; i < options.streams; ++i) {
-    contexts.emplace_back(engine);
+    contexts.emplace_back(engine, options.threads_each);
     if (options.batch > 0) contexts.back().SetBatch(options.batch);
+    if (!options.input_shapes.empty()) contexts.back().SetInputShapes(options.input_shapes);
     FillWithNoise(i + 1, &contexts.back());
   }
   return MeasureLoad(&contexts, options);

@@ -103,7 +103,7 @@ double UnmatchedShare(const NamedTensor& expected, const NamedTensor& actual, fl
   return double(Unmatched(a, b, least_score) + Unmatched(b, a, least_score)) / boxes;
 }
 
-ClassNames::ClassNames(const std::string& file) : file_(file) {
+ClassNames::ClassNames(const std::string& file) : source_(file) {
   if (EndsWith(file, ".prototxt") || EndsWith(file, ".pbtxt")) {
     std::map<int, std::string> names;
     Require(MapLabelToDisplayName(ReadLabelMap(file), true, &names), file,
@@ -128,7 +128,7 @@ std::string ClassNames::Of(int label) const {
 }
 
 void ClassNames::RequireFor(const std::string& output, int classes) const {
-  Require(empty() || names_.size() >= size_t(classes), file_, ": it names ", names_.size(),
+  Require(empty() || names_.size() >= size_t(classes), source_, ": it names ", names_.size(),
           " classes, output '", output, "' has ", classes);
 }
 
@@ -145,7 +145,7 @@ NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedT
     return rows;
   }
   const Shape& largest = engine.graph()->values[engine.graph()->FindValue(output)].shape;
-  const bool has_items = !largest.empty() && largest[0] == engine.max_batch();
+  const bool has_items = !largest.empty() && largest[0] == BatchOf(*engine.graph());
   if (!has_items || batch.shape.empty() || batch.shape[0] <= item) return batch;
   NamedTensor one{{batch.shape.begin() + 1, batch.shape.end()}, {}};
   const size_t count = CountOf(one.shape);
