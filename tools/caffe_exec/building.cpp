@@ -185,6 +185,8 @@ void SetShapes(const Flags& flags, const inference::Graph& graph,
   std::vector<std::string> inputs;
   for (const int input : graph.inputs) inputs.push_back(graph.values[input].name);
   const ShapeFlags shapes(flags, inputs);
+  config->profiles = shapes.Profiles();
+  if (!config->profiles.empty()) return;
   config->max_input_shapes = shapes.largest();
   config->max_batch = shapes.MaxBatch();
 }

@@ -46,7 +46,8 @@ const std::vector<FlagGroup>& FlagGroups() {
       {"Build Options",
        {{"maxBatch", "N", "", DONE, "the largest batch of the engine; without it --batch"},
         {"minShapes", "SPEC", "", DONE,
-         "the smallest shapes of inputs, NAME:NxCxHxW,NAME:...; checked against the others"},
+         "the smallest shapes of inputs, NAME:NxCxHxW,NAME:...: the engine runs every shape from "
+         "these to --maxShapes and is tuned for --optShapes"},
         {"optShapes", "SPEC", "", DONE, "the shapes that are run where --shapes does not say"},
         {"maxShapes", "SPEC", "", DONE,
          "the largest shapes of inputs, which the engine is built "

@@ -90,20 +90,20 @@ std::string ShapeText(const Shape& shape) {
 }
 
 ShapeFlags::ShapeFlags(const Flags& flags, const std::vector<std::string>& inputs) {
-  const Shapes smallest = Extreme(flags, "minShapes", inputs, std::min<int>);
+  smallest_ = Extreme(flags, "minShapes", inputs, std::min<int>);
   largest_ = Extreme(flags, "maxShapes", inputs, std::max<int>);
   const std::vector<std::string> choices = flags.All("optShapes");
   const size_t chosen = flags.Int("useProfile", 0);
   Require(chosen < std::max<size_t>(1, choices.size()), "--useProfile=", chosen,
           ": there are as many --optShapes as ", choices.size());
-  const Shapes usual = choices.empty() ? Shapes() : ShapesOf("optShapes", choices[chosen], inputs);
+  if (!choices.empty()) usual_ = ShapesOf("optShapes", choices[chosen], inputs);
   if (flags.IsGiven("shapes")) run_ = ShapesOf("shapes", flags.Text("shapes"), inputs);
-  RequireOrder("minShapes", smallest, "optShapes", usual);
-  RequireOrder("minShapes", smallest, "maxShapes", largest_);
-  RequireOrder("optShapes", usual, "maxShapes", largest_);
-  RequireOrder("minShapes", smallest, "shapes", run_);
+  RequireOrder("minShapes", smallest_, "optShapes", usual_);
+  RequireOrder("minShapes", smallest_, "maxShapes", largest_);
+  RequireOrder("optShapes", usual_, "maxShapes", largest_);
+  RequireOrder("minShapes", smallest_, "shapes", run_);
   RequireOrder("shapes", run_, "maxShapes", largest_);
-  run_.insert(usual.begin(), usual.end());
+  run_.insert(usual_.begin(), usual_.end());
   if (run_.empty()) run_ = largest_;
   const Shapes most = Extreme(flags, "optShapes", inputs, std::max<int>);
   largest_.insert(most.begin(), most.end());
@@ -116,6 +116,11 @@ ShapeFlags::ShapeFlags(const Flags& flags, const std::vector<std::string>& input
   if (flags.IsGiven("batch")) batch_ = flags.Int("batch", 1);
   max_batch_ = flags.IsGiven("maxBatch") ? flags.Int("maxBatch", 1) : std::max(1, batch_);
   Require(batch_ <= max_batch_, "--batch=", batch_, " is more than --maxBatch=", max_batch_);
+}
+
+std::vector<inference::ShapeProfile> ShapeFlags::Profiles() const {
+  if (smallest_.empty()) return {};
+  return {{smallest_, usual_.empty() ? run_ : usual_, largest_}};
 }
 
 void ShapeFlags::SetOn(inference::ExecutionContext* context) const {

@@ -28,6 +28,8 @@ class ShapeFlags {
   /// By input: the shapes that an engine is built for; those that are run. Others are the net's.
   const std::map<std::string, Shape>& largest() const { return largest_; }
   const std::map<std::string, Shape>& run() const { return run_; }
+  /// The range that an engine is built for, where --minShapes is given.
+  std::vector<inference::ShapeProfile> Profiles() const;
   /// What an engine is built for; 0: what the net has.
   int MaxBatch() const { return is_explicit() ? 0 : max_batch_; }
   /// What is run; 0 where the command line does not say.
@@ -37,7 +39,7 @@ class ShapeFlags {
   void SetOn(inference::ExecutionContext* context) const;
 
  private:
-  std::map<std::string, Shape> largest_, run_;
+  std::map<std::string, Shape> smallest_, usual_, largest_, run_;
   int batch_ = 0, max_batch_ = 1;
 };
 
