@@ -10,12 +10,12 @@ quick="-timing_iterations 0"
 # Without flags the plan knows nothing: images go in as the flags of infer say, or as they are.
 runs "$caffe" build $net -plan bare.plan $quick
 runs "$caffe" infer -plan bare.plan -images list.txt -mean 100 -scale 0.01 -channel_order RGB
-lacks err.txt 'note:'
+lacks err.txt '^note: the plan knows'
 cp out.txt expected.txt
 runs "$caffe" infer -plan bare.plan -images list.txt
 has err.txt '^note: the plan knows no mean and scale'
 runs "$caffe" infer -plan bare.plan -npy rows.npy
-lacks err.txt 'note:'
+lacks err.txt '^note: the plan knows'
 runs "$caffe" inspect -plan bare.plan
 lacks out.txt '^images for'
 
@@ -29,7 +29,7 @@ has out.txt '^class names: 5$'
 runs "$caffe" inspect -plan net.plan -json
 has out.txt '"channel_order": "RGB"'
 runs "$caffe" infer -plan net.plan -images list.txt
-lacks err.txt 'note:'
+lacks err.txt '^note: the plan knows'
 sed -E 's/^(  [0-9.]+  [0-4])  (ant|bee|cat|dog|eel)$/\1/' out.txt > unnamed.txt
 cmp expected.txt unnamed.txt
 has out.txt '  ant$'
@@ -53,7 +53,7 @@ refuses '-mean 90 contradicts' "$caffe" test -plan net.plan -images list.txt -me
 runs "$caffe" compare $net -plan net.plan -images list.txt
 has out.txt '^no blob is below'
 GLOG_minloglevel=0 runs "$caffe" test -plan net.plan -images list.txt
-has err.txt '] Tested on 12 pictures.'
+has err.txt '] Tested on 12 images.'
 
 # An engine that normalizes: mean and scale are not done twice.
 runs "$caffe" build $net -plan pixels.plan $quick -normalize -mean 100 -scale 0.01 -channel_order RGB
