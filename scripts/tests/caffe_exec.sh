@@ -173,6 +173,7 @@ runs "$tool" --loadEngine=range.plan $short --shapes=data:3x3x8x8
 has out.txt 'data with dimensions 3x3x8x8 is created'
 has out.txt 'Timing trace has 1 queries'
 fails 'does not lie within --maxShapes' $deploy --minShapes=data:5x3x8x8 --maxShapes=data:4x3x8x8
+fails 'is not built for data 5x3x8x8, but for profile 0' --loadEngine=range.plan --shapes=data:5x3x8x8
 fails "there is no input 'date'.*did you mean 'data'" $deploy --shapes=date:1x3x8x8
 fails "'1x3xa' is not a shape" $deploy --shapes=data:1x3xa
 fails 'batch does not go with shapes' $deploy --batch=2 --shapes=data:2x3x8x8
