@@ -187,7 +187,7 @@ TEST(PlanPreprocessing, HasToFitTheNet) {
     Graph graph = *Built(Everything())->graph();
     graph.preprocessing = std::make_shared<const ImagePreprocessing>(preprocessing);
     const std::string file = NewFileName();
-    WritePlan(graph, file);
+    WritePlan({{graph}, 0}, file);
     ExpectContains(ErrorOf([&] { Engine::Load(file); }), wrong.message);
   }
 }
