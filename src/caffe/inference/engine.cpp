@@ -7,6 +7,7 @@
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/common.hpp"
+#include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "engine_report.hpp"
@@ -68,7 +69,8 @@ ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine, int thr
   Require(engine != nullptr, "an execution context needs an engine");
   Require(threads >= 0, "an execution context takes at least 1 thread, or 0: Caffe's; got ",
           threads);
-  if (threads == 0) threads = Caffe::threads();
+  const int callers = Caffe::threads();
+  if (threads == 0) threads = callers;
   const kernels::TeamSize team(threads);
   state_ = std::make_unique<State>(std::move(engine), threads);
 }
@@ -86,6 +88,7 @@ std::vector<Shape> ExecutionContext::State::InputShapes() const {
 }
 
 void ExecutionContext::State::SetInputShapes(const std::vector<Shape>& shapes) {
+  Context::Current();  // sets the number of a thread that has not used Caffe before
   const kernels::TeamSize team(threads);
   runner->SetInputShapes(shapes);
 }
@@ -189,6 +192,7 @@ void ExecutionContext::State::ObserveFreeNodes(int node) const {
 }
 
 void ExecutionContext::State::Run() {
+  Context::Current();
   const kernels::TeamSize team(threads);
   if (!profiler && !observer) return runner->Run(nullptr);
   if (observer) ObserveFreeNodes(0);
