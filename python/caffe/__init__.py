@@ -46,8 +46,18 @@ _MODULES = ["classifier", "coord_map", "detector", "draw", "inference", "io", "m
 with contextlib.suppress(ImportError):  # caffe_pb2 says what to install
     importlib.import_module("google.protobuf.text_format")
 
+#: How long OpenMP's threads wait is read when libgomp is loaded, which numpy may do before the compiled
+#: module can say it (src/caffe/openmp_settings/openmp_settings.cpp). Child processes do not inherit it.
+_SETS_WAIT = not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & set(os.environ)
+
 if importlib.util.find_spec("caffe._caffe") is not None:
-    from . import pycaffe as _pycaffe
+    if _SETS_WAIT:
+        os.environ["GOMP_SPINCOUNT"] = "3000"
+    try:
+        from . import pycaffe as _pycaffe
+    finally:
+        if _SETS_WAIT:
+            del os.environ["GOMP_SPINCOUNT"]
     globals().update({name: getattr(_pycaffe, name) for name in _COMPILED_NAMES})
 
 __all__ = [name for name in _COMPILED_NAMES if name != "__version__"] + list(_ELSEWHERE)

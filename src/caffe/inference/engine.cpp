@@ -8,6 +8,7 @@
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/common.hpp"
+#include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "engine_report.hpp"
@@ -122,7 +123,8 @@ ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine, int thr
   Require(engine != nullptr, "an execution context needs an engine");
   Require(threads >= 0, "an execution context takes at least 1 thread, or 0: Caffe's; got ",
           threads);
-  if (threads == 0) threads = Caffe::threads();
+  const int callers = Caffe::threads();
+  if (threads == 0) threads = callers;
   const kernels::TeamSize team(threads);
   WithMemoryErrors([name = engine->name()] { return "engine '" + name + "'"; },
                    [&] { state_ = std::make_unique<State>(std::move(engine), threads); });
@@ -148,6 +150,7 @@ void ExecutionContext::State::Enter(int other) {
 }
 
 void ExecutionContext::State::SetInputShapes(int in_profile, const std::vector<Shape>& shapes) {
+  Context::Current();  // sets the number of a thread that has not used Caffe before
   const kernels::TeamSize team(threads);
   const int before = profile;
   Enter(in_profile);
@@ -285,6 +288,7 @@ void ExecutionContext::State::ObserveFreeNodes(int node) const {
 }
 
 void ExecutionContext::State::Run() {
+  Context::Current();
   const kernels::TeamSize team(threads);
   const bool watched = profiler || observer;
   if (!times) return watched ? RunWatched() : runner->Run(nullptr);

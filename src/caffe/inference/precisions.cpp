@@ -9,6 +9,7 @@
 #include "backends/lowering.hpp"
 #include "backends/split_epilogues.hpp"
 #include "caffe/common.hpp"
+#include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/edit_distance.hpp"
@@ -78,6 +79,7 @@ class LoweredBuild {
 
   /// `narrowed`: the types of layers that may have other ones than the configuration says.
   std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
+    Context::Current();  // sets the number of a thread that has not used Caffe before
     // What judges engines (accuracy_loss) has a team of the caller's size again.
     const kernels::TeamSize team(threads_);
     const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };

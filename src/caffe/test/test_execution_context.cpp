@@ -137,7 +137,6 @@ TEST(ThreadsOfContexts, AreWhatAnEngineIsTunedFor) {
   BuilderConfig config;
   config.threads = 3;
   const auto timed = Builder(config).Build(net);
-  EXPECT_EQ(switches.threads, 3);
   EXPECT_EQ(timed->tuned_threads(), 3);
   const std::string file = NewFileName();
   timed->Save(file);
