@@ -67,7 +67,8 @@ add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
+  INSTALL_RPATH "$ORIGIN")
 target_compile_features(caffe PUBLIC cxx_std_17)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/version.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
@@ -94,6 +95,36 @@ if(HAVE_MPI)
   target_link_libraries(caffe PRIVATE ${MPI_C_LIBRARIES})
 endif()
 
+set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
+if(CAFFE_WERROR)
+  list(APPEND caffe_warnings -Werror)
+endif()
+
+# OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from
+# libcaffe (openmp_settings.hpp says why). All are shared, whatever libcaffe is.
+set(caffe_openmp_libraries "")
+foreach(link RANGE 6)
+  set(name caffe_openmp_settings_${link})
+  add_library(${name} SHARED ${PROJECT_SOURCE_DIR}/src/caffe/openmp_settings/chain.cpp)
+  if(link EQUAL 0)
+    set_property(TARGET ${name} PROPERTY SOURCES
+      ${PROJECT_SOURCE_DIR}/src/caffe/openmp_settings/openmp_settings.cpp)
+  else()
+    target_link_libraries(${name} PRIVATE ${next})
+    target_compile_definitions(${name} PRIVATE NEXT=${next})
+  endif()
+  target_compile_definitions(${name} PRIVATE THIS=${name})
+  set_target_properties(${name} PROPERTIES
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION} INSTALL_RPATH "$ORIGIN"
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  target_compile_options(${name} PRIVATE ${caffe_warnings})
+  list(APPEND caffe_openmp_libraries ${name})
+  set(next ${name})
+endforeach()
+target_link_libraries(caffe PRIVATE ${next})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/threads.cpp PROPERTIES
+  COMPILE_DEFINITIONS CAFFE_RESTORE_OPENMP_ENVIRONMENT=${next})
+
 # Layers and solvers register themselves when the program starts: of a static library every object
 # has to be linked, used or not. Options come before the objects and libraries, so that where the
 # library itself follows nothing is left to take from it.
@@ -102,10 +133,6 @@ if(NOT BUILD_SHARED_LIBS)
     "LINKER:--whole-archive,$<TARGET_FILE:$<TARGET_NAME:caffe>>,--no-whole-archive")
 endif()
 
-set(caffe_warnings -Wall -Wextra -Wno-sign-compare)
-if(CAFFE_WERROR)
-  list(APPEND caffe_warnings -Werror)
-endif()
 target_compile_options(caffe PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${caffe_warnings}>)
 if(HAVE_CUDA)
   caffe_cuda_settings(caffe)

@@ -92,6 +92,9 @@ if(HAVE_PYTHON)
   # A wheel gets the .py files by itself (pyproject.toml); an installation has python/ as Caffe's had.
   if(SKBUILD)
     install(TARGETS pycaffe DESTINATION caffe COMPONENT python)
+    install(TARGETS ${caffe_openmp_libraries} LIBRARY DESTINATION caffe COMPONENT python
+      NAMELINK_SKIP)
+    set_target_properties(pycaffe PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(FILES ${python_output}/proto/caffe.desc DESTINATION caffe/proto COMPONENT python)
   else()
     install(DIRECTORY ${python_package} DESTINATION python FILES_MATCHING

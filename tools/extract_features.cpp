@@ -11,6 +11,7 @@
 #include "caffe/util/progress.hpp"
 #include "common/command_line.hpp"
 #include "common/new_database.hpp"
+#include "common/threads_flag.hpp"
 
 namespace {
 
@@ -18,6 +19,7 @@ using caffe::Blob;
 using caffe::Caffe;
 using caffe::Net;
 using caffe::Require;
+using caffe::SplitAtCommas;
 using std::string;
 using std::vector;
 
@@ -25,23 +27,18 @@ const char kUsage[] = R"(extract_features: writes what a trained net computes to
 
 usage: extract_features WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHES DB_TYPE
                         [CPU|GPU] [DEVICE_ID] [-gpu_fallback] [-ignore_unknown_fields]
+                        [-threads N]
 
 NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
 BLOB goes to the DATABASE at its place, a record of floats for each picture, under the keys
 0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
 With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields fields that
-NET should not have are left out, with a warning.
+NET should not have are left out, with a warning. -threads N: how many threads share a loop on the
+CPU.
 
 example:
   extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb
 )";
-
-vector<string> SplitAtCommas(const string& text) {
-  vector<string> parts;
-  std::istringstream stream(text);
-  for (string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 int WholeNumber(const string& text, const char* what) {
   size_t used = 0;
@@ -106,6 +103,7 @@ int Extract(int argc, char** argv) {
           databases.size(), " databases: each blob needs one");
   const int batches = WholeNumber(argv[5], "BATCHES");
   caffe::ApplySharedFlags();
+  caffe::ApplyThreadsFlag();
   ChooseDevice(argc, argv);
   Net<float> net(argv[2], caffe::TEST);
   net.CopyTrainedLayersFrom(argv[1]);

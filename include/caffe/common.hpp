@@ -173,6 +173,15 @@ class Caffe {
   /// The first usable device at or above start_id, -1 if there is none.
   static int FindDevice(const int start_id = 0);
 
+  /// The threads that share a loop of the calling thread. Where neither set_threads nor
+  /// OMP_NUM_THREADS has said: the processors that the process may use, at most the CPU quota of
+  /// its cgroup (container), rounded up.
+  static int threads();
+  /// Takes effect in the calling thread and in threads started later. Nets and execution contexts
+  /// are made after it: they may keep the number that held when they were made. Throws Error for
+  /// less than 1.
+  static void set_threads(int threads);
+
   static int solver_count();
   static void set_solver_count(int count);
   static int solver_rank();

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         create_layer, get_solver, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
         set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu,
         set_mode_gpu, set_multiprocess, set_phase_test, set_phase_train, set_random_seed,
-        set_solver_count, set_solver_rank, solver_count, solver_rank)
+        set_solver_count, set_solver_rank, set_threads, solver_count, solver_rank, threads)
 
 #: What is made on the compiled module, in :mod:`caffe.pycaffe`.
 _COMPILED_NAMES = [
@@ -31,7 +31,7 @@ _COMPILED_NAMES = [
     "layer_type_list", "log", "set_device", "set_devices", "set_gpu_fallback",
     "set_ignore_unknown_fields", "set_logging_disabled", "set_mode_cpu", "set_mode_gpu",
     "set_multiprocess", "set_phase_test", "set_phase_train", "set_random_seed",
-    "set_solver_count", "set_solver_rank", "solver_count", "solver_rank",
+    "set_solver_count", "set_solver_rank", "set_threads", "solver_count", "solver_rank", "threads",
 ]
 
 #: What lies in modules of its own, imported when it is first asked for.

@@ -19,7 +19,7 @@ void FillInputs(const py::object& batch, Net<float>* net) {
   } else {
     Require(net->num_inputs() == 1, "get_batch returned an array for a net with ",
             net->num_inputs(), " inputs: return a dict of arrays by their names");
-    arrays[py::str(net->blob_names()[net->input_blob_indices()[0]])] = batch;
+    arrays[py::cast(net->blob_names()[net->input_blob_indices()[0]])] = batch;
   }
   Require(!arrays.empty(), "get_batch returned no array; None ends the calibration");
   bool reshaped = false;
@@ -62,7 +62,7 @@ class PythonCalibrator : public Calibrator {
     const py::gil_scoped_acquire with_gil;
     py::dict shapes;
     for (int i = 0; i < net->num_inputs(); ++i) {
-      shapes[py::str(net->blob_names()[net->input_blob_indices()[i]])] =
+      shapes[py::cast(net->blob_names()[net->input_blob_indices()[i]])] =
           ShapeTuple(net->input_blobs()[i]->shape());
     }
     const py::object batch = self_->attr("get_batch")(shapes);

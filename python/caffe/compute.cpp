@@ -11,6 +11,8 @@ namespace {
 
 std::atomic<int> process_mode{-1};  // not set from Python
 std::atomic<int> process_device{0};
+std::atomic<int> process_threads{0};  // not set from Python
+thread_local int own_threads = 0;     // what this thread has taken of it
 
 }  // namespace
 
@@ -24,9 +26,20 @@ void SetDevice(int device) {
   process_device = device;
 }
 
+void SetThreads(int threads) {
+  Caffe::set_threads(threads);
+  process_threads = own_threads = threads;
+}
+
+int GetThreads() {
+  UseProcessMode();
+  return Caffe::threads();
+}
+
 // A thread has settings of its own from its first use of Caffe on. Python code does not see threads
 // that way: what one of them chose holds for all.
 void UseProcessMode() {
+  if (own_threads != process_threads) SetThreads(process_threads);
   const int mode = process_mode;
   if (mode < 0) return;
   if (mode == Caffe::GPU) Device::Get();  // throws Error where there is none

@@ -103,9 +103,11 @@ auto Compute(std::vector<NetHandle*> nets, Function&& f) {
   }
 }
 
-/// The mode and device that Python chose, for all its threads.
+/// The mode, device and number of threads that Python chose, for all its threads.
 void SetMode(Caffe::Brew mode);
 void SetDevice(int device);
+void SetThreads(int threads);
+int GetThreads();
 /// Makes them this thread's. Throws Error in GPU mode where there is no GPU.
 void UseProcessMode();
 

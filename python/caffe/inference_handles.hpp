@@ -31,8 +31,8 @@ struct EngineHandle {
 
 /// What Python's ExecutionContext holds. Python's class has the lock that makes threads take turns.
 struct ContextHandle {
-  explicit ContextHandle(std::shared_ptr<const inference::Engine> engine)
-      : context(std::move(engine)) {}
+  ContextHandle(std::shared_ptr<const inference::Engine> engine, int threads)
+      : context(std::move(engine), threads) {}
 
   inference::ExecutionContext context;
   const int gpu = Context::Current().settings().device;  ///< of an engine that computes on one
@@ -80,11 +80,13 @@ struct FloatArray {
 /// read_calibration_cache(), write_calibration_cache(text), `method` and `percent`.
 std::shared_ptr<Calibrator> MakePythonCalibrator(const py::object& calibrator);
 
+void BindImagePreprocessing(py::module_& module);
 void BindNetworkDefinition(py::module_& module);
 void BindCalibration(py::module_& module);
 void BindEngine(py::module_& module);
 void BindExecutionContext(py::module_& module);
 void BindBuilder(py::module_& module);
+void BindDrawing(py::module_& module);
 
 }  // namespace pycaffe
 }  // namespace caffe

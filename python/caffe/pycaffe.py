@@ -11,7 +11,8 @@ from ._caffe import (  # noqa: F401
     NCCL, TEST, TRAIN, Blob, Error, Layer, LayerBase, LayerParameter, Timer, __version__,
     create_layer, has_nccl, init_log, layer_type_list, log, set_device, set_devices,
     set_gpu_fallback, set_ignore_unknown_fields, set_logging_disabled, set_mode_cpu, set_mode_gpu,
-    set_multiprocess, set_random_seed, set_solver_count, set_solver_rank, solver_count, solver_rank)
+    set_multiprocess, set_random_seed, set_solver_count, set_solver_rank, set_threads, solver_count,
+    solver_rank, threads)
 from ._deprecated import set_phase_test, set_phase_train  # noqa: F401
 
 

@@ -163,6 +163,29 @@ def test_the_mode_of_one_thread_is_that_of_all(small_net, build):
         run_in_threads(small_net.forward)
 
 
+@pytest.fixture
+def kept_threads():
+    """Gives the process the number of threads back that it had."""
+    before = caffe.threads()
+    yield before
+    caffe.set_threads(before)
+
+
+def test_the_number_of_threads_of_one_thread_is_that_of_all(kept_threads):
+    run_in_threads(lambda: caffe.set_threads(3))
+    assert caffe.threads() == 3
+    caffe.set_threads(2)
+    seen = []
+    run_in_threads(lambda: seen.append(caffe.threads()))
+    assert seen == [2]
+
+
+def test_there_is_one_thread_at_least(kept_threads):
+    with pytest.raises(caffe.Error, match="at least 1, got 0"):
+        caffe.set_threads(0)
+    assert caffe.threads() == kept_threads
+
+
 def test_arrays_may_be_dropped_in_another_thread(small_net):
     stop = threading.Event()
 

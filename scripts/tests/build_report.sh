@@ -24,7 +24,9 @@ PYTHON
 runs "$caffe" build $net -plan net.plan -report report.html $quickly
 has out.txt '^wrote report.html$'
 page report.html fp32 fp16 bf16
-has report.html 'largest output error'
+has report.html 'output error'
+has report.html "<dt>command</dt><dd>$caffe build -model net.prototxt .* -report report.html"
+has report.html '<dt>instruction set</dt>'
 lacks report.html 'top-1'
 lacks report.html 'id="ranges"'
 [ ! -e net.plan.report ] || fail 'a plan was left behind'

@@ -22,7 +22,7 @@ net="-model net.prototxt -weights net.caffemodel"
 pictures 12 4
 python3 - <<'TEXT'
 import struct
-header = "{'descr': '<f4', 'fortran_order': False, 'shape': (12, 3, 4, 4), }"
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3, 8, 8), }"
 header += " " * (-(10 + len(header) + 1) % 64) + "\n"
 values = [0.4 + 0.001 * (i % 97) for i in range(576)]
 values[5] = 300.0
@@ -68,13 +68,18 @@ cmp auto.table same.table
 runs "$caffe" calibrate $list -calibration_table demanded.table
 lacks out.txt 'images are few'
 
-# A blob that INT8 rounds badly is named, with what reads it and what can be done.
-runs "$caffe" build $net -npy wide.npy -calibrator minmax -precision int8 -plan wide.plan
+# A blob that INT8 rounds badly is named, with what reads it and what can be done. (A net with trained
+# weights: build refuses those that fit no layer.)
+mkdir trained
+cd trained
+small_net
+runs "$caffe" build $net -npy ../wide.npy -calibrator minmax -precision int8 -plan wide.plan
 has out.txt "^  'data' of layer 'data', read by 'conv': [0-9.]* dB$"
 has out.txt '^Remedies: .*-layer_precision conv=fp32'
-runs "$caffe" build $net -npy wide.npy -calibrator minmax -precision int8 \
+runs "$caffe" build $net -npy ../wide.npy -calibrator minmax -precision int8 \
   -layer_precision conv=fp32 -plan wide.plan
 lacks out.txt "'data' of layer 'data'"
+cd ..
 
 # NumPy's rows are the pictures as the net takes them.
 runs "$caffe" calibrate $list -mean 100 -channel_order RGB -calibration_table list.table
@@ -125,7 +130,7 @@ wrong() { refuses "$1" "$caffe" calibrate "${@:2}"; }
 wrong 'needs a net definition' -calibration_table a.table
 wrong 'needs to know where the table goes' $net -images list.txt
 wrong 'needs trained weights' -model net.prototxt -images list.txt -calibration_table a.table
-wrong 'Give -images LIST, -data DB or -npy FILE' $net -calibration_table a.table
+wrong 'Give -images FOLDER (or a list), -data DB or -npy FILE' $net -calibration_table a.table
 wrong 'needs 13 images or more, there are 12' $net -images list.txt -min_images 13 \
   -calibration_table a.table
 wrong '-min_images must be positive, got 0' $list -min_images 0 -calibration_table a.table

@@ -71,7 +71,7 @@ has out.txt "region: from layer 'up'"
 wrong() { refuses "$1" "$caffe" check_fp16 "${@:2}"; }
 wrong 'needs a net definition' -weights net.caffemodel
 wrong 'needs trained weights' -model net.prototxt
-wrong 'Give -images LIST, -data DB or -npy FILE' $net
+wrong 'Give -images FOLDER (or a list), -data DB or -npy FILE' $net
 wrong 'give one of -images, -data, -npy and -random' $net -random 1 -images list.txt
 wrong 'missing.txt: there is no such file' $net -images missing.txt
 : > empty.txt

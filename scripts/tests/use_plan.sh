@@ -81,6 +81,11 @@ runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 0.png 1.p
 cp out.txt plan.txt
 runs "$caffe" infer $net -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
 cmp out.txt plan.txt
+runs "$caffe" infer -plan net.plan -input_shape 1x3x8x8 -mean 100 -labels labels.txt -top 2 \
+  0.png 1.png 2.png
+cmp out.txt plan.txt
+refuses "layer 'fc'" "$caffe" infer -plan net.plan -input_shape data=1x3x9x9 -mean 100 0.png
+refuses "no input 'date'" "$caffe" infer -plan net.plan -input_shape date=1x3x8x8 -mean 100 0.png
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -images list.txt -top 2
 [ "$(head -n 9 out.txt | sed 's|^./||')" = "$(cat plan.txt)" ] || fail 'the list gives others'
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -json 0.png
@@ -120,7 +125,7 @@ middle = [rows[(c * 12 + y + 2) * 12 + x + 2] for c in range(3) for y in range(8
 values = [float(v) for v in open('out.txt').read().split(': ')[1].split()]
 assert values == middle, (values, middle)
 PYTHON
-refuses 'is smaller than the net' "$caffe" infer $same -resize 4x4 0.png
+refuses 'less than input' "$caffe" infer $same -resize 4x4 0.png
 refuses 'is not HxW' "$caffe" infer $same -resize 12 0.png
 pictures 12 8
 
@@ -163,6 +168,23 @@ runs "$caffe" infer -plan boxes.plan -min_score 0.9 3.png
 [ ! -s out.txt ] || fail 'boxes below -min_score'
 runs "$caffe" infer -plan boxes.plan -json 3.png
 has out.txt '"box"'
+
+# infer -draw: a file for each image into a folder, or one file.
+drawing=$(printf '\211PNG')
+is_drawn() { [ "$(head -c 4 "$1")" = "$drawing" ] || fail "$1 is no image"; }
+runs "$caffe" infer -plan boxes.plan -labels map.prototxt -json -draw found/new 3.png 4.png
+has out.txt '"box"'
+has err.txt '^drew 2 images into found/new$'
+is_drawn found/new/3.png
+is_drawn found/new/4.png
+runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -draw one.png 0.png
+has err.txt '^drew 1 image into one.png$'
+is_drawn one.png
+refuses 'one file cannot take' "$caffe" infer -plan net.plan -draw one.png 0.png 1.png
+refuses '0.png lies in this folder' "$caffe" infer -plan net.plan -draw . 0.png
+refuses '0.png: this is the image itself' "$caffe" infer -plan net.plan -draw 0.png 0.png
+refuses 'labels.txt: this is neither a folder' "$caffe" infer -plan net.plan -draw labels.txt 0.png
+refuses '-draw needs image files' "$caffe" infer -plan net.plan -draw found -npy rows.npy
 
 # compare: an engine that is right, and one whose weights are others.
 runs "$caffe" compare $net -plan net.plan

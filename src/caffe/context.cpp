@@ -7,6 +7,7 @@
 #include "caffe/scratch_source.hpp"
 #include "caffe/stream_scope.hpp"
 #include "device_registry.hpp"
+#include "threads.hpp"
 
 namespace caffe {
 namespace {
@@ -93,6 +94,7 @@ size_t Workspace::capacity() const {
 }
 
 Context::Context() : face_(*this) {
+  StartWithLatestThreads();
   std::lock_guard<std::mutex> lock(latest_mutex);
   settings_ = latest_settings;
 }

@@ -1,5 +1,3 @@
-#include <omp.h>
-
 #include "caffe/caffe.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "commands.hpp"
@@ -11,7 +9,7 @@ namespace {
 int DeviceQuery() {
   LOG(INFO) << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
   LOG(INFO) << "CPU instruction set:           " << kernels::Name(kernels::CpuInstructionSet());
-  LOG(INFO) << "CPU threads:                   " << omp_get_max_threads();
+  LOG(INFO) << "CPU threads:                   " << Caffe::threads();
   for (const int id : GpusOfFlag()) {
     Caffe::SetDevice(id);
     Caffe::DeviceQuery();

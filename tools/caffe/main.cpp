@@ -6,6 +6,7 @@
 
 #include "../common/command.hpp"
 #include "../common/command_line.hpp"
+#include "../common/threads_flag.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/listed.hpp"
 #include "commands.hpp"
@@ -65,7 +66,7 @@ string Overview() {
 example:
   caffe train -solver models/lenet/solver.prototxt
   caffe test -model models/lenet/lenet_train_test.prototxt -weights lenet_iter_1000.caffemodel
-  caffe build -model models/lenet/lenet.prototxt -weights lenet_iter_1000.caffemodel \
+  caffe build -model models/lenet/deploy.prototxt -weights lenet_iter_1000.caffemodel \
     -plan lenet.plan -max_batch 100
   caffe time -plan lenet.plan -batch 1
 )";
@@ -96,6 +97,7 @@ int Run(const vector<Command>& commands, int argc, char** argv) {
   if (command.quiet && !FLAGS_verbose) LogQuietly();
   caffe::TranslateOldFlags();
   caffe::ApplySharedFlags();
+  caffe::ApplyThreadsFlag();
   return command.run(rest);
 }
 

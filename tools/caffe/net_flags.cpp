@@ -83,7 +83,7 @@ bool OverridesTypes() {
 FlagGroup SharedFlags() {
   return {"all commands",
           "",
-          {"gpu", "gpus", "gpu_fallback", "ignore_unknown_fields", "verbose"},
+          {"gpu", "gpus", "gpu_fallback", "threads", "ignore_unknown_fields", "verbose"},
           "  -help, -version       this text, the version\n"};
 }
 
@@ -96,7 +96,7 @@ FlagGroup TypeFlags() {
 
 std::vector<std::string> Stages() { return SplitAtCommas(FLAGS_stage); }
 
-std::vector<std::string> WeightFiles() { return SplitAtCommas(FLAGS_weights); }
+std::vector<std::string> WeightFiles() { return SplitFiles(FLAGS_weights); }
 
 void RequireIterations() {
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);

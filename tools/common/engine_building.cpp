@@ -92,6 +92,10 @@ std::string TimeText(double microseconds) {
                              : ThreeDigits(microseconds / 1000) + " ms";
 }
 
+std::string ThreadsText(int threads) {
+  return Join(threads, threads == 1 ? " thread" : " threads");
+}
+
 std::string BytesText(size_t bytes) {
   if (bytes < 1024) return Join(bytes, " B");
   const char* units[] = {"KB", "MB", "GB"};

@@ -43,6 +43,8 @@ class CachedBuilder {
 
 /// "12.3 us", "1.23 ms"; "-" for 0, which was not timed.
 std::string TimeText(double microseconds);
+/// "1 thread", "2 threads".
+std::string ThreadsText(int threads);
 /// "512 B", "1.5 KB", "102 MB"; 1 KB is 1024 bytes.
 std::string BytesText(size_t bytes);
 

@@ -8,6 +8,10 @@
 namespace caffe {
 namespace kernels {
 
+/// Gives an OpenBLAS with threads of its own that many, for the process. One that runs on OpenMP,
+/// and other libraries, take those of the calling thread's team.
+void SetBlasThreads(int threads);
+
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n; op transposes
 /// if asked to. lda, ldb, ldc are the distances of rows as stored. With beta 0, C is not read.
 ///

@@ -50,6 +50,18 @@ void ParallelFor(size_t n, size_t grain, Function&& f) {
   ParallelParts(n, grain, [&f](size_t, size_t begin, size_t end) { f(begin, end); });
 }
 
+/// While it lives, loops of the calling thread are shared by `threads` threads, 1 or more.
+class TeamSize {
+ public:
+  explicit TeamSize(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~TeamSize() { omp_set_num_threads(before_); }
+  TeamSize(const TeamSize&) = delete;
+  TeamSize& operator=(const TeamSize&) = delete;
+
+ private:
+  const int before_;
+};
+
 /// While it lives, denormal floats count as zero in the calling thread and in the threads of its
 /// OpenMP team: a gradient that vanishes would else slow everything down twentyfold. The threads'
 /// modes are restored at the end. Does nothing on processors other than x86-64.

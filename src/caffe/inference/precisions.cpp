@@ -8,7 +8,9 @@
 #include "backends/cuda/cuda_engine.hpp"
 #include "backends/lowering.hpp"
 #include "backends/split_epilogues.hpp"
+#include "caffe/common.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
 #include "passes/memory_plan.hpp"
@@ -59,8 +61,10 @@ class LoweredBuild {
       : graph_(graph),
         config_(config),
         target_(TargetOf(config)),
+        threads_(config.threads > 0 ? config.threads : Caffe::threads()),
         types_(TypesOf(config.precision, config)) {
     CheckLayerNames(graph, config);
+    Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
     if (!config_.timing_cache) config_.timing_cache = std::make_shared<TimingCache>();
     const auto wants = [](const auto& layer) { return layer.second == Precision::INT8; };
     const bool demanded =
@@ -74,9 +78,13 @@ class LoweredBuild {
 
   /// `narrowed`: the types of layers that may have other ones than the configuration says.
   std::shared_ptr<const Engine> Build(const std::map<std::string, Types>& narrowed = {}) const {
+    // What judges engines (accuracy_loss) has a team of the caller's size again.
+    const kernels::TeamSize team(threads_);
     const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };
+    const bool is_timed = config_.timing_iterations > 0 && config_.backend == Backend::CPU;
     return std::make_shared<const Engine>(
-        WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)));
+        WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)),
+        is_timed ? threads_ : 0);
   }
 
   /// The fastest engine that accuracy_loss accepts.
@@ -229,6 +237,7 @@ class LoweredBuild {
   const Graph& graph_;
   BuilderConfig config_;
   const Target& target_;
+  const int threads_;
   Types types_;
   std::shared_ptr<const CalibrationTable> table_;
 };

@@ -702,6 +702,9 @@ TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
   ExpectContains(svg, ">a&lt;b</text>");
   ExpectContains(svg, "u8, threshold 2 of 4, 25.00 % saturated");
   ExpectContains(svg, "stroke-dasharray");
+  ExpectContains(svg, "values that saturate");
+  ExpectContains(svg, ">count</text>");
+  ExpectContains(svg, ">|x|</text>");
   ExpectContains(svg, "</svg>");
 }
 

@@ -1,10 +1,12 @@
 #include "caffe/context.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <set>
 #include <thread>
 
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/test/fake_device.hpp"
 #include "caffe/util/rng.hpp"
 
@@ -68,6 +70,60 @@ TEST(ContextMode, RanksAndCounts) {
   EXPECT_EQ(Caffe::solver_count(), 4);
   Caffe::set_solver_rank(0);
   Caffe::set_solver_count(1);
+}
+
+/// How many threads a loop has in a thread of its own.
+int ThreadsOfANewThread() {
+  int seen = 0;
+  std::thread([&seen] { seen = Caffe::threads(); }).join();
+  return seen;
+}
+
+/// Gives the process the number of threads back that it had.
+class ContextThreads : public ::testing::Test {
+ protected:
+  void TearDown() override { Caffe::set_threads(before_); }
+
+  const int before_ = Caffe::threads();
+};
+
+TEST_F(ContextThreads, ShareLoops) {
+  for (const int threads : {3, 1}) {
+    Caffe::set_threads(threads);
+    EXPECT_EQ(Caffe::threads(), threads);
+    EXPECT_EQ(kernels::ParallelParts(100, 1), size_t(threads));
+  }
+}
+
+TEST_F(ContextThreads, HoldForThreadsThatStartLater) {
+  Caffe::set_threads(3);
+  EXPECT_EQ(ThreadsOfANewThread(), 3);
+  std::thread([] { Caffe::set_threads(5); }).join();
+  EXPECT_EQ(Caffe::threads(), 3) << "this thread has its own";
+  EXPECT_EQ(ThreadsOfANewThread(), 5);
+}
+
+TEST_F(ContextThreads, FollowOpenMp) {
+  Caffe::set_threads(3);
+  omp_set_num_threads(2);
+  EXPECT_EQ(Caffe::threads(), 2);
+  Caffe::set_mode(Caffe::CPU);
+  EXPECT_EQ(Caffe::threads(), 2) << "other settings leave it alone";
+}
+
+TEST_F(ContextThreads, AreOneAtLeast) {
+  EXPECT_THROW(Caffe::set_threads(0), Error);
+  EXPECT_THROW(Caffe::set_threads(-2), Error);
+  EXPECT_EQ(Caffe::threads(), before_);
+}
+
+TEST(TeamSize, HoldsAsLongAsItLives) {
+  const int before = omp_get_max_threads();
+  {
+    const kernels::TeamSize team(before + 2);
+    EXPECT_EQ(kernels::ParallelParts(1000, 1), size_t(before + 2));
+  }
+  EXPECT_EQ(omp_get_max_threads(), before);
 }
 
 TEST(ContextStream, IsMadeAnewForAnotherDevice) {

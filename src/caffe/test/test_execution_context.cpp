@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "caffe/inference/builder.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
 #include "test_files.hpp"
@@ -31,6 +32,7 @@ std::shared_ptr<const Engine> Built(const NetworkDefinition& net, Backend backen
 
 /// What the layer below does; a test sets it.
 struct Switches {
+  std::atomic<int> threads{0};  // that shared loops in the latest pass
   std::atomic<bool> fails{false};
   std::shared_future<void> gate;  // valid: a pass waits for it
 };
@@ -49,6 +51,7 @@ class SwitchedLayer : public Layer<float> {
 
  protected:
   void Forward_cpu(const vector<Blob<float>*>& bottom, const vector<Blob<float>*>& top) override {
+    switches.threads = Caffe::threads();
     if (switches.gate.valid()) switches.gate.wait();
     Require(!switches.fails, "it was told to fail");
     for (int i = 0; i < bottom[0]->count(); ++i) {
@@ -64,7 +67,7 @@ boost::shared_ptr<Layer<float>> MakeSwitched(const LayerParameter& param) {
 }
 
 /// y = x + 1, of up to 20 elements.
-std::shared_ptr<const Engine> PlusOne(Backend backend = Backend::CPU) {
+NetworkDefinition PlusOneNet() {
   static const bool registered = [] {
     LayerRegistry<float>::AddCreator("Switched", MakeSwitched);
     return true;
@@ -74,7 +77,11 @@ std::shared_ptr<const Engine> PlusOne(Backend backend = Backend::CPU) {
   net.AddInput("x", {20});
   net.AddLayer(ParseLayer("name: 'plus' type: 'Switched' bottom: 'x' top: 'y'"));
   net.MarkOutput("y");
-  return Built(net, backend);
+  return net;
+}
+
+std::shared_ptr<const Engine> PlusOne(Backend backend = Backend::CPU) {
+  return Built(PlusOneNet(), backend);
 }
 
 class Queue : public ::testing::Test {
@@ -97,6 +104,47 @@ class Queue : public ::testing::Test {
   const std::thread::id main_ = std::this_thread::get_id();
   ExecutionContext context_{PlusOne()};
 };
+
+TEST(ThreadsOfContexts, AreThoseThatItWasMadeWithInEveryThread) {
+  std::unique_ptr<ExecutionContext> context;
+  {
+    const kernels::TeamSize team(3);
+    context = std::make_unique<ExecutionContext>(PlusOne());
+  }
+  EXPECT_EQ(context->threads(), 3);
+  const int before = Caffe::threads();
+  context->Run();
+  EXPECT_EQ(switches.threads, 3);
+  EXPECT_EQ(Caffe::threads(), before) << "the caller has its own number again";
+  context->Enqueue().get();
+  EXPECT_EQ(switches.threads, 3);
+  std::thread([&context] { context->Run(); }).join();
+  EXPECT_EQ(switches.threads, 3);
+}
+
+TEST(ThreadsOfContexts, MayBeGiven) {
+  ExecutionContext context(PlusOne(), 2);
+  EXPECT_EQ(context.threads(), 2);
+  context.Run();
+  EXPECT_EQ(switches.threads, 2);
+  ExpectContains(ErrorOf([] { ExecutionContext(PlusOne(), -1); }), "at least 1 thread");
+}
+
+TEST(ThreadsOfContexts, AreWhatAnEngineIsTunedFor) {
+  const auto engine = PlusOne();
+  EXPECT_EQ(engine->tuned_threads(), 0) << "nothing was timed";
+  const NetworkDefinition net = PlusOneNet();
+  BuilderConfig config;
+  config.threads = 3;
+  const auto timed = Builder(config).Build(net);
+  EXPECT_EQ(switches.threads, 3);
+  EXPECT_EQ(timed->tuned_threads(), 3);
+  const std::string file = NewFileName();
+  timed->Save(file);
+  EXPECT_EQ(Engine::Load(file)->tuned_threads(), 3);
+  config.threads = -1;
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "threads must not be negative");
+}
 
 TEST_F(Queue, FulfilsItsFutureWhenTheRunIsDone) {
   std::promise<void> opened = Close();
@@ -506,6 +554,7 @@ TEST(Engine, DescribesItselfAsJson) {
   const auto& fields = root.fields();
   EXPECT_EQ(fields.at("name").string_value(), "watched");
   EXPECT_EQ(fields.at("max_batch").number_value(), 2);
+  EXPECT_EQ(fields.at("tuned_threads").number_value(), 0);
   EXPECT_EQ(fields.at("weight_bytes").number_value(), engine->weight_bytes());
   const auto& input = fields.at("inputs").list_value().values(0).struct_value().fields();
   EXPECT_EQ(input.at("name").string_value(), "x");
@@ -520,6 +569,37 @@ TEST(Engine, DescribesItselfAsJson) {
   EXPECT_EQ(conv.at("fused").list_value().values(0).string_value(), "relu");
   const auto& top = conv.at("tops").list_value().values(0).list_value();
   EXPECT_EQ(top.values(1).number_value(), 2);
+}
+
+TEST(Engine, DescribesItsLayersAsJson) {
+  const auto engine = Built(Watched(), Backend::REFERENCE);
+  const auto parsed = [&](bool details) {
+    google::protobuf::Struct root;
+    EXPECT_TRUE(
+        google::protobuf::util::JsonStringToMessage(engine->LayersToJson(details), &root).ok());
+    return root;
+  };
+  const google::protobuf::Struct names = parsed(false), details = parsed(true);
+  for (const google::protobuf::Struct* root : {&names, &details}) {
+    const auto& bindings = root->fields().at("Bindings").list_value();
+    EXPECT_EQ(bindings.values(0).string_value(), "x");
+    EXPECT_EQ(bindings.values(1).string_value(), "sum");
+    ASSERT_EQ(root->fields().at("Layers").list_value().values_size(), 3);
+  }
+  EXPECT_EQ(names.fields().at("Layers").list_value().values(0).string_value(), "conv");
+  const auto& conv = details.fields().at("Layers").list_value().values(0).struct_value().fields();
+  EXPECT_EQ(conv.at("Name").string_value(), "conv");
+  EXPECT_EQ(conv.at("LayerType").string_value(), "Convolution");
+  EXPECT_EQ(conv.at("Precision").string_value(), "FLOAT");
+  EXPECT_EQ(conv.at("TacticName").string_value(), "layer");
+  EXPECT_EQ(conv.at("FusedLayers").list_value().values(0).string_value(), "relu");
+  EXPECT_EQ(conv.at("WeightBytes").number_value(), 2 * sizeof(float));
+  EXPECT_EQ(conv.at("BuildTimeUs").number_value(), 0);
+  const auto& input = conv.at("Inputs").list_value().values(0).struct_value().fields();
+  EXPECT_EQ(input.at("Name").string_value(), "x");
+  EXPECT_EQ(input.at("Format/Datatype").string_value(), "row major FLOAT");
+  const auto& output = conv.at("Outputs").list_value().values(0).struct_value().fields();
+  EXPECT_EQ(output.at("Dimensions").list_value().values(3).number_value(), 2);
 }
 
 }  // namespace

@@ -169,12 +169,10 @@ void CheckIntegers(int num, int inputs, int outputs, bool with_residual,
   std::vector<int8_t> packed(product.packed_size());
   product.PackWeights(w.data(), packed.data());
   for (const int threads : {1, 2}) {
-    const int before = omp_get_max_threads();
-    omp_set_num_threads(threads);
+    const TeamSize team(threads);
     std::vector<Y> y(expected.size(), Y(77));
     std::vector<float> scratch = ScratchOf(product.scratch_bytes(num));
     product.Forward(num, x.data(), packed.data(), epilogue, scratch.data(), y.data());
-    omp_set_num_threads(before);
     EXPECT_EQ(y, expected) << threads << " threads";
   }
 }

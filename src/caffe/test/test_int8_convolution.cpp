@@ -113,13 +113,11 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
     strides = {input.size() / num, blocked.size() / num, blocked_residual.size() / num};
   }
   for (const int threads : {1, 2}) {
-    const int before = omp_get_max_threads();
-    omp_set_num_threads(threads);
+    const TeamSize team(threads);
     std::vector<Y> y(blocked.size(), Y(77));
     std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
     convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data(),
                          strides);
-    omp_set_num_threads(before);
     EXPECT_EQ(y, blocked) << threads << " threads";
   }
 }

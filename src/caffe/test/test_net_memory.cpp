@@ -1,6 +1,5 @@
 // Where parameters and activations lie, and in which types.
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <set>
@@ -8,6 +7,7 @@
 
 #include "caffe/allocator.hpp"
 #include "caffe/context.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/net.hpp"
 #include "net_fixture.hpp"
 #include "test_files.hpp"
@@ -378,8 +378,7 @@ string FireNet() {
 
 // Scratch grows with the threads.
 TEST(NetMemory, OfHalvesIsLittleMoreThanHalf) {
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(2);
+  const kernels::TeamSize team(2);
   const std::pair<const char*, string> nets[] = {{"inception", InceptionNet()},
                                                  {"fire modules", FireNet()}};
   for (const auto& [name, layers] : nets) {
@@ -388,7 +387,6 @@ TEST(NetMemory, OfHalvesIsLittleMoreThanHalf) {
     EXPECT_LE(half.activations, 0.55 * wide.activations) << name << ": " << wide.activations;
     EXPECT_GE(half.activations, half.blobs) << name << ": is all counted?";
   }
-  omp_set_num_threads(threads);
 }
 
 TEST(NetTypes, DeclaresActivationsAndKeepsLossesAndLabelsFloat) {

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "caffe/test/blocked_convolutions.hpp"
 #include "caffe/test/layer_harness.hpp"
@@ -32,16 +32,6 @@ void OnEveryInstructionSet(Function&& f) {
   }
   SetCpuInstructionSet(chosen);
 }
-
-/// While it lives, OpenMP uses so many threads.
-class Threads {
- public:
-  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~Threads() { omp_set_num_threads(before_); }
-
- private:
-  const int before_;
-};
 
 /// Memory for vectors, filled with NaN: whoever reads what he has not written is found out.
 class Memory {
@@ -320,7 +310,7 @@ template <typename X, typename W, typename Y>
 void CheckRandomShapes() {
   std::mt19937 random(TestSeed());
   for (int i = 0; i < 24 && !::testing::Test::HasFailure(); ++i) {
-    const Threads threads(1 + i % 2);
+    const TeamSize team(1 + i % 2);
     Check<X, W, Y>(RandomShape(&random), RandomExtras(&random), &random);
   }
 }
@@ -345,7 +335,7 @@ TEST(Winograd, IsTheConvolutionInManyPieces) {
   std::mt19937 random(TestSeed());
   OnEveryInstructionSet([&] {
     for (const int threads_count : {2, 5}) {
-      const Threads threads(threads_count);
+      const TeamSize team(threads_count);
       for (const int kernel : {3, 5}) {
         Extras extras;
         extras.max_scratch = 0;
@@ -463,7 +453,7 @@ TEST(Winograd, ResidualMayBeTheOutput) {
 TEST(Winograd, SaysWhereSomethingIsNotFinite) {
   std::mt19937 random(TestSeed());
   const float infinity = std::numeric_limits<float>::infinity();
-  const Threads threads(1);
+  const TeamSize team(1);
   OnEveryInstructionSet([&] {
     for (const auto& [tile, kernel] : kAlgorithms) {
       WinogradShape s;
@@ -536,7 +526,7 @@ TEST(Winograd, BitsDependNeitherOnThreadsNorOnScratch) {
     std::vector<float> first;
     for (const int count : {1, 2, 7}) {
       for (const size_t max_scratch : {size_t(0), kWinogradScratch, size_t(1) << 26}) {
-        const Threads threads(count);
+        const TeamSize team(count);
         Extras extras;
         extras.max_scratch = max_scratch;
         bool finite;
@@ -556,7 +546,7 @@ TEST(Winograd, ScratchIsWhatWasAllowed) {
   s.height = s.width = 28;
   s.pad_h = s.pad_w = 1;
   for (const int count : {1, 2, 16}) {
-    const Threads threads(count);
+    const TeamSize team(count);
     for (const size_t most : {size_t(1) << 20, kWinogradScratch, size_t(4) << 20}) {
       EXPECT_LE(WinogradScratchSize(s, most), count * most) << count << " threads";
     }
@@ -614,7 +604,7 @@ TEST(Winograd, NothingToDoForNoImages) {
   s.height = s.width = 8;
   const std::vector<float> packed(WinogradPackedSize(s));
   for (const int count : {1, 2}) {
-    const Threads threads(count);
+    const TeamSize team(count);
     const Memory scratch(WinogradScratchSize(s));
     EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
                                 WinogradEpilogue<float>(), static_cast<float*>(nullptr),

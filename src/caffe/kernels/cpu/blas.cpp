@@ -7,9 +7,17 @@
 #include "chunks.hpp"
 #include "vector_kernels.hpp"
 
+// OpenBLAS's, where the CBLAS is OpenBLAS.
+extern "C" {
+__attribute__((weak)) int openblas_get_parallel(void);
+__attribute__((weak)) void openblas_set_num_threads(int threads);
+}
+
 namespace caffe {
 namespace kernels {
 namespace {
+
+constexpr int kOwnThreads = 1;  // of openblas_get_parallel; 0: none, 2: OpenMP's
 
 CBLAS_TRANSPOSE Transposition(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
 
@@ -162,6 +170,12 @@ void FewRowsGemm(int m, int n, int k, AccumulatorType<C> alpha, const A* a, int 
 }
 
 }  // namespace
+
+void SetBlasThreads(int threads) {
+  if (openblas_get_parallel && openblas_set_num_threads && openblas_get_parallel() == kOwnThreads) {
+    openblas_set_num_threads(threads);
+  }
+}
 
 // Where anything has to be widened or narrowed, the result is computed in pieces of so many rows
 // and columns that scratch does not grow with the matrices.
