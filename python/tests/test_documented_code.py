@@ -16,6 +16,7 @@ if not (ROOT / "docs").exists():
 NOT_RUN = {
     "uid = caffe.NCCL.new_uid()": "needs several GPUs",
     "x = torch.empty(": "needs a GPU, and PyTorch",
+    "preprocessing = inference.ImagePreprocessing(": "takes a classifier; test_engine_images.py runs the same",
     "Dispatch(this->forward_type()": "is a part of a member function",
 }
 

@@ -40,6 +40,7 @@ NOT_RUN = {
     "tar xf caffe-gpu-90.tar.xz": "needs the bundle and a GPU",
     "scp build-gpu-90": "needs the bundle and a second machine",
     "benchmarks/": "measures for hours, beside programs that are not here",
+    "scripts/build_site.sh": "scripts/tests/site.sh runs it",
     "run_notebooks.py": "test_notebooks.py runs the notebooks",
     "out/": "the end of run_notebooks.py's example",
     "detect.py --crop_mode selective_search": "needs opencv-contrib and trained weights of R-CNN",
@@ -59,6 +60,12 @@ STAND_INS = {
     "cmake -S examples/custom_layer": "mkdir build-custom-layer",
     "cmake --build build-custom-layer":
         "cp build/examples/custom_layer/custom_layer build-custom-layer",
+    # The page's other commands are about LeNet.
+    "caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 "
+    "-calibration_table net.table": """
+        cp models/cifar10_quick/deploy.prototxt .
+        caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 \\
+          -calibration_table net.table -data validation_lmdb -mean 104,117,123 -report net.html""",
     # Trained for one iteration, not for 50000 and 1200.
     "examples/siamese/train_mnist_siamese.sh": """
         sed -i -e 's/max_iter: .*/max_iter: 1/' -e 's/snapshot: .*/snapshot: 1/' \\
@@ -112,6 +119,7 @@ SETUPS = {
         cp lenet.caffemodel plates.caffemodel
         sed -e 's#examples/mnist/mnist_t[a-z]*_lmdb#mnist_train_lmdb#' \
           models/lenet/lenet_train_test.prototxt > train_val.prototxt""",
+    "docs/trtexec.md": "cp lenet.prototxt deploy.prototxt",
     "docs/fp16.md": """
         cp lenet.caffemodel large.caffemodel
         cp images.txt digits.txt""",
