@@ -468,7 +468,7 @@ TEST_P(ShapesInPrecision, TrainedNetsComputeTheSame) {
     const auto definition =
         NetworkDefinition::FromCaffe(folder + "deploy.prototxt", {folder + "weights.caffemodel"});
     ExecutionContext context(Build(definition, profile, &net));
-    ExpectTheSameInRange(profile, GetParam().bound, 2, Seeds(1)[0], &net, &context);
+    ExpectTheSameInRange(profile, GetParam().bound, 1, Seeds(1)[0], &net, &context);
   }
 }
 
