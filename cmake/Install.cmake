@@ -27,3 +27,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/CaffeConfigVersion.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/CaffeConfig.cmake ${PROJECT_BINARY_DIR}/CaffeConfigVersion.cmake
   DESTINATION ${config_dir})
+
+list(TRANSFORM caffe_tools REPLACE "^tool_" "" OUTPUT_VARIABLE caffe_tool_names)
+list(JOIN caffe_tool_names " " caffe_tool_names)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/InstallManPages.cmake.in
+  ${PROJECT_BINARY_DIR}/InstallManPages.cmake @ONLY)
+if(caffe_tool_names)
+  install(SCRIPT ${PROJECT_BINARY_DIR}/InstallManPages.cmake)
+endif()

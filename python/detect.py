@@ -49,7 +49,7 @@ def parse_arguments():
 def read_windows(path):
     """A .csv file's windows: pairs of a picture and its windows, in the order of the file."""
     windows = {}
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
         rows = csv.DictReader(file)
         missing = [name for name in ["filename"] + CORNERS if name not in (rows.fieldnames or [])]
         if missing:
@@ -65,13 +65,14 @@ def read_windows(path):
 
 
 def read_names(path):
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:  # as sys.argv has them
         return [line.strip() for line in file if line.strip()]
 
 
 def write_csv(path, detections):
     classes = len(detections[0]["prediction"].ravel()) if detections else 0
-    with written_aside(path) as beside, open(beside, "w", newline="", encoding="utf-8") as file:
+    with written_aside(path) as beside, \
+            open(beside, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["filename"] + CORNERS + [f"class{n}" for n in range(classes)])
         for found in detections:

@@ -35,7 +35,8 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     net = caffe_pb2.NetParameter()
-    with open(arguments.input_net_proto_file, encoding="utf-8") as file:
+    with open(arguments.input_net_proto_file, encoding="utf-8",
+              errors="backslashreplace") as file:
         try:
             text_format.Merge(file.read(), net)
         except (text_format.ParseError, UnicodeDecodeError) as error:

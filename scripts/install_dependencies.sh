@@ -21,6 +21,7 @@ if [ "${1-}" = --tests ]; then
   packages+=(
     libopencv-highgui-dev  # old programs include its header
     libboost-filesystem-dev libboost-thread-dev  # old programs call them
+    python3-venv  # MkDocs goes into an environment of its own
     python3-pil python3-h5py python3-pydot graphviz python3-matplotlib python3-nbclient
     python3-ipykernel python3-sklearn python3-skimage
   )

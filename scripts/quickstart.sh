@@ -8,7 +8,7 @@ usage() {
   cat <<'TEXT'
 usage: scripts/quickstart.sh [--data digits | --data mnist DIR] [--build-dir DIR]
 
-  --data digits      scikit-learn's handwritten digits, 1797 pictures (the default)
+  --data digits      scikit-learn's handwritten digits, 1797 images (the default)
   --data mnist DIR   MNIST's idx files in DIR, gzipped or not; trains longer, to 99%
   --build-dir DIR    where to build (default: build)
 
@@ -128,13 +128,13 @@ show_progress() {
     done
 }
 
-# accuracy FLAG...: on the test pictures, 0 to 1.
+# accuracy FLAG...: on the test images, 0 to 1.
 accuracy() {
   "$build/tools/caffe" test "$@" > "$log" 2>&1
   sed -n 's/.*\] accuracy = \([0-9.e-]*\).*/\1/p' "$log" | tail -n 1 | grep .
 }
 
-# latency FLAG...: milliseconds that a picture takes, and the kilobytes that the program has in memory
+# latency FLAG...: milliseconds that an image takes, and the kilobytes that the program has in memory
 # at most.
 latency() {
   python3 - "$build/tools/caffe" time -iterations 300 "$@" > "$log" 2>&1 << 'PYTHON'
@@ -183,14 +183,14 @@ fi
 
 if [ "$data" = digits ]; then
   iterations=600 test_batch=99 test_iterations=3
-  engine_batch=9 engine_iterations=33 reported_pictures=297
+  engine_batch=9 engine_iterations=33 reported_images=297
 else
   iterations=4000 test_batch=100 test_iterations=100
-  engine_batch=10 engine_iterations=1000 reported_pictures=1000
+  engine_batch=10 engine_iterations=1000 reported_images=1000
 fi
 write_net
 
-step "training LeNet, $iterations iterations of 64 pictures" "$work/train.log"
+step "training LeNet, $iterations iterations of 64 images" "$work/train.log"
 training=$(seconds)
 "$build/tools/caffe" train -solver solver.prototxt 2>&1 | tee train.log | show_progress
 trained_in=$(since "$training" 3)
@@ -220,7 +220,7 @@ build_engine fp32
 build_engine fp16
 build_engine int8 -calibration_table lenet.table \
   -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}" \
-  -batches "$reported_pictures"
+  -batches "$reported_images"
 declare -A engine_accuracy engine_ms engine_memory
 for precision in fp32 fp16 int8; do
   plan=lenet_$precision.plan
@@ -232,9 +232,9 @@ done
 step=
 
 echo
-echo "Trained in $trained_in s, $(awk "BEGIN { printf \"%.0f\", 64 * $iterations / $trained_in }") pictures a second; all in $(since "$started") s"
+echo "Trained in $trained_in s, $(awk "BEGIN { printf \"%.0f\", 64 * $iterations / $trained_in }") images a second; all in $(since "$started") s"
 echo
-printf '%-12s %10s %12s %12s %12s\n' net accuracy "model size" "a picture" "peak memory"
+printf '%-12s %10s %12s %12s %12s\n' net accuracy "model size" "an image" "peak memory"
 row "LeNet FP32" "$weights" "$float_accuracy" "$float_ms" "$float_memory"
 row "LeNet FP16" "$half_weights" "$half_accuracy" "$half_ms" "$half_memory"
 for precision in fp32 fp16 int8; do

@@ -19,6 +19,7 @@ using caffe::Blob;
 using caffe::Caffe;
 using caffe::Net;
 using caffe::Require;
+using caffe::SplitAtCommas;
 using std::string;
 using std::vector;
 
@@ -38,13 +39,6 @@ CPU.
 example:
   extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb
 )";
-
-vector<string> SplitAtCommas(const string& text) {
-  vector<string> parts;
-  std::istringstream stream(text);
-  for (string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 int WholeNumber(const string& text, const char* what) {
   size_t used = 0;

@@ -35,6 +35,7 @@ using caffe::AtomicFile;
 using caffe::ElementType;
 using caffe::Net;
 using caffe::Require;
+using caffe::SplitAtCommas;
 using std::string;
 using std::vector;
 
@@ -64,13 +65,6 @@ flags:
 example:
   upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel
 )";
-
-vector<string> SplitAtCommas(const string& text) {
-  vector<string> parts;
-  std::istringstream stream(text);
-  for (string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 string PrototxtToWrite() {
   if (!FLAGS_prototxt.empty()) return FLAGS_prototxt;

@@ -8,6 +8,7 @@
 
 #include "caffe/communicator.hpp"
 #include "caffe/solver.hpp"
+#include "caffe/util/termination_notice.hpp"
 
 namespace caffe {
 
@@ -52,6 +53,8 @@ class Ranks : public Solver<Dtype>::Callback {
 
   /// Takes up what rank 0's solver has restored: its parameters and its state.
   void BroadcastState();
+  /// Has `notice`, which must live as long as this object, say where training is.
+  void KeepInformed(TerminationNotice* notice) { notice_ = notice; }
   /// What all ranks are asked to do, if `own` says it on one of them.
   ActionCallback Agreed(ActionCallback own);
 
@@ -73,6 +76,7 @@ class Ranks : public Solver<Dtype>::Callback {
   const shared_ptr<Solver<Dtype>> solver_;
   Communicator* const communicator_;
   std::unique_ptr<GradientReducer<Dtype>> reducer_;
+  TerminationNotice* notice_ = nullptr;
   bool snapshot_asked_ = false, stop_asked_ = false;
 };
 

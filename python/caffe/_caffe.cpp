@@ -9,6 +9,7 @@
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/timer.hpp"
+#include "caffe/util/upgrade_proto.hpp"
 #include "caffe/version.hpp"
 #include "handles.hpp"
 #include "inference_handles.hpp"
@@ -27,7 +28,7 @@ void BindErrors(py::module_& module) {
     try {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Error& caught) {
-      PyErr_SetString(error, caught.what());
+      PyErr_SetObject(error, Readable(caught.what()).ptr());
     }
   });
 }
@@ -57,9 +58,13 @@ void BindLogging(py::module_& module) {
              "Stops the log, or lets it go on.");
 }
 
-void SetDevices(const std::vector<int>& devices) {
+void SetDeviceNumber(const py::object& device) {
+  SetDevice(WholeNumber(device, "set_device: the number of a GPU"));
+}
+
+void SetDevices(const std::vector<py::object>& devices) {
   Require(!devices.empty(), "set_devices takes the numbers of the GPUs to use, and got none");
-  for (const int device : devices) SetDevice(device);
+  for (const py::object& device : devices) SetDeviceNumber(device);
   Require(devices.size() == 1,
           "one solver trains on one GPU: for several start a process for each, "
           "as python/train.py does with caffe.NCCL, or use caffe train -gpu");
@@ -78,7 +83,7 @@ void BindSettings(py::module_& module) {
   module.def("set_ignore_unknown_fields", &set_ignore_unknown_fields, py::arg("ignore") = true,
              "Has fields of prototxt files that this Caffe does not know skipped with a warning;\n"
              "otherwise they raise caffe.Error.");
-  module.def("set_device", &SetDevice, py::arg("device"),
+  module.def("set_device", &SetDeviceNumber, py::arg("device"),
              "Chooses the GPU of this number, for all threads.");
   module.def("set_devices", &SetDevices, py::arg("devices"),
              "Chooses the GPUs of these numbers (NVCaffe's function).");
@@ -92,16 +97,39 @@ void BindSettings(py::module_& module) {
              "Shares loops by that many threads, in all threads of Python. Nets and execution\n"
              "contexts are made after it: they may keep the number that held when they were made.\n"
              "Raises caffe.Error for less than 1.");
-  module.def("set_random_seed", &Caffe::set_random_seed, py::arg("seed"),
-             "Seeds the random numbers of the nets and solvers that this thread makes and runs.");
+  module.def(
+      "set_random_seed",
+      [](const py::object& seed) {
+        Caffe::set_random_seed(WholeNumber<unsigned>(seed, "set_random_seed: the seed"));
+      },
+      py::arg("seed"),
+      "Seeds the random numbers of the nets and solvers that this thread makes and runs.");
   module.def("solver_count", &Caffe::solver_count, "The number of solvers that train together.");
-  module.def("set_solver_count", &Caffe::set_solver_count, py::arg("count"),
-             "Says how many solvers train together.");
+  module.def(
+      "set_solver_count",
+      [](const py::object& count) {
+        Caffe::set_solver_count(WholeNumber(count, "set_solver_count: the number of solvers"));
+      },
+      py::arg("count"), "Says how many solvers train together.");
   module.def("solver_rank", &Caffe::solver_rank, "Which of them this process (or thread) is.");
-  module.def("set_solver_rank", &Caffe::set_solver_rank, py::arg("rank"),
-             "Says which of the solvers that train together this one is; 0 logs and snapshots.");
+  module.def(
+      "set_solver_rank",
+      [](const py::object& rank) {
+        Caffe::set_solver_rank(WholeNumber(rank, "set_solver_rank: the rank"));
+      },
+      py::arg("rank"),
+      "Says which of the solvers that train together this one is; 0 logs and snapshots.");
   module.def("set_multiprocess", &Caffe::set_multiprocess, py::arg("multiprocess"),
              "Says whether each solver is a process of its own.");
+}
+
+/// A serialized NetParameter of any age in today's form.
+py::bytes UpgradedNet(const py::bytes& message) {
+  NetParameter net;
+  Require(net.ParseFromString(message.cast<std::string>()), "this is no NetParameter");
+  Require(UpgradeNetAsNeeded("NetParameter", &net), "net '", net.name(),
+          "' is in an old format, parts of which have no equivalent today; the log lists them");
+  return py::bytes(net.SerializeAsString());
 }
 
 void BindTimer(py::module_& module) {
@@ -135,9 +163,12 @@ PYBIND11_MODULE(_caffe, module) {
   BindNccl(module);
   BindCalibration(module);
   BindNetworkDefinition(module);
+  BindImagePreprocessing(module);
   BindEngine(module);
   BindExecutionContext(module);
   BindBuilder(module);
+  BindDrawing(module);
   module.def("layer_type_list", &caffe::LayerRegistry<float>::LayerTypeList,
              "The types of layers that nets can have.");
+  module.def("_upgraded_net", &UpgradedNet, py::arg("message"));
 }

@@ -59,10 +59,14 @@ std::map<std::string, std::string> LayerPrecisions(const DefinitionHandle& handl
   return names;
 }
 
-/// A field of a configuration, as a T. Throws TypeError with the field.
+/// A field of a configuration, as a T. Throws TypeError with the field, ValueError for a number
+/// that is out of range.
 template <typename T>
 T Field(const py::dict& fields, const char* name) {
   const py::object value = fields[name];
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return WholeNumber<T>(value, Join("BuilderConfig.", name));
+  }
   try {
     return value.cast<T>();
   } catch (const py::cast_error&) {
@@ -133,7 +137,12 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   }
   config.max_batch = Field<int>(fields, "max_batch");
   config.max_input_shapes =
-      Field<std::map<std::string, std::vector<int>>>(fields, "max_input_shapes");
+      ShapesOf(Field<std::map<std::string, py::object>>(fields, "max_input_shapes"),
+               "BuilderConfig.max_input_shapes");
+  config.preprocessing =
+      Field<std::optional<inference::ImagePreprocessing>>(fields, "preprocessing");
+  config.class_names = Field<std::vector<std::string>>(fields, "class_names");
+  config.profiles = Field<std::vector<inference::ShapeProfile>>(fields, "profiles");
   const py::object calibration = fields["calibration"], calibrator = fields["calibrator"];
   if (!calibration.is_none()) {
     config.calibration =
@@ -192,8 +201,8 @@ void BindNetworkDefinition(py::module_& module) {
           "The net's name.")
       .def(
           "add_input",
-          [](DefinitionHandle& handle, const std::string& name, const std::vector<int>& shape) {
-            handle.net.AddInput(name, shape);
+          [](DefinitionHandle& handle, const std::string& name, const py::object& shape) {
+            handle.net.AddInput(name, ShapeOf(shape, Join("input '", name, "': an extent")));
           },
           py::arg("name"), py::arg("shape"), "Adds an input. Axis 0 of its shape is the batch.")
       .def("_add_layer", &AddLayer, py::arg("layer"), py::arg("parameters"))

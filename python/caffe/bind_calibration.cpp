@@ -19,7 +19,7 @@ void FillInputs(const py::object& batch, Net<float>* net) {
   } else {
     Require(net->num_inputs() == 1, "get_batch returned an array for a net with ",
             net->num_inputs(), " inputs: return a dict of arrays by their names");
-    arrays[py::str(net->blob_names()[net->input_blob_indices()[0]])] = batch;
+    arrays[py::cast(net->blob_names()[net->input_blob_indices()[0]])] = batch;
   }
   Require(!arrays.empty(), "get_batch returned no array; None ends the calibration");
   bool reshaped = false;
@@ -53,7 +53,8 @@ class PythonCalibrator : public Calibrator {
   explicit PythonCalibrator(const py::object& self)
       : self_(Share(self)),
         thresholds_(MakeCalibrator(
-            py::getattr(self, "method", py::str("entropy")).cast<std::string>(), nullptr, 0,
+            py::getattr(self, "method", py::str(kDefaultCalibrator)).cast<std::string>(), nullptr,
+            0,
             py::getattr(self, "percent", py::float_(PercentileCalibrator::kDefaultPercent))
                 .cast<double>())) {}
 
@@ -61,7 +62,7 @@ class PythonCalibrator : public Calibrator {
     const py::gil_scoped_acquire with_gil;
     py::dict shapes;
     for (int i = 0; i < net->num_inputs(); ++i) {
-      shapes[py::str(net->blob_names()[net->input_blob_indices()[i]])] =
+      shapes[py::cast(net->blob_names()[net->input_blob_indices()[i]])] =
           ShapeTuple(net->input_blobs()[i]->shape());
     }
     const py::object batch = self_->attr("get_batch")(shapes);
@@ -89,6 +90,9 @@ class PythonCalibrator : public Calibrator {
     return thresholds_->ChooseThreshold(histogram);
   }
   std::string method() const override { return thresholds_->method(); }
+  std::vector<std::shared_ptr<const Calibrator>> Candidates() const override {
+    return thresholds_->Candidates();
+  }
 
  private:
   SharedObject self_;
@@ -148,6 +152,8 @@ void BindCalibration(py::module_& module) {
       .def_property_readonly("blobs", &CalibrationTable::blobs, "The names of the blobs.")
       .def_property_readonly("images", &CalibrationTable::images,
                              "How many images were looked at; 0 if that is unknown.")
+      .def_property_readonly("comments", &CalibrationTable::comments,
+                             "Lines that say how the method was chosen, of 'auto'.")
       .def("set", &SetBlob, py::arg("blob"), py::arg("threshold"), py::arg("is_unsigned") = false,
            "Adds a blob, or changes its threshold.")
       .def("remove", &CalibrationTable::Remove, py::arg("blob"),

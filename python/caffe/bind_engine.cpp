@@ -2,10 +2,13 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "caffe/context.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/inference/engine.hpp"
+#include "caffe/inference/results.hpp"
 #include "inference_handles.hpp"
 
 namespace caffe {
@@ -14,7 +17,9 @@ namespace {
 
 using inference::Engine;
 using inference::ExecutionContext;
+using inference::ImageSource;
 using inference::LayerInfo;
+using inference::ShapeProfile;
 using inference::TimingCache;
 
 EngineHandle Load(const py::object& file) {
@@ -33,9 +38,19 @@ void Save(const EngineHandle& handle, const py::object& file) {
 py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values) {
   py::dict shapes;
   for (const int value : values) {
-    shapes[py::str(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
+    shapes[py::cast(graph.values[value].name)] = ShapeTuple(graph.values[value].shape);
   }
   return shapes;
+}
+
+/// Whatever the bytes of a plan are.
+py::list ClassNames(const EngineHandle& handle) {
+  py::list names;
+  for (const std::string& name : handle.engine->class_names()) {
+    names.append(py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(name.data(), static_cast<py::ssize_t>(name.size()), "replace")));
+  }
+  return names;
 }
 
 std::string Describe(const EngineHandle& handle) {
@@ -69,6 +84,45 @@ void BindLayerInfo(py::module_& module) {
       .def("__repr__", [](const LayerInfo& info) {
         return Join("<", info.type, " layer '", info.name, "': ", info.implementation, ", ",
                     Name(info.type_of_math), ">");
+      });
+}
+
+/// Shapes by name, as tuples.
+py::dict ShapeDict(const std::map<std::string, std::vector<int>>& shapes) {
+  py::dict dict;
+  for (const auto& [name, shape] : shapes) dict[py::str(name)] = ShapeTuple(shape);
+  return dict;
+}
+
+void BindShapeProfile(py::module_& module) {
+  using Shapes = std::map<std::string, std::vector<int>>;
+  py::class_<ShapeProfile>(
+      module, "ShapeProfile",
+      "A range of input shapes, by the inputs' names: every extent lies between those of `min` "
+      "and\n"
+      "`max`; layers are timed at `opt`, and memory is planned for `max`.\n\n"
+      "    ShapeProfile(min={'data': (1, 3, 224, 224)}, opt={'data': (1, 3, 300, 300)},\n"
+      "                 max={'data': (4, 3, 512, 512)})\n\n"
+      "What is left out follows: opt is max, max is opt, min is opt; an input that is in none of\n"
+      "the three keeps the net's shape. The name of a net's only input may be ''.")
+      .def(py::init([](const Shapes& min, const Shapes& opt, const Shapes& max) {
+             return ShapeProfile{min, opt, max};
+           }),
+           py::kw_only(), py::arg("min") = Shapes(), py::arg("opt") = Shapes(),
+           py::arg("max") = Shapes())
+      .def_property_readonly(
+          "min", [](const ShapeProfile& profile) { return ShapeDict(profile.min); },
+          "The smallest shapes.")
+      .def_property_readonly(
+          "opt", [](const ShapeProfile& profile) { return ShapeDict(profile.opt); },
+          "The shapes that layers are timed at.")
+      .def_property_readonly(
+          "max", [](const ShapeProfile& profile) { return ShapeDict(profile.max); },
+          "The largest shapes.")
+      .def("__repr__", [](const ShapeProfile& profile) {
+        return Join("ShapeProfile(min=", std::string(py::repr(ShapeDict(profile.min))),
+                    ", opt=", std::string(py::repr(ShapeDict(profile.opt))),
+                    ", max=", std::string(py::repr(ShapeDict(profile.max))), ")");
       });
 }
 
@@ -177,6 +231,40 @@ void EnqueueOn(ContextHandle& handle, Address stream, const std::vector<Address>
   handle.context.Enqueue(*on, memory);
 }
 
+/// Files, and arrays of height x width x channels (grey; blue, green, red) of bytes.
+void SetImages(ContextHandle& handle, const py::list& images) {
+  std::vector<ImageSource> sources;
+  std::vector<py::buffer_info> arrays;
+  for (const py::handle image : images) {
+    if (!py::isinstance<py::buffer>(image) || py::isinstance<py::bytes>(image)) {
+      sources.push_back({PathOf(py::reinterpret_borrow<py::object>(image))});
+      continue;
+    }
+    arrays.push_back(py::reinterpret_borrow<py::buffer>(image).request());
+    const py::buffer_info& array = arrays.back();
+    Require(array.ndim == 3 && array.itemsize == 1, "an image is an array of bytes with 3 axes");
+    sources.push_back({Join("image ", sources.size()), static_cast<const uint8_t*>(array.ptr),
+                       static_cast<int>(array.shape[0]), static_cast<int>(array.shape[1]),
+                       static_cast<int>(array.shape[2])});
+  }
+  Change(handle, [&](ExecutionContext& context) { inference::SetImages(sources, &context); });
+}
+
+/// Outputs of the last run by name, for each item of the batch.
+py::list ItemOutputs(ContextHandle& handle) {
+  const inference::Tensors outputs = inference::Outputs(&handle.context);
+  py::list items;
+  for (int i = 0; i < handle.context.batch(); ++i) {
+    py::dict item;
+    for (const auto& [name, batch] : outputs) {
+      const inference::NamedTensor one = ItemOf(handle.context.engine(), name, batch, i);
+      item[py::str(name)] = NewArray(one.shape, one.values.data());
+    }
+    items.append(item);
+  }
+  return items;
+}
+
 std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine, int threads) {
   const py::gil_scoped_release without_gil;
   UseProcessMode();
@@ -204,6 +292,7 @@ py::buffer_info BufferOf(InputMemory& memory) {
 
 void BindEngine(py::module_& module) {
   BindLayerInfo(module);
+  BindShapeProfile(module);
   BindTimingCache(module);
   py::class_<EngineHandle>(
       module, "Engine",
@@ -234,6 +323,18 @@ void BindEngine(py::module_& module) {
             return Bindings(graph, graph.outputs);
           },
           "The outputs: their shapes by name, at the largest batch.")
+      .def_property_readonly(
+          "preprocessing",
+          [](const EngineHandle& handle) -> std::optional<inference::ImagePreprocessing> {
+            if (!handle.engine->preprocessing()) return std::nullopt;
+            return *handle.engine->preprocessing();
+          },
+          "How images become the input, an ImagePreprocessing; None: not known.")
+      .def_property_readonly("class_names", &ClassNames,
+                             "Names of classes, by label; empty: not known.")
+      .def_property_readonly(
+          "profiles", [](const EngineHandle& handle) { return handle.engine->profiles(); },
+          "The ranges of shapes that it was built for, as ShapeProfile; none without.")
       .def_property_readonly(
           "layers", [](const EngineHandle& handle) { return handle.engine->layers(); },
           "The layers in the order in which they run, as LayerInfo. Those of which nothing is "
@@ -278,16 +379,29 @@ void BindExecutionContext(py::module_& module) {
       .def("_enqueue_on", &EnqueueOn, py::arg("stream"), py::arg("producers"), py::arg("places"))
       .def(
           "_set_batch",
-          [](ContextHandle& handle, int batch) {
-            Change(handle, [&](ExecutionContext& context) { context.SetBatch(batch); });
+          [](ContextHandle& handle, const py::object& batch) {
+            const int items = WholeNumber(batch, "set_batch: the batch");
+            Change(handle, [&](ExecutionContext& context) { context.SetBatch(items); });
           },
           py::arg("batch"))
       .def(
           "_set_input_shapes",
-          [](ContextHandle& handle, const std::map<std::string, std::vector<int>>& shapes) {
+          [](ContextHandle& handle, const std::map<std::string, py::object>& given) {
+            const auto shapes = ShapesOf(given, "set_input_shapes");
             Change(handle, [&](ExecutionContext& context) { context.SetInputShapes(shapes); });
           },
           py::arg("shapes"))
+      .def("_set_images", &SetImages, py::arg("images"))
+      .def("_item_outputs", &ItemOutputs)
+      .def(
+          "_set_profile",
+          [](ContextHandle& handle, int profile) {
+            Change(handle, [&](ExecutionContext& context) { context.SetProfile(profile); });
+          },
+          py::arg("profile"))
+      .def_property_readonly(
+          "profile", [](const ContextHandle& handle) { return handle.context.profile(); },
+          "The number of the profile that is run: set_profile, or shapes, change it.")
       .def_property_readonly(
           "batch", [](const ContextHandle& handle) { return handle.context.batch(); },
           "How many items are run: axis 0 of the inputs. set_batch changes it.")

@@ -87,7 +87,8 @@ void Solve(SolverHandle& handle, const py::object& resume_file) {
   handle.Run([&] { handle.solver->Solve(file.empty() ? nullptr : file.c_str()); });
 }
 
-void Step(SolverHandle& handle, int iterations) {
+void Step(SolverHandle& handle, const py::object& number) {
+  const int iterations = WholeNumber(number, "Solver.step: the number of iterations");
   Require(iterations >= 0, "Solver.step does a number of iterations, not ", iterations);
   handle.Run([&] { handle.solver->Step(iterations); });
 }

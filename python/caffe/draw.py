@@ -4,7 +4,8 @@
     google.protobuf.text_format.Merge(open('deploy.prototxt').read(), net)
     caffe.draw.draw_net_to_file(net, 'deploy.png')
 
-Needs the Python package pydot and Graphviz's program ``dot``.
+Nets of any age are drawn as today's form of them. Needs the Python package pydot and Graphviz's
+program ``dot``.
 """
 from __future__ import annotations
 
@@ -127,13 +128,11 @@ def get_pydot_graph(caffe_net: Any, rankdir: str, label_edges: bool = True,
     """The drawing of a ``NetParameter`` as a ``pydot.Dot``.
 
     ``rankdir`` is the direction: LR, RL, TB or BT. With a ``phase`` (caffe.TRAIN, caffe.TEST) only
-    its layers are drawn. Raises ValueError for nets in the format of 2013 to 2014, which have no
-    ``layer``.
+    its layers are drawn. A net in an old format is upgraded first (``caffe_net`` stays as it is);
+    raises :class:`caffe.Error` if it has what is not known today.
     """
-    if not caffe_net.layer and caffe_net.layers:
-        raise ValueError("the net is in an old format ('layers', not 'layer'): "
-                         "upgrade_net_proto_text OLD NEW writes it anew")
     pydot = _pydot()
+    caffe_net = _upgraded(caffe_net)
     graph = pydot.Dot(_quoted(caffe_net.name or "Net"), graph_type="digraph", rankdir=rankdir)
     blobs: set[str] = set()
 
@@ -144,8 +143,6 @@ def get_pydot_graph(caffe_net: Any, rankdir: str, label_edges: bool = True,
             graph.add_node(pydot.Node(_quoted(node), label=_quoted(name), **BLOB_STYLE))
         return _quoted(node)
 
-    for name in caffe_net.input:
-        blob(name)
     for layer in caffe_net.layer:
         if not _in_phase(layer, phase):
             continue
@@ -161,6 +158,14 @@ def get_pydot_graph(caffe_net: Any, rankdir: str, label_edges: bool = True,
         for top in layer.top:
             graph.add_edge(pydot.Edge(node, blob(top), label=_quoted(edge)))
     return graph
+
+
+def _upgraded(net: Any) -> Any:
+    """The net as today's files have it: with ``layer``, and inputs as layers of type Input."""
+    if not net.layers and not net.input:
+        return net
+    from . import _caffe  # nets of today need no compiled module
+    return caffe_pb2.NetParameter.FromString(_caffe._upgraded_net(net.SerializeToString()))
 
 
 def _quoted(name: str) -> str:

@@ -26,9 +26,10 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _caffe
+from . import _caffe, _pictures
 from ._caffe import (  # noqa: F401
-    BlobCalibration, CalibrationTable, Engine, LayerInfo, LayerParameter, TimingCache)
+    BlobCalibration, CalibrationTable, Engine, ImagePreprocessing, LayerInfo, LayerParameter,
+    ShapeProfile, TimingCache)
 from ._gpu_places import Place, handle_of
 from .net_spec import Function, NetSpec, Top
 from .proto import caffe_pb2
@@ -165,7 +166,7 @@ class Calibrator:
     """Where INT8 takes its data from; a class of one's own derives from this one.
 
         class Cameras(Calibrator):
-            method = 'entropy'                      # or 'minmax', 'percentile', 'mse'
+            method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
 
             def get_batch(self, inputs):
                 return {'data': next_pictures()}    # None: there are no more
@@ -173,8 +174,9 @@ class Calibrator:
     Any object with ``get_batch`` will do; the rest may be missing.
     """
 
-    #: How a blob's threshold is chosen: docs/calibration.md describes the methods.
-    method = "entropy"
+    #: How thresholds are chosen: docs/calibration.md describes the methods. 'auto' takes the one
+    #: of the others that changes the net's outputs least on a part of the images.
+    method = "auto"
     #: The share of values, in percent, that ``'percentile'`` keeps.
     percent = 99.99
 
@@ -202,7 +204,7 @@ class BatchCalibrator(Calibrator):
         BatchCalibrator(batches, cache_file='net.table')
     """
 
-    def __init__(self, batches: Iterable[Any], method: str = "entropy", percent: float = 99.99,
+    def __init__(self, batches: Iterable[Any], method: str = "auto", percent: float = 99.99,
                  cache_file: Optional[Path] = None) -> None:
         self.method = method
         self.percent = percent
@@ -217,7 +219,7 @@ class BatchCalibrator(Calibrator):
         """The text of the cache file, if there is one."""
         if self._cache_file is None or not os.path.exists(self._cache_file):
             return None
-        with open(self._cache_file, encoding="utf-8") as file:
+        with open(self._cache_file, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
 
     def write_calibration_cache(self, cache: str) -> None:
@@ -230,8 +232,8 @@ class BatchCalibrator(Calibrator):
 class CalibrationOptions:
     """How calibration goes about it."""
 
-    #: Fewer images than this are refused.
-    minimum_images: int = 100
+    #: Fewer images than this are refused; 0: fewer than 100 are warned of in the log.
+    minimum_images: int = 0
     #: Blobs that stay float.
     leave_out: Iterable[str] = ()
     #: Puts the scales of the weights into the table.
@@ -266,6 +268,13 @@ class BuilderConfig:
     max_batch: int = 0
     #: The largest shapes of inputs, by name, where they shall not be the net's.
     max_input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    #: Ranges of input shapes that the engine runs, instead of max_batch and max_input_shapes: each
+    #: profile is tuned by itself and has memory of its own.
+    profiles: Sequence[ShapeProfile] = ()
+    #: How images become the net's input, for ``run_images`` and ``caffe infer``.
+    preprocessing: Optional[ImagePreprocessing] = None
+    #: Names of classes, by label.
+    class_names: Iterable[str] = ()
     #: For INT8, one of the two: thresholds, or what makes them (see :class:`Calibrator`).
     calibration: Optional[CalibrationTable] = None
     calibrator: Optional[Any] = None
@@ -307,6 +316,7 @@ class BuilderConfig:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values.update(values.pop("calibration_options")._fields())
         values["skip_passes"] = _names(self.skip_passes)
+        values["class_names"] = _names(self.class_names)
         return values
 
 
@@ -354,6 +364,25 @@ def passes() -> Dict[str, str]:
     return dict(_caffe._pass_names())
 
 
+def _image(source: Any) -> Any:
+    """A path as it is; an array as bytes, H x W x 1 or H x W x 3 in the order B, G, R."""
+    if isinstance(source, (str, bytes, os.PathLike)):
+        return source
+    values = np.asarray(source)
+    if values.ndim == 2:
+        values = values[:, :, np.newaxis]
+    if values.ndim != 3 or values.shape[2] not in (1, 3) or 0 in values.shape:
+        raise ValueError(f"an image has the shape (height, width, 1 or 3), not {values.shape}")
+    if values.dtype.kind == "f":
+        if not (values.min() >= 0 and values.max() <= 1):
+            raise ValueError("an image of floats has values from 0 to 1; from 0 to 255 they are "
+                             "uint8")
+        values = np.rint(values * 255).astype(np.uint8)
+    if values.dtype != np.uint8:
+        raise TypeError(f"an image is uint8, or floats from 0 to 1, not {values.dtype}")
+    return np.ascontiguousarray(values[:, :, ::-1])
+
+
 class ExecutionContext(_caffe.ExecutionContext):
     """What one thread needs to run an engine: activations, a batch, shapes of inputs.
 
@@ -391,9 +420,10 @@ class ExecutionContext(_caffe.ExecutionContext):
             self._set_batch(batch)
 
     def set_input_shape(self, name: str, shape: Sequence[int]) -> None:
-        """Another shape of an input, with no more elements than it was built for. Contents of
-        inputs are lost. Raises :class:`caffe.Error` with the layer that cannot take it; everything
-        is as it was then."""
+        """Another shape of an input, with no more elements than it was built for; for an engine
+        with profiles, one that a profile has in its range. Contents of inputs are lost. Raises
+        :class:`caffe.Error` with the layer that cannot take it, or with the ranges; everything is
+        as it was then."""
         self.set_input_shapes({name: shape})
 
     def set_input_shapes(self, shapes: Mapping[str, Sequence[int]]) -> None:
@@ -401,11 +431,18 @@ class ExecutionContext(_caffe.ExecutionContext):
         with self._lock:
             self._set_input_shapes({name: tuple(shape) for name, shape in shapes.items()})
 
+    def set_profile(self, profile: int) -> None:
+        """Runs one profile of ``engine.profiles`` only from now on, starting at its largest shapes.
+        Without this the first is taken that has the shapes in its range. Contents of inputs are
+        lost."""
+        with self._lock:
+            self._set_profile(profile)
+
     def input(self, name: str) -> np.ndarray:
         """A writable float32 array on an input's memory, in its present shape.
 
         What is written stays until it is written again. It may be kept; ask for a new one after
-        set_batch and set_input_shape. Raises :class:`caffe.Error` listing the inputs for another
+        set_batch, set_input_shape and set_profile. Raises :class:`caffe.Error` listing the inputs for another
         name.
         """
         return np.asarray(self._input_memory(name))
@@ -424,6 +461,33 @@ class ExecutionContext(_caffe.ExecutionContext):
                 self._write(name, values)
             self._run(self.profiler, self.observer)
             return {name: self._output(name) for name in self.engine.outputs}
+
+    def run_images(self, images: Sequence[Any]) -> List[Dict[str, np.ndarray]]:
+        """Computes the outputs for images, prepared as ``engine.preprocessing`` says: for each a
+        dict of float32 arrays by name, without the axis of the batch; of detections the rows of the
+        image, (1, 1, N, 7).
+
+            best = context.run_images(['cat.jpg', pixels])[0]['prob'].argmax()
+
+        An image is a path, or an array: H x W x 3 in the order R, G, B, H x W x 1 or H x W, of
+        uint8, or of floats from 0 to 1 as :func:`caffe.io.load_image` gives them. Any number of
+        images is run, at most ``engine.max_batch`` at a time; the context's batch is that of the
+        last ones.
+
+        Raises :class:`caffe.Error` for an engine that does not know how images are prepared, and
+        with a file that is no image; TypeError or ValueError for an array that is none.
+        """
+        if isinstance(images, (str, bytes, os.PathLike)):
+            raise TypeError(f"run_images takes a list of images: [{images!r}]")
+        sources = [_image(image) for image in images]
+        results: List[Dict[str, np.ndarray]] = []
+        with self._lock:
+            most = max(self.engine.max_batch, 1)
+            for first in range(0, len(sources), most):
+                self._set_images(sources[first:first + most])
+                self._run(self.profiler, self.observer)
+                results += self._item_outputs()
+        return results
 
     def enqueue(self, inputs: Optional[Mapping[str, Any]] = None, **named: Any
                 ) -> concurrent.futures.Future[Dict[str, np.ndarray]]:
@@ -494,3 +558,66 @@ class ExecutionContext(_caffe.ExecutionContext):
             raise ValueError(f"input '{name}' has shape {target.shape}, the values have "
                              f"{values.shape}: set_batch or set_input_shape changes it")
         target[...] = values
+
+
+# --- Drawing results ---
+
+
+def _item_of(name: str, values: Any, item: int) -> np.ndarray:
+    """What belongs to one item of a batch: its detections, or a row of the first axis."""
+    array = np.asarray(values, np.float32)
+    if array.ndim == 4 and array.shape[:2] == (1, 1) and array.shape[3] == 7:
+        return array[:, :, array[0, 0, :, 0] == item]
+    if array.ndim == 0 or not 0 <= item < len(array):
+        raise ValueError(f"output '{name}' of shape {array.shape} has no item {item}")
+    return array[item]
+
+
+def _pixels_of(image: Any) -> np.ndarray:
+    """A file or an array as bytes, (height, width, 3), in the order blue, green, red."""
+    pixels = _pictures.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
+    if pixels.dtype != np.uint8:
+        pixels = np.clip(_pictures.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if pixels.ndim == 2:
+        pixels = np.stack([pixels] * 3, axis=2)
+    if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
+        raise ValueError(f"an image is (height, width) or (height, width, 3), not {pixels.shape}")
+    return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def draw(image: Any, outputs: Mapping[str, Any], names: Union[Path, Sequence[str], None] = None, *,
+         item: int = 0, top: int = 5, min_score: float = 0.5, opacity: float = 0.5,
+         seen: Optional[Sequence[float]] = None, kinds: Optional[Mapping[str, str]] = None,
+         channel_order: str = "BGR") -> np.ndarray:
+    """Draws what outputs say onto the image that they are of: uint8, (height, width, 3), RGB.
+
+        outputs = context.run(data=transformer.preprocess('data', image)[None])
+        plt.imshow(inference.draw(image, outputs, 'labelmap_voc.prototxt', min_score=0.3))
+
+    ``image`` is the original: a file, or an array (height, width) or (height, width, 3) in RGB, of
+    uint8 or of floats from 0 to 1. ``outputs`` is what ``ExecutionContext.run`` or ``Net.forward``
+    returned, of which ``item`` is drawn. ``names`` are those of the classes, or a file as
+    ``caffe infer -labels`` takes it.
+
+    Scores of classes become a list of the ``top`` best; detections boxes, those with ``min_score``
+    or more; score maps (C, H, W) and label maps colours of this ``opacity`` with a legend; other
+    maps with 1 or 3 channels are shown as images, whose channels are in the order
+    ``channel_order``. ``kinds`` says for an output where that is to be different: 'classes',
+    'boxes', 'segmentation', 'image' or 'nothing'. ``seen`` is the part of the image that the net
+    saw, (left, top, width, height) in pixels; None: all of it.
+
+    An image whose longer side has less than 200 pixels is enlarged. Raises :class:`caffe.Error` for
+    an output that does not fit its kind, where names are missing, where there is nothing to draw,
+    and without OpenCV; ValueError for what is no image or no item.
+    """
+    if channel_order not in ("BGR", "RGB"):
+        raise ValueError(f"channel_order is 'BGR' or 'RGB', not {channel_order!r}")
+    if seen is not None and len(seen) != 4:
+        raise ValueError(f"seen is (left, top, width, height), not {seen!r}")
+    items = {name: _item_of(name, values, item) for name, values in outputs.items()}
+    drawn, height, width = _caffe._draw_results(
+        _pixels_of(image), items, names, seen, dict(kinds or {}), top, min_score,
+        opacity, channel_order == "RGB")
+    return np.ascontiguousarray(np.frombuffer(drawn, np.uint8).reshape(height, width, 3)[:, :, ::-1])

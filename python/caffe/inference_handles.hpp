@@ -80,11 +80,13 @@ struct FloatArray {
 /// read_calibration_cache(), write_calibration_cache(text), `method` and `percent`.
 std::shared_ptr<Calibrator> MakePythonCalibrator(const py::object& calibrator);
 
+void BindImagePreprocessing(py::module_& module);
 void BindNetworkDefinition(py::module_& module);
 void BindCalibration(py::module_& module);
 void BindEngine(py::module_& module);
 void BindExecutionContext(py::module_& module);
 void BindBuilder(py::module_& module);
+void BindDrawing(py::module_& module);
 
 }  // namespace pycaffe
 }  // namespace caffe

@@ -55,16 +55,28 @@ ElementType ElementTypeOf(const py::object& dtype) {
 std::vector<int> ExtentsOf(const py::args& args) {
   const bool sequence =
       args.size() == 1 && (py::isinstance<py::tuple>(args[0]) || py::isinstance<py::list>(args[0]));
-  const py::sequence extents = sequence ? py::sequence(args[0]) : py::sequence(args);
+  return ShapeOf(sequence ? args[0] : py::handle(args), "an extent of a blob");
+}
+
+std::vector<int> ShapeOf(const py::handle& extents, const std::string& what) {
+  if (!PySequence_Check(extents.ptr()) || PyUnicode_Check(extents.ptr())) {
+    throw py::type_error(Join(what, ": a shape is a sequence of whole numbers, not ",
+                              py::repr(extents).cast<std::string>()));
+  }
   std::vector<int> shape;
-  for (const py::handle extent : extents) {
-    if (!PyIndex_Check(extent.ptr())) {
-      throw py::type_error("a blob's extents are whole numbers, not " +
-                           py::repr(extent).cast<std::string>());
-    }
-    shape.push_back(extent.cast<int>());
+  for (const py::handle extent : py::reinterpret_borrow<py::sequence>(extents)) {
+    shape.push_back(WholeNumber(extent, what));
   }
   return shape;
+}
+
+std::map<std::string, std::vector<int>> ShapesOf(const std::map<std::string, py::object>& given,
+                                                 const std::string& what) {
+  std::map<std::string, std::vector<int>> shapes;
+  for (const auto& [name, extents] : given) {
+    shapes[name] = ShapeOf(extents, Join(what, ": an extent of '", name, "'"));
+  }
+  return shapes;
 }
 
 ViewState::~ViewState() {
@@ -192,7 +204,10 @@ void BindBlob(py::module_& module) {
   py::class_<BlobRef, std::shared_ptr<BlobRef>>(
       module, "Blob", py::dynamic_attr(),
       "An array with its gradient: what layers take, make and learn.")
-      .def(py::init(&NewBlob), py::arg("shape"), "A float32 blob of zeros that no net knows.")
+      .def(py::init([](const py::object& shape) {
+             return NewBlob(ShapeOf(shape, "an extent of a blob"));
+           }),
+           py::arg("shape"), "A float32 blob of zeros that no net knows.")
       .def_property_readonly(
           "data", [](BlobRef& blob) { return blob.Array(false, blob.dtype()); },
           "The values: a writable numpy view on the blob's memory, float32.\n\n"

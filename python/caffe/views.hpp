@@ -4,11 +4,13 @@
 #include <pybind11/pybind11.h>
 
 #include <boost/weak_ptr.hpp>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "caffe/blob.hpp"
+#include "text.hpp"
 
 // numpy arrays on the memory of blobs.
 //
@@ -21,8 +23,6 @@
 
 namespace caffe {
 namespace pycaffe {
-
-namespace py = pybind11;
 
 class ViewGroup;
 struct ViewState;
@@ -143,8 +143,13 @@ struct ViewBuffer {
 ElementType ElementTypeOf(const py::object& dtype);
 
 /// The extents of a shape, given one by one or as one sequence. Throws TypeError for what is no
-/// whole number.
+/// whole number and ValueError for one that is out of range.
 std::vector<int> ExtentsOf(const py::args& args);
+/// The same of one sequence; messages name what it was given for.
+std::vector<int> ShapeOf(const py::handle& extents, const std::string& what);
+/// Shapes by the names of blobs; messages say "`what`: an extent of 'data'".
+std::map<std::string, std::vector<int>> ShapesOf(const std::map<std::string, py::object>& given,
+                                                 const std::string& what);
 
 /// A blob of zeros that no net knows.
 std::shared_ptr<BlobRef> NewBlob(const std::vector<int>& shape);

@@ -59,8 +59,12 @@ def test_reshape_takes_numbers_or_a_sequence():
 
 def test_reshape_says_what_is_wrong():
     blob = caffe.Blob([1])
-    with pytest.raises(TypeError, match="whole numbers, not 2.5"):
+    with pytest.raises(TypeError, match="an extent of a blob is a whole number, not 2.5"):
         blob.reshape(2.5)
+    with pytest.raises(ValueError, match="an extent of a blob is a number from .*, not 1099511627776"):
+        blob.reshape(1 << 40)
+    with pytest.raises(ValueError, match="an extent of a blob is a number from .*"):
+        caffe.Blob([1 << 40])
     with pytest.raises(caffe.Error, match="negative"):
         blob.reshape(2, -1)
     with pytest.raises(caffe.Error, match="2\\^31"):

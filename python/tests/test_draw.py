@@ -124,15 +124,43 @@ def test_layers_of_one_phase(phase, present):
     assert drawn & {"pool_Pooling", "score_InnerProduct"} == present
 
 
-def test_inputs_given_as_fields_are_drawn():
+# --- Nets in old formats ---
+
+CONV_V0 = """
+    layers { layer { name: "conv" type: "conv" num_output: 20 kernelsize: 5 pad: 2 }
+             bottom: "data" top: "conv" }
+"""
+CONV_V1 = """
+    layers { name: "conv" type: CONVOLUTION bottom: "data" top: "conv"
+             convolution_param { num_output: 20 kernel_size: 5 pad: 2 } }
+"""
+CONV_V2 = """
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+            convolution_param { num_output: 20 kernel_size: 5 pad: 2 } }
+"""
+INPUT_DIM = 'input: "data" input_dim: 1 input_dim: 3 input_dim: 8 input_dim: 8'
+INPUT_SHAPE = 'input: "data" input_shape { dim: 1 dim: 3 dim: 8 dim: 8 }'
+
+
+@pytest.mark.parametrize("text", [
+    INPUT_DIM + CONV_V0, INPUT_DIM + CONV_V1, INPUT_DIM + CONV_V2, INPUT_SHAPE + CONV_V2],
+    ids=["V0", "V1", "input_dim", "input_shape"])
+def test_nets_of_any_age_are_drawn_alike(text):
     pytest.importorskip("pydot")
-    graph = draw.get_pydot_graph(net_of('input: "data" input_dim: 1'), "LR")
-    assert "data_blob" in nodes(graph)
+    pytest.importorskip("caffe._caffe", reason="the compiled module upgrades nets")
+    net = net_of(text)
+    graph = draw.get_pydot_graph(net, "TB")
+    assert edges(graph) == {("input_Input", "data_blob"): "", ("data_blob", "conv_Convolution"): "",
+                            ("conv_Convolution", "conv_blob"): "20"}
+    assert "kernel size: 5 stride: 1 pad: 2" in nodes(graph)["conv_Convolution"].get_label()
+    assert net == net_of(text), "the caller's net stays as it is"
 
 
-def test_old_nets_are_sent_to_the_upgrade():
-    with pytest.raises(ValueError, match="upgrade_net_proto_text"):
-        draw.get_pydot_graph(net_of('layers { name: "c" type: CONVOLUTION }'), "LR")
+def test_an_old_net_with_an_unknown_layer():
+    pytest.importorskip("pydot")
+    module = pytest.importorskip("caffe._caffe", reason="the compiled module upgrades nets")
+    with pytest.raises(module.Error, match="magic"):
+        draw.get_pydot_graph(net_of('layers { layer { name: "m" type: "magic" } }'), "LR")
 
 
 # --- Files ---

@@ -14,7 +14,7 @@ import pytest
 from caffe import inference, layers as L
 from caffe.inference import (
     Builder, BuilderConfig, CalibrationOptions, CalibrationTable, Engine, ExecutionContext,
-    NetworkDefinition, Precision, TimingCache)
+    NetworkDefinition, Precision, ShapeProfile, TimingCache)
 
 import pycaffe_test_layers
 from conftest import SMALL_NET
@@ -170,14 +170,41 @@ class TestBuilder:
         with pytest.raises(TypeError, match="max_bach"):
             Builder(max_bach=3)
 
+    def test_takes_ranges_of_shapes(self):
+        ranges = [ShapeProfile(min={"data": (1, 3)}, opt={"data": (2, 3)}, max={"data": (2, 3)}),
+                  ShapeProfile(min={"": (1, 3)}, max={"": (8, 3)})]
+        engine = Builder(profiles=ranges, timing_iterations=0).build(small())
+        assert engine.max_batch == 8
+        assert [profile.max for profile in engine.profiles] == [{"data": (2, 3)},
+                                                                {"data": (8, 3)}]
+        assert engine.profiles[1].opt == {"data": (8, 3)}
+        context = ExecutionContext(engine)
+        assert context.profile == 0 and context.input_shape("data") == (2, 3)
+        context.set_batch(3)
+        assert context.profile == 1
+        context.set_input_shape("data", (1, 3))
+        assert context.profile == 0
+        context.set_profile(1)
+        context.set_batch(1)
+        assert context.profile == 1
+        assert context.run(data=np.ones((1, 3)))["relu"].tolist() == [[3, 10]]
+        with pytest.raises(caffe.Error, match="but for profile 1: data 1x3 to 8x3"):
+            context.set_input_shape("data", (9, 3))
+        with pytest.raises(caffe.Error, match="numbered from 0 to 1"):
+            context.set_profile(2)
+
     @pytest.mark.parametrize("field, value, error, message", [
         ("precision", "fp99", caffe.Error, "there is no precision 'fp99'"),
         ("allowed", ["fp32", "int4"], caffe.Error, "there is no precision 'int4'"),
         ("layer_precisions", {"ip": "fp99"}, caffe.Error, "there is no precision 'fp99'"),
         ("backend", "gpu", caffe.Error, "there is no backend 'gpu'"),
         ("max_batch", -1, caffe.Error, "max_batch"),
-        ("max_batch", "many", TypeError, "BuilderConfig.max_batch cannot be 'many'"),
-        ("max_memory", -1, TypeError, "BuilderConfig.max_memory cannot be -1"),
+        ("max_batch", "many", TypeError, "BuilderConfig.max_batch is a whole number, not 'many'"),
+        ("max_batch", 2 ** 40, ValueError, "BuilderConfig.max_batch is a number from .* to 2147483647,"),
+        ("max_memory", -1, ValueError, "BuilderConfig.max_memory is a number from 0 to"),
+        ("max_input_shapes", {"data": [2 ** 40, 3]}, ValueError,
+         "BuilderConfig.max_input_shapes: an extent of 'data' is a number from"),
+        ("profiles", [{"max": (1, 3)}], TypeError, "BuilderConfig.profiles cannot be"),
         ("skip_passes", ["nothing"], caffe.Error, "there is no pass 'nothing'"),
         ("progress", 5, TypeError, "BuilderConfig.progress is a function or None, not 5"),
         ("calibrator", 5, TypeError, "get_batch"),
@@ -733,7 +760,11 @@ class TestCalibration:
                 return np.arange(6).reshape(2, 3) if self.left >= 0 else None
 
         table = inference.calibrate(net, Minimal(), self.FEW)
-        assert table.images == 4 and table["x"].method == "entropy" and table["x"].is_unsigned
+        assert table.images == 4 and table["x"].is_unsigned
+        (comment,) = table.comments
+        assert comment.startswith("error of the outputs on 4 of 4 images: mse ")
+        assert comment.endswith(": " + table["x"].method)
+        assert CalibrationTable.parse(table.to_text()).comments == [comment]
 
     def test_takes_batches_and_keeps_a_cache_file(self, net, tmp_path):
         cache = tmp_path / "x.table"
@@ -764,8 +795,10 @@ class TestCalibration:
             inference.calibrate(net, inference.BatchCalibrator([batch]), self.FEW)
 
     def test_needs_images(self, net):
-        with pytest.raises(caffe.Error, match="needs 100 images or more, there are 3"):
-            inference.calibrate(net, inference.BatchCalibrator(self.BATCHES))
+        with pytest.raises(caffe.Error, match="needs 4 images or more, there are 3"):
+            inference.calibrate(net, inference.BatchCalibrator(self.BATCHES),
+                                CalibrationOptions(minimum_images=4))
+        assert inference.calibrate(net, inference.BatchCalibrator(self.BATCHES)).images == 3
         with pytest.raises(caffe.Error, match="calibrator 'kl'"):
             inference.calibrate(net, inference.BatchCalibrator([], method="kl"))
 
@@ -813,7 +846,7 @@ DOCUMENTATION = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 @pytest.mark.skipif(not DOCUMENTATION.exists(), reason="the documentation is in the source tree")
 def test_the_documentation_runs(tmp_path, monkeypatch, random):
     section = re.search(r"^## Engines\n(.*?)^## ", DOCUMENTATION.read_text(), re.M | re.S).group(1)
-    first, _, second = re.findall(r"```python\n(.*?)```", section, re.S)  # _: needs a GPU
+    first, _, _, second = re.findall(r"```python\n(.*?)```", section, re.S)  # _: images, a GPU
     batches = iter([random.rand(8, 3, 32, 32)] * 13 + [None] + [random.rand(8, 3, 32, 32)] * 13)
 
     def next_images():
@@ -836,3 +869,81 @@ def test_the_documentation_runs(tmp_path, monkeypatch, random):
     exec(second, names)
     assert names["table"]["data"].is_unsigned and (tmp_path / "net.table").exists()
     assert "INT8" in {layer.precision for layer in names["engine"].layers}
+
+
+class TestDraw:
+    """What results look like is tested in test_result_drawing.cpp."""
+
+    GREY = np.full((200, 240, 3), (110, 100, 90), np.uint8)
+    BOX = np.array([[0, 3, 0.9, 0.25, 0.5, 0.5, 0.75], [1, 3, 0.9, 0, 0, 1, 1]], np.float32)
+
+    @pytest.fixture(autouse=True)
+    def opencv(self):
+        try:
+            inference.draw(self.GREY, {"out": [[1, 0]]})
+        except caffe.Error as error:
+            if "needs OpenCV" not in str(error):
+                raise
+            pytest.skip(str(error))
+
+    def test_boxes_of_one_item(self):
+        drawn = inference.draw(self.GREY, {"boxes": self.BOX[None, None]})
+        assert drawn.shape == (200, 240, 3) and drawn.dtype == np.uint8
+        color = drawn[120, 60]
+        assert (color != self.GREY[120, 60]).any()
+        assert (drawn[100:150, 60:62] == color).all()  # the left edge: columns 60 and 61
+        assert (drawn[102:148, 62:118] == (110, 100, 90)).all()
+        other = inference.draw(self.GREY, {"boxes": self.BOX[None, None]}, item=1)
+        assert (other[:, 0] == color).all(), "the second item's box"
+
+    def test_the_image_may_be_a_file_grey_or_of_floats(self, tmp_path):
+        image = pytest.importorskip("PIL.Image")
+        image.fromarray(self.GREY).save(tmp_path / "grey.png")
+        outputs = {"boxes": self.BOX[None, None]}
+        drawn = inference.draw(self.GREY, outputs)
+        assert (inference.draw(tmp_path / "grey.png", outputs) == drawn).all()
+        assert (inference.draw(self.GREY / 255.0, outputs) == drawn).all()
+        flat = inference.draw(np.full((200, 240), 0.5), outputs)
+        assert (flat[110, 70] == 128).all()
+
+    def test_names_are_a_list_or_a_file(self, tmp_path):
+        (tmp_path / "names.txt").write_text("cat\ndog\n")
+        outputs = {"prob": np.array([[0.25, 0.75]])}
+        listed = inference.draw(self.GREY, outputs, ["cat", "dog"])
+        assert listed.shape[0] > 200, "a list of classes below the image"
+        assert (listed == inference.draw(self.GREY, outputs, tmp_path / "names.txt")).all()
+        assert (listed != inference.draw(self.GREY, outputs, ["dog", "cat"])).any()
+        with pytest.raises(caffe.Error, match="names 1 classes"):
+            inference.draw(self.GREY, outputs, ["cat"])
+
+    def test_an_output_is_drawn_as_asked(self):
+        labels = np.ones((1, 1, 10, 12), np.float32)
+        overlay = inference.draw(self.GREY, {"out": labels}, opacity=1)
+        assert (overlay[0, 0] != self.GREY[0, 0]).any()
+        assert (overlay[:200, :240] == overlay[0, 0]).all()
+        part = inference.draw(self.GREY, {"out": labels}, opacity=1, seen=(0, 0, 120, 200))
+        assert (part[:200, 120:240] == self.GREY[:, :120]).all()
+        assert (part[:200, :120] == overlay[0, 0]).all()
+        shown = inference.draw(self.GREY, {"out": labels}, kinds={"out": "image"})
+        assert shown.shape == (10, 12, 3) and (shown == 255).all()
+
+    def test_the_order_of_channels_of_an_image(self):
+        values = np.array([1, 0.5, 0], np.float32).reshape(1, 3, 1, 1) * np.ones((1, 1, 2, 2))
+        for order, pixel in (("BGR", (0, 128, 255)), ("RGB", (255, 128, 0))):
+            drawn = inference.draw(self.GREY, {"out": values}, channel_order=order)
+            assert (drawn == pixel).all()
+
+    def test_what_cannot_be_drawn(self):
+        outputs = {"out": np.zeros((2, 3))}
+        with pytest.raises(ValueError, match="'out' of shape .* has no item 2"):
+            inference.draw(self.GREY, outputs, item=2)
+        with pytest.raises(ValueError, match="an image is"):
+            inference.draw(np.zeros(5), outputs)
+        with pytest.raises(ValueError, match="channel_order"):
+            inference.draw(self.GREY, outputs, channel_order="GRB")
+        with pytest.raises(ValueError, match="seen"):
+            inference.draw(self.GREY, outputs, seen=(1, 2))
+        with pytest.raises(caffe.Error, match="not as 'box'"):
+            inference.draw(self.GREY, outputs, kinds={"out": "box"})
+        with pytest.raises(caffe.Error, match="nothing to draw"):
+            inference.draw(self.GREY, {"out": np.zeros((1, 1))})

@@ -1,4 +1,4 @@
-"""The README's example runs as it stands, on a real net and a real picture."""
+"""The README's example runs as it stands, on a real net and a real image."""
 import os
 import re
 import shutil
@@ -21,7 +21,7 @@ def python_example():
 def test_the_example_knows_a_dog(tmp_path):
     pytest.importorskip("PIL")
     for name, source in (("deploy.prototxt", "deploy.prototxt"),
-                         ("net.caffemodel", "weights.caffemodel"), ("picture.png", "dog4.png")):
+                         ("net.caffemodel", "weights.caffemodel"), ("image.png", "dog4.png")):
         shutil.copy(shared("models", "cifar10_quick_current", source), tmp_path / name)
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(os.path.abspath, sys.path[1:])))
     result = subprocess.run([sys.executable, "-c", python_example()], cwd=tmp_path,

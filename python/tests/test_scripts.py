@@ -215,6 +215,15 @@ def test_draw_net(net, tmp_path):
     assert "data_blob" in (tmp_path / "net.dot").read_text()
 
 
+def test_draw_net_upgrades_old_nets(tmp_path):
+    pytest.importorskip("pydot")
+    (tmp_path / "old.prototxt").write_text(
+        'input: "data" input_dim: 1 input_dim: 3 input_dim: 8 input_dim: 8 '
+        'layers { name: "relu" type: RELU bottom: "data" top: "relu" }')
+    good("draw_net.py", tmp_path / "old.prototxt", tmp_path / "net.dot")
+    assert '"relu_ReLU" -> "relu_blob"' in (tmp_path / "net.dot").read_text().replace("  ", " ")
+
+
 def test_draw_net_says_what_is_wrong(tmp_path):
     (tmp_path / "broken.prototxt").write_text("layer { nam: 1 }")
     assert "broken.prototxt" in bad("draw_net.py", tmp_path / "broken.prototxt", tmp_path / "a.dot")

@@ -12,7 +12,7 @@ has out.txt '^example:'
 runs "$caffe" inspect --help
 has out.txt 'usage: caffe inspect'
 runs "$caffe" --help
-has out.txt 'caffe build --help'
+has out.txt '^  build '
 
 runs "$caffe" build -list_passes
 has out.txt '^affine  *BatchNorm, Scale'
@@ -58,6 +58,20 @@ runs "$caffe" build $net -plan eight.plan -max_batch 8 -skip_pass activations,me
 runs "$caffe" inspect -plan eight.plan -graph
 has out.txt 'input data: 8x3x8x8'
 has out.txt '^relu = ReLU'
+runs "$caffe" inspect -graph -plan eight.plan
+has out.txt '^relu = ReLU'
+runs "$caffe" inspect -plan eight.plan -graph eight.svg
+has err.txt '^wrote eight.svg$'
+lacks out.txt '^relu = ReLU'
+runs "$caffe" inspect -plan eight.plan -graph=eight.html -json
+python3 -c 'import json; json.load(open("out.txt"))'
+for page in eight.svg eight.html; do
+  has $page 'data-name="relu"'
+  python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' $page
+done
+refuses '-graph eight.png: a drawing is written as .svg or .html' "$caffe" inspect \
+  -plan eight.plan -graph eight.png
+refuses '/no/such/folder/a.svg' "$caffe" inspect -plan eight.plan -graph /no/such/folder/a.svg
 
 # A timing cache is made, and read the next time.
 runs "$caffe" build $net -plan timed.plan -timing_cache here.times -timing_iterations 1
@@ -97,7 +111,7 @@ runs "$caffe" build $net -plan best.plan -precision best -timing_iterations 1
 has out.txt 'note: best chooses among fp32, fp16 and bf16'
 runs "$caffe" build $net -plan best.plan -precision best $data -max_accuracy_loss 0.1 \
   -timing_iterations 1
-has out.txt 'top-1 of 12 pictures in FP32: .*; it may lose 10.00 %'
+has out.txt 'top-1 of 12 images in FP32: .*; it may lose 10.00 %'
 runs "$caffe" build $net -plan best.plan -precision best -calibration_table net.table \
   -npy rows.npy -max_accuracy_loss 0.1 -timing_iterations 1
 has out.txt 'without labels -max_accuracy_loss bounds the error of the outputs'
@@ -116,6 +130,29 @@ has out.txt "note: lacking.table lacks 'fc'"
 runs "$caffe" build $net -plan shape.plan -input_shape data=3x3x8x8
 runs "$caffe" inspect -plan shape.plan
 has out.txt '^input data: 3x3x8x8$'
+runs "$caffe" build $net -plan shape.plan -input_shape 3x3x8x8
+runs "$caffe" inspect -plan shape.plan
+has out.txt '^input data: 3x3x8x8$'
+
+# Ranges of shapes.
+runs "$caffe" build $net -plan range.plan -min_shape 1x3x8x8 -opt_shape 2x3x8x8 -max_shape 4x3x8x8
+runs "$caffe" inspect -plan range.plan
+has out.txt '^profile 0: from data 1x3x8x8 to data 4x3x8x8, tuned for data 2x3x8x8$'
+runs "$caffe" time -plan range.plan -shape 3x3x8x8 -iterations 2
+has out.txt "^engine 'small', 3x3x8x8, batch 3, 2 runs"
+refuses 'but for profile 0: data 1x3x8x8 to 4x3x8x8' "$caffe" time -plan range.plan -shape 5x3x8x8
+runs "$caffe" build $net -plan ranges.plan -min_shape data=1x3x8x8:data=1x3x8x8 \
+  -opt_shape 1x3x8x8:4x3x8x8
+runs "$caffe" inspect -plan ranges.plan
+has out.txt '^profile 1: from data 1x3x8x8 to data 4x3x8x8, tuned for data 4x3x8x8$'
+runs "$caffe" time -plan ranges.plan -shape data=2x3x8x8 -iterations 2
+has out.txt 'profile 1, batch 2'
+refuses 'say 0, 2 and 1 ranges' "$caffe" build $net -plan a.plan -opt_shape 1x3x8x8:2x3x8x8 \
+  -max_shape 4x3x8x8
+refuses 'leave -max_batch and -input_shape out' "$caffe" build $net -plan a.plan \
+  -opt_shape 1x3x8x8 -max_batch 2
+refuses "min shapes (data 1x3x4x4) cannot be run: layer 'fc'" "$caffe" build $net -plan a.plan \
+  -min_shape 1x3x4x4 -max_shape 1x3x8x8
 
 # Bad input.
 rm -f a.plan

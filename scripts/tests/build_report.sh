@@ -24,7 +24,9 @@ PYTHON
 runs "$caffe" build $net -plan net.plan -report report.html $quickly
 has out.txt '^wrote report.html$'
 page report.html fp32 fp16 bf16
-has report.html 'largest output error'
+has report.html 'output error'
+has report.html "<dt>command</dt><dd>$caffe build -model net.prototxt .* -report report.html"
+has report.html '<dt>instruction set</dt>'
 lacks report.html 'top-1'
 lacks report.html 'id="ranges"'
 [ ! -e net.plan.report ] || fail 'a plan was left behind'
@@ -33,7 +35,7 @@ lacks report.html 'id="ranges"'
 runs "$caffe" build $net -plan net.plan -images list.txt -min_images 12 -report report.html \
   -layer_precision fc=fp16 $quickly
 page report.html fp32 fp16 bf16 int8 'fp32 as built'
-has report.html 'top-1 of 12 pictures'
+has report.html 'top-1 of 12 images'
 has report.html 'Magnitudes in 12 images'
 
 # With a table: thresholds, and pictures are there to test on alone.
@@ -41,7 +43,7 @@ runs "$caffe" calibrate $net -images list.txt -min_images 12 -calibration_table 
 runs "$caffe" build $net -plan net.plan -calibration_table net.table -images list.txt \
   -report report.html $quickly
 page report.html fp32 fp16 bf16 int8
-has report.html 'top-1 of 12 pictures'
+has report.html 'top-1 of 12 images'
 has report.html 'threshold'
 lacks report.html 'Magnitudes in'
 

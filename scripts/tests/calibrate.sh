@@ -20,13 +20,23 @@ printf '\n\003net' > net.caffemodel
 net="-model net.prototxt -weights net.caffemodel"
 
 pictures 12 4
+python3 - <<'TEXT'
+import struct
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 3, 8, 8), }"
+header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+values = [0.4 + 0.001 * (i % 97) for i in range(576)]
+values[5] = 300.0
+with open("wide.npy", "wb") as file:
+    file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+    file.write(struct.pack("<576f", *values))
+TEXT
 list="$net -images list.txt -min_images 12"
 
 runs "$caffe" calibrate --help
 has out.txt 'usage: caffe calibrate'
 has out.txt '^example:'
 runs "$caffe" --help
-has out.txt 'caffe calibrate --help'
+has out.txt '^  calibrate '
 
 # Each calibrator writes a table of all blobs, and the table that is printed lines up.
 for calibrator in entropy minmax percentile mse; do
@@ -44,6 +54,32 @@ for calibrator in entropy minmax percentile mse; do
   has plot.svg '>conv</text>'
   python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("plot.svg")'
 done
+
+# Where no calibrator is named the outputs decide, and the table says how. Few images are warned of.
+runs "$caffe" calibrate $net -images list.txt -calibration_table auto.table
+chosen='error of the outputs on 12 of 12 images: mse .* %, percentile .* %, entropy .* %, minmax'
+has out.txt "^$chosen .* %: [a-z]*$"
+has auto.table "^# $chosen .* %: [a-z]*$"
+has out.txt '^note: 12 images are few: thresholds are better with 100 or more'
+method=$(sed -n 's/^# error of the outputs.*: //p' auto.table)
+has auto.table "^\"data\" .* $method$"
+runs "$caffe" calibrate -model net.prototxt -from_table auto.table -calibration_table same.table
+cmp auto.table same.table
+runs "$caffe" calibrate $list -calibration_table demanded.table
+lacks out.txt 'images are few'
+
+# A blob that INT8 rounds badly is named, with what reads it and what can be done. (A net with trained
+# weights: build refuses those that fit no layer.)
+mkdir trained
+cd trained
+small_net
+runs "$caffe" build $net -npy ../wide.npy -calibrator minmax -precision int8 -plan wide.plan
+has out.txt "^  'data' of layer 'data', read by 'conv': [0-9.]* dB$"
+has out.txt '^Remedies: .*-layer_precision conv=fp32'
+runs "$caffe" build $net -npy ../wide.npy -calibrator minmax -precision int8 \
+  -layer_precision conv=fp32 -plan wide.plan
+lacks out.txt "'data' of layer 'data'"
+cd ..
 
 # NumPy's rows are the pictures as the net takes them.
 runs "$caffe" calibrate $list -mean 100 -channel_order RGB -calibration_table list.table
@@ -94,9 +130,11 @@ wrong() { refuses "$1" "$caffe" calibrate "${@:2}"; }
 wrong 'needs a net definition' -calibration_table a.table
 wrong 'needs to know where the table goes' $net -images list.txt
 wrong 'needs trained weights' -model net.prototxt -images list.txt -calibration_table a.table
-wrong 'Give -images LIST, -data DB or -npy FILE' $net -calibration_table a.table
-wrong 'needs 100 images or more, there are 12' $net -images list.txt -calibration_table a.table
-wrong "'kl' is not known: valid are entropy, minmax, percentile and mse" $list -calibrator kl \
+wrong 'Give -images FOLDER (or a list), -data DB or -npy FILE' $net -calibration_table a.table
+wrong 'needs 13 images or more, there are 12' $net -images list.txt -min_images 13 \
+  -calibration_table a.table
+wrong '-min_images must be positive, got 0' $list -min_images 0 -calibration_table a.table
+wrong "'kl' is not known: valid are auto, entropy, minmax, percentile and mse" $list -calibrator kl \
   -calibration_table a.table
 wrong 'a percentile lies above 0' $list -calibrator percentile -percent 101 \
   -calibration_table a.table

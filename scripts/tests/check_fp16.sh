@@ -71,7 +71,7 @@ has out.txt "region: from layer 'up'"
 wrong() { refuses "$1" "$caffe" check_fp16 "${@:2}"; }
 wrong 'needs a net definition' -weights net.caffemodel
 wrong 'needs trained weights' -model net.prototxt
-wrong 'Give -images LIST, -data DB or -npy FILE' $net
+wrong 'Give -images FOLDER (or a list), -data DB or -npy FILE' $net
 wrong 'give one of -images, -data, -npy and -random' $net -random 1 -images list.txt
 wrong 'missing.txt: there is no such file' $net -images missing.txt
 : > empty.txt
@@ -95,7 +95,7 @@ wrong 'fix takes two files' $net -random 1 -fix a.prototxt
 wrong 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
 wrong "'out.json' is not expected" $net -random 1 -json out.json
 wrong '1,1x: cannot be opened' $net -random 1 -mean 1,1x
-wrong "'x' in '1,x' is no number" $net -random 1 -constant data=1,x
+wrong "'x' in '1,x' is not a number" $net -random 1 -constant data=1,x
 wrong 'valid are BGR and RGB' $net -random 1 -channel_order GBR
 wrong 'headroom must be 1 or more' $net -random 1 -headroom 0.5
 wrong 'max_subnormal must be a share between 0 and 1, got 7' \

@@ -141,12 +141,14 @@ runs launch 2 "$caffe" train -solver whole_solver.prototxt -snapshot whole_solve
 shown err.txt | sed -n '/^iteration 4/,$p' | grep -v '^iteration 8' | diff whole.txt - ||
   fail "a resumed run shows something else"
 
-# complains PATTERN COMMAND...: status 1, and one line of caffe's, with this pattern. Nothing hangs.
+# complains PATTERN COMMAND...: status 1, and one line of caffe's says why, with this pattern. Nothing
+# hangs. A rank that another's end ends may have a line of its own.
 complains() {
   local wanted=$1
   shift
   answers 1 launch 2 "$@"
-  [ "$(grep -c '^caffe: ' err.txt)" = 1 ] || fail "not one line of caffe's"
+  [ "$(grep '^caffe: ' err.txt | grep -vc '^caffe: rank . of 2 ends at')" = 1 ] ||
+    fail "not one line of caffe's"
   grep '^caffe: ' err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
 }
 complains "-batch_per card: valid are device and host" \
@@ -166,9 +168,10 @@ net gone.prototxt list 4
 sed -i 's/shuffle: true//' gone.prototxt
 solver gone_solver.prototxt gone.prototxt
 complains "gone.png" "$caffe" train -solver gone_solver.prototxt
+has err.txt 'caffe: rank 0 of 2 ends at iteration '
 cp good.txt list.txt
 
-# A rank that is killed ends the others.
+# A rank that is killed ends the others, which say where training can be resumed.
 solver long_solver.prototxt both.prototxt 'snapshot: 100'
 sed -i 's/max_iter: 8/max_iter: 100000000/; s/display: 1/display: 100/; s/test_interval: 4/test_interval: 0/; s/test_iter: 6//' long_solver.prototxt
 cat > one_dies.sh <<TEXT
@@ -181,7 +184,16 @@ exec "$caffe" train -solver long_solver.prototxt
 TEXT
 chmod +x one_dies.sh
 status=0
-launch 2 ./one_dies.sh > out.txt 2> err.txt || status=$?
+launch 4 ./one_dies.sh > out.txt 2> err.txt || status=$?
 [ "$status" != 0 ] && [ "$status" != 124 ] || fail "status $status after a rank was killed"
 [ -f long_solver_iter_100.solverstate ] || fail "rank 1 was killed before it trained"
 lacks err.txt 'SIGTERM'
+for rank in 0 2 3; do
+  [ "$(grep -c "^caffe: rank $rank of 4 ends at iteration [0-9]*: another rank has died" err.txt)" = 1 ] ||
+    fail "not one line of rank $rank"
+done
+snapshot=$(sed -n 's/^caffe: rank 0 .* resume with -snapshot //p' err.txt)
+iteration=$(sed -n 's/^long_solver_iter_\([0-9]*00\).solverstate$/\1/p' <<< "$snapshot")
+[ -n "$iteration" ] || fail "rank 0 names no snapshot"
+sed -i "s/max_iter: 100000000/max_iter: $((iteration + 5))/" long_solver.prototxt
+runs launch 4 "$caffe" train -solver long_solver.prototxt -snapshot "$snapshot"

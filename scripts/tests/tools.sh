@@ -11,7 +11,40 @@ for tool in "$build"/tools/*; do
   grep -qi usage help.txt || { echo "$tool --help shows no usage"; exit 1; }
 done
 
-refuses "give one command" "$caffe"
+# Without a command: all of them. Misspelt commands and flags are answered with the nearest ones.
+answers 1 "$caffe"
+mv out.txt overview.txt
+for command in train test test_detection time build inspect infer compare calibrate check_fp16 layers \
+  device_query completion; do
+  has overview.txt "^  $command "
+  runs "$caffe" $command --help
+  has out.txt "^usage: caffe $command"
+  # Man pages are made of the same text; groff, where it is, has nothing to complain of.
+  runs "$caffe" $command --man
+  has out.txt "^.SH SYNOPSIS"
+  ! command -v groff > /dev/null || [ -z "$(groff -man -ww -z out.txt 2>&1)" ] || fail "roff of $command"
+done
+refuses "there is no flag -itertions; did you mean 'iterations'" "$caffe" time -itertions 3
+refuses "no flag -noitertions" "$caffe" time --noitertions
+refuses "-iterations abc: it takes a whole number" "$caffe" time -iterations abc
+refuses "-scale x: it takes a number" "$caffe" infer -scale=x
+refuses "-json perhaps: it takes true or false" "$caffe" infer -json=perhaps
+refuses "-model needs a value" "$caffe" time -model
+refuses "caffe build has no flag -bisect" "$caffe" build -bisect
+refuses "'x.prototxt' is not expected" "$caffe" time x.prototxt
+
+# Completion: scripts that the shells can read, with commands, flags and choices.
+runs "$caffe" completion bash
+bash -n out.txt
+has out.txt "int8"
+bash -c 'source ./out.txt; COMP_WORDS=(caffe bu); COMP_CWORD=1; _caffe; [ "${COMPREPLY[*]}" = build ]
+  COMP_WORDS=(caffe build -preci); COMP_CWORD=2; _caffe; [ "${COMPREPLY[*]}" = -precision ]
+  COMP_WORDS=(caffe build -precision i); COMP_CWORD=3; _caffe; [ "${COMPREPLY[*]}" = int8 ]' ||
+  fail "bash does not complete"
+runs "$caffe" completion zsh
+has out.txt "#compdef caffe"
+! command -v zsh > /dev/null || zsh -n out.txt
+refuses "valid are bash and zsh" "$caffe" completion fish
 refuses "did you mean 'train'" "$caffe" trian
 refuses "solver" "$caffe" train
 refuses "no_such.prototxt" "$caffe" train -solver no_such.prototxt

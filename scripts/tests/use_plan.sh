@@ -13,8 +13,8 @@ for command in time test infer compare; do
   has out.txt '^example:'
 done
 runs "$caffe" --help
-has out.txt 'caffe infer --help'
-has out.txt 'caffe compare --help'
+has out.txt '^  infer '
+has out.txt '^  compare '
 
 # time
 runs "$caffe" time -plan net.plan -iterations 20
@@ -30,7 +30,7 @@ has out.txt 'batch 1, 2 runs'
 export GLOG_minloglevel=0
 runs "$caffe" test -plan net.plan -images list.txt -mean 100
 has err.txt '] Batch 5, accuracy = '
-has err.txt '] Tested on 12 pictures.'
+has err.txt '] Tested on 12 images.'
 has err.txt '] accuracy_top5 = 1$'
 score=$(sed -n 's/.*] accuracy = //p' err.txt)
 runs "$build"/tools/convert_imageset "$work/" list.txt pictures_lmdb
@@ -65,13 +65,13 @@ has err.txt "] accuracy = $score\$"
 # Twelve records in batches of five: each counts once.
 runs "$caffe" build $net -plan five.plan -max_batch 5
 runs "$caffe" test -plan five.plan -data pictures_lmdb -mean 100
-has err.txt '] Tested on 12 pictures.'
+has err.txt '] Tested on 12 images.'
 lacks err.txt 'nan'
 export GLOG_minloglevel=1
 # Labels of the net's own data.
 runs "$caffe" build -model train_val.prototxt -weights net.caffemodel -plan own.plan \
   -precision best -max_accuracy_loss 0.5 -batches 2 -min_images 8 -timing_iterations 1
-has out.txt '^top-1 of 8 pictures in FP32: .*; it may lose 50.00 %$'
+has out.txt '^top-1 of 8 images in FP32: .*; it may lose 50.00 %$'
 
 # infer: classes of pictures, from a plan or a net, as text or JSON.
 printf 'ant\nbee\ncat\ndog\neel\n' > labels.txt
@@ -81,6 +81,11 @@ runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 0.png 1.p
 cp out.txt plan.txt
 runs "$caffe" infer $net -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
 cmp out.txt plan.txt
+runs "$caffe" infer -plan net.plan -input_shape 1x3x8x8 -mean 100 -labels labels.txt -top 2 \
+  0.png 1.png 2.png
+cmp out.txt plan.txt
+refuses "layer 'fc'" "$caffe" infer -plan net.plan -input_shape data=1x3x9x9 -mean 100 0.png
+refuses "no input 'date'" "$caffe" infer -plan net.plan -input_shape date=1x3x8x8 -mean 100 0.png
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -images list.txt -top 2
 [ "$(head -n 9 out.txt | sed 's|^./||')" = "$(cat plan.txt)" ] || fail 'the list gives others'
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -json 0.png
@@ -120,7 +125,7 @@ middle = [rows[(c * 12 + y + 2) * 12 + x + 2] for c in range(3) for y in range(8
 values = [float(v) for v in open('out.txt').read().split(': ')[1].split()]
 assert values == middle, (values, middle)
 PYTHON
-refuses 'is smaller than the net' "$caffe" infer $same -resize 4x4 0.png
+refuses 'less than input' "$caffe" infer $same -resize 4x4 0.png
 refuses 'is not HxW' "$caffe" infer $same -resize 12 0.png
 pictures 12 8
 
@@ -163,6 +168,23 @@ runs "$caffe" infer -plan boxes.plan -min_score 0.9 3.png
 [ ! -s out.txt ] || fail 'boxes below -min_score'
 runs "$caffe" infer -plan boxes.plan -json 3.png
 has out.txt '"box"'
+
+# infer -draw: a file for each image into a folder, or one file.
+drawing=$(printf '\211PNG')
+is_drawn() { [ "$(head -c 4 "$1")" = "$drawing" ] || fail "$1 is no image"; }
+runs "$caffe" infer -plan boxes.plan -labels map.prototxt -json -draw found/new 3.png 4.png
+has out.txt '"box"'
+has err.txt '^drew 2 images into found/new$'
+is_drawn found/new/3.png
+is_drawn found/new/4.png
+runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -draw one.png 0.png
+has err.txt '^drew 1 image into one.png$'
+is_drawn one.png
+refuses 'one file cannot take' "$caffe" infer -plan net.plan -draw one.png 0.png 1.png
+refuses '0.png lies in this folder' "$caffe" infer -plan net.plan -draw . 0.png
+refuses '0.png: this is the image itself' "$caffe" infer -plan net.plan -draw 0.png 0.png
+refuses 'labels.txt: this is neither a folder' "$caffe" infer -plan net.plan -draw labels.txt 0.png
+refuses '-draw needs image files' "$caffe" infer -plan net.plan -draw found -npy rows.npy
 
 # compare: an engine that is right, and one whose weights are others.
 runs "$caffe" compare $net -plan net.plan
@@ -215,7 +237,7 @@ refuses 'infer needs an engine' "$caffe" infer 0.png
 refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png
 refuses 'not both' "$caffe" infer -plan net.plan $net 0.png
 refuses 'not both' "$caffe" infer -plan net.plan -images list.txt 0.png
-refuses 'or name pictures' "$caffe" infer -plan net.plan
+refuses 'or name images' "$caffe" infer -plan net.plan
 refuses 'missing.png: there is no such picture' "$caffe" infer -plan net.plan missing.png
 refuses 'net.prototxt: cannot be read as a picture' "$caffe" infer -plan net.plan net.prototxt
 printf 'ant\nbee\n' > two.txt

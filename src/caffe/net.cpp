@@ -9,6 +9,7 @@
 #include "caffe/memory_pool.hpp"
 #include "caffe/scratch_source.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "error_context.hpp"
 #include "net_checks.hpp"
 
 namespace caffe {
@@ -17,12 +18,7 @@ namespace {
 /// Calls f; what it throws says that it was about `layer`.
 template <typename Dtype, typename Function>
 void AboutLayer(const Layer<Dtype>& layer, Function&& f) {
-  try {
-    f();
-  } catch (Error& error) {
-    error.AddContext(Describe(layer.layer_param()));
-    throw;
-  }
+  WithContext([&] { return Describe(layer.layer_param()); }, f);
 }
 
 }  // namespace
@@ -44,13 +40,11 @@ Net<Dtype>::Net(const string& param_file, Phase phase, const int level,
   if (stages) {
     for (const string& stage : *stages) state->add_stage(stage);
   }
-  try {
-    Init(param);
-    if (options.share_activations) set_share_activations(true);
-  } catch (Error& error) {
-    error.AddContext(param_file);
-    throw;
-  }
+  WithContext([&] { return param_file; },
+              [&] {
+                Init(param);
+                if (options.share_activations) set_share_activations(true);
+              });
 }
 
 template <typename Dtype>

@@ -6,6 +6,7 @@
 #include "caffe/net.hpp"
 #include "caffe/util/insert_splits.hpp"
 #include "caffe/util/upgrade_proto.hpp"
+#include "error_context.hpp"
 #include "net_checks.hpp"
 
 namespace caffe {
@@ -89,12 +90,7 @@ void Net<Dtype>::AddLayers(NetParameter* param) {
   for (int i = 0; i < param->layer_size(); ++i) {
     LayerParameter& layer = *param->mutable_layer(i);
     if (!layer.has_phase()) layer.set_phase(phase_);
-    try {
-      AddLayer(layer, types[i], &connections);
-    } catch (Error& error) {
-      error.AddContext(Describe(layer));
-      throw;
-    }
+    WithContext([&] { return Describe(layer); }, [&] { AddLayer(layer, types[i], &connections); });
   }
   for (const string& name : connections.available) {
     LOG_IF(INFO, Caffe::root_solver()) << "This network produces output " << name;

@@ -168,6 +168,7 @@ void Ranks<Dtype>::BroadcastState() {
 
 template <typename Dtype>
 void Ranks<Dtype>::on_start() {
+  if (notice_) notice_->SetIteration(solver_->iter());
   reducer_->Start();
 }
 
@@ -208,8 +209,22 @@ void Ranks<Dtype>::on_test() {
   BroadcastParameters();
 }
 
+namespace {
+
+/// The .solverstate that a snapshot writes now.
+template <typename Dtype>
+std::string StateFile(const Solver<Dtype>& solver) {
+  const SolverParameter& param = solver.param();
+  const bool hdf5 = param.snapshot_format() == SolverParameter_SnapshotFormat_HDF5;
+  return Join(param.snapshot_prefix(), "_iter_", solver.iter(),
+              hdf5 ? ".solverstate.h5" : ".solverstate");
+}
+
+}  // namespace
+
 template <typename Dtype>
 void Ranks<Dtype>::on_snapshot() {
+  if (notice_) notice_->SetSnapshot(StateFile(*solver_));
   on_test();
   solver_->GatherStates(communicator_);
 }

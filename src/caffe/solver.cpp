@@ -412,7 +412,7 @@ void Solver<Dtype>::Step(int iters) {
   const int stop_iter = iter_ + iters;
   iteration_timer_.Start();
   iterations_last_ = iter_;
-  Progress progress("iteration", stop_iter - start_iter);
+  Progress progress("iteration", stop_iter, start_iter, ProgressOutput::TERMINAL_ONLY);
   while (iter_ < stop_iter) {
     net_->ClearParamDiffs();
     if (param_.test_interval() && iter_ % param_.test_interval() == 0 &&
@@ -450,7 +450,7 @@ void Solver<Dtype>::Step(int iters) {
       requested_early_exit_ = true;
       break;
     }
-    progress.Update(iter_ - start_iter);
+    progress.Update(iter_);
   }
 }
 
@@ -522,7 +522,7 @@ void Solver<Dtype>::Test(const int test_net_id) {
   vector<double> sums(1);  // of the loss, then of the outputs
   int tested = 0;
   const int iters = param_.test_iter(test_net_id);
-  Progress progress("test batch", iters);
+  Progress progress("test batch", iters, 0, ProgressOutput::TERMINAL_ONLY);
   for (int i = 0; i < iters; i += step) {
     if (!ObeyRequests()) {
       progress.Clear();

@@ -20,8 +20,7 @@ CAFFE_FLAG(string, dump_passes, "", "DIR",
 CAFFE_FLAG(bool, normalize, false, "",
            "the plan takes pixels from 0 to 255 as they are: -mean and -scale, else those of the "
            "net's transform_param, become part of it, most often of the first layer's weights. "
-           "Calibration on images and calibration tables are those of the net without it; then run "
-           "the plan without -mean and -scale");
+           "Calibration on images and calibration tables are those of the net without it");
 
 namespace caffe {
 namespace {
@@ -63,6 +62,15 @@ void ListPasses() {
   }
 }
 
+/// What to do with the plan.
+std::string NextSteps() {
+  const std::string net =
+      " -model " + FLAGS_model + " -weights " + FLAGS_weights + " -plan " + FLAGS_plan;
+  const std::string images = FLAGS_images.empty() ? "FOLDER" : FLAGS_images;
+  return "next:\n  caffe infer -plan " + FLAGS_plan + " IMAGE...\n  caffe compare" + net +
+         " -images " + images + "\n  caffe time -plan " + FLAGS_plan + "\n";
+}
+
 int Build() {
   if (FLAGS_list_passes) {
     ListPasses();
@@ -100,6 +108,7 @@ int Build() {
             << BytesText(engine->activation_bytes()) << " of activations at batch "
             << engine->max_batch() << '\n';
   if (!FLAGS_report.empty()) WriteReport(&maker, param, weights, engine, FLAGS_plan);
+  std::cout << NextSteps();
   return 0;
 }
 
@@ -125,16 +134,21 @@ Command BuildCommand() {
   for (const FlagGroup& group : EngineFlags()) command.groups.push_back(group);
   command.groups[1].flags.push_back("max_accuracy_loss");
   command.groups.push_back(input);
-  command.groups.push_back({"mean and scale in the plan", "", {"normalize"}, ""});
+  command.groups.push_back(
+      {"what the plan knows of its images",
+       "",
+       {{"labels", "names of classes, one a line, or a LabelMap (.prototxt)"}, "normalize"},
+       "-mean, -scale, -resize, -channel_order and -constant are kept too, and hold where the plan "
+       "is\n"
+       "used.\n"});
   command.groups.push_back({"what the optimizer does", "", {"list_passes", "dump_passes"}, ""});
   command.groups.push_back(ReportFlags());
   command.examples =
       "  caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 "
       "\\\n"
-      "    -images images.txt -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache "
-      "here.times\n"
+      "    -images images/ -mean 104,117,123 -layer_precision conv1=fp32 -timing_cache here.times\n"
       "  caffe inspect -plan net.plan\n"
-      "  caffe infer -plan net.plan -mean 104,117,123 -labels synset.txt cat.jpg\n";
+      "  caffe infer -plan net.plan -labels synset.txt cat.jpg\n";
   command.quiet = true;
   command.run = [](const std::vector<std::string>&) { return Build(); };
   return command;

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "caffe/inference/build_report.hpp"
@@ -22,15 +21,21 @@ CAFFE_FLAG(double, report_seconds, 1, "S", "how long each number is measured");
 namespace caffe {
 namespace {
 
-std::string ProcessorName() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
-      return line.substr(colon + 2);
+/// What the shell was given, so that it can be given that again.
+std::string CommandLine() {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  std::string line;
+  for (const std::string& word : gflags::GetArgvs()) {
+    std::string quoted = word;
+    if (word.empty() || word.find_first_not_of(kPlain) != std::string::npos) {
+      quoted.clear();
+      for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+      quoted = "'" + quoted + "'";
     }
+    line += (line.empty() ? "" : " ") + quoted;
   }
-  return "unknown";
+  return line;
 }
 
 /// The size that the engine's plan has or would have; it is written beside the one that is kept.
@@ -151,10 +156,11 @@ void WriteReport(EngineMaker* maker, const NetParameter& param,
                  const std::shared_ptr<const inference::Engine>& built, const std::string& plan) {
   inference::BuildReport report;
   report.title = maker->net().name().empty() ? FLAGS_model : maker->net().name();
-  report.facts = {{"model", FLAGS_model},
-                  {"weights", Listed(weights)},
-                  {"processor", ProcessorName()},
-                  {"threads", std::to_string(Caffe::threads())}};
+  report.command = CommandLine();
+  report.facts = {{"model", FLAGS_model}, {"weights", Listed(weights)}};
+  if (built->preprocessing()) {
+    report.facts.emplace_back("images for", ToText(*built->preprocessing(), *built->graph()));
+  }
   report.before = maker->net().graph();
   report.calibration = maker->config.calibration.get();
   report.statistics = maker->statistics();

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 
 #include "../common/command.hpp"
@@ -24,8 +25,10 @@ constexpr int kDefaultBatches = 50;
 FlagGroup CalibrationFlags();
 
 /// Runs a net with its weights, `param`'s, on what the flags say, and chooses thresholds. Prints
-/// them on `out`. `keep`, if given, gets what was seen of the net.
+/// them on `out`, how they were chosen, and which blobs are noisy in INT8 though a layer reads them
+/// that is none of `float_layers`. `keep`, if given, gets what was seen of the net.
 CalibrationTable CalibrateByFlags(Net<float>* net, const NetParameter& param, std::ostream& out,
+                                  const std::set<std::string>& float_layers = {},
                                   std::unique_ptr<CalibrationData>* keep = nullptr);
 
 }  // namespace caffe

@@ -8,6 +8,7 @@
 #include "caffe/fp16/range_report.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/progress.hpp"
 #include "commands.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"
@@ -96,14 +97,17 @@ int CheckFp16(const std::vector<std::string>& rest) {
           "give one of ", kInputFlags, " and -random");
   const std::unique_ptr<InputBatches> batches =
       FLAGS_random > 0
-          ? InputBatches::Random(FLAGS_random, 1, Preparation(param))
+          ? InputBatches::Random(FLAGS_random, 1, Preprocessing(param))
           : Inputs(net, param, FLAGS_iterations, ", or -random N for N batches of noise");
   RangeInspector inspector(&net);
+  Progress progress("batch", batches->batches(net));
   while (
       (FLAGS_images.empty() || !IsGiven("iterations") || inspector.batches() < FLAGS_iterations) &&
       batches->Feed(inspector.batches(), &net)) {
     inspector.Forward();
+    progress.Update(inspector.batches());
   }
+  progress.Clear();
   if (!FLAGS_plot.empty()) {
     WriteText(
         RangesAsSvg(inspector, Join(FLAGS_model, ": |x| of ", inspector.batches(), " batch(es)")),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -9,6 +10,7 @@
 #include "caffe/inference/engine_comparison.hpp"
 #include "caffe/inference/widening.hpp"
 #include "caffe/util/net_comparison.hpp"
+#include "caffe/util/progress.hpp"
 #include "caffe/util/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
@@ -42,28 +44,38 @@ class Noise : public InputBatches {
   const int count_;
 };
 
-/// True if one input takes pictures, and constants are given for the others.
-bool TakesPictures(const Net<float>& net, const PicturePreparation& preparation) {
-  int pictures = 0;
+/// True if one input takes images, and constants are given for the others.
+bool TakesImages(const Net<float>& net, const inference::ImagePreprocessing& preprocessing) {
+  int images = 0;
   for (int i = 0; i < net.num_inputs(); ++i) {
     const std::string& name = net.blob_names()[net.input_blob_indices()[i]];
-    if (preparation.constants.count(name) > 0) continue;
-    pictures += net.input_blobs()[i]->num_axes() == 4 ? 1 : 2;
+    if (preprocessing.constants.count(name) > 0) continue;
+    images += net.input_blobs()[i]->num_axes() == 4 ? 1 : 2;
   }
-  return pictures == 1;
+  return images == 1;
 }
 
 /// What the flags say to run on; noise if they say nothing.
-std::unique_ptr<InputBatches> TheInputs(const Net<float>& net, const NetParameter& param) {
+std::unique_ptr<InputBatches> TheInputs(const Net<float>& net,
+                                        const inference::ImagePreprocessing& preprocessing) {
   Require(FLAGS_random >= 0, "-random must be positive, got ", FLAGS_random);
   const bool data = DataIsGiven();
   Require(FLAGS_random == 0 || !data, "give one of ", kInputFlags, " and -random");
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
-  if (data || (net.num_inputs() == 0 && FLAGS_random == 0)) return Inputs(net, param, most);
+  if (data || (net.num_inputs() == 0 && FLAGS_random == 0)) return Inputs(net, preprocessing, most);
   const int count = FLAGS_random > 0 ? FLAGS_random : 1;
-  const PicturePreparation preparation = Preparation(param);
-  if (!TakesPictures(net, preparation)) return std::make_unique<Noise>(count);
-  return InputBatches::Random(count, 1, preparation);
+  if (!TakesImages(net, preprocessing)) return std::make_unique<Noise>(count);
+  return InputBatches::Random(count, 1, preprocessing);
+}
+
+/// The net in FP32, which normalizes images itself where the engine does.
+std::unique_ptr<Net<float>> NetFor(const inference::Engine& engine, const NetParameter& param,
+                                   const std::vector<std::string>& weights) {
+  const inference::ImagePreprocessing* preprocessing = engine.preprocessing();
+  if (!preprocessing || !preprocessing->engine_normalizes) return FloatNet(param, weights);
+  auto net = inference::NetworkDefinition::FromCaffe(param, weights);
+  NormalizeImages(*preprocessing, &net);
+  return std::make_unique<Net<float>>(inference::ToNetParameter(net.graph()));
 }
 
 /// Makes the batch of a net's inputs smaller where the engine is built for less.
@@ -177,12 +189,18 @@ int Compare() {
   std::unique_ptr<EngineMaker> maker;
   if (!plan) maker = std::make_unique<EngineMaker>(param, weights, &std::cout);
   const auto engine = plan ? inference::Engine::Load(FLAGS_plan) : maker->Build();
-  const std::unique_ptr<Net<float>> net = FloatNet(param, weights);
+  const std::unique_ptr<Net<float>> net = NetFor(*engine, param, weights);
   FitBatch(*engine, net.get());
   inference::EngineComparison comparison(net.get(), engine);
-  const std::unique_ptr<InputBatches> batches = TheInputs(*net, param);
+  const std::unique_ptr<InputBatches> batches = TheInputs(*net, Preprocessing(*engine, param));
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kComparedBatches;
-  for (int i = 0; i < most && batches->Feed(i, net.get()); ++i) comparison.Add();
+  const int64_t there = batches->batches(*net);
+  Progress progress("batch", there > 0 ? std::min<int64_t>(there, most) : most);
+  for (int i = 0; i < most && batches->Feed(i, net.get()); ++i) {
+    comparison.Add();
+    progress.Update(i + 1);
+  }
+  progress.Clear();
   Print(comparison, std::cout);
   const int status = Judge(comparison, std::cout);
   return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;

@@ -1,14 +1,16 @@
 #include "engine_flags.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "../common/command_line.hpp"
+#include "caffe/inference/results.hpp"
 #include "caffe/util/progress.hpp"
 #include "caffe/util/text_table.hpp"
 #include "net_flags.hpp"
-#include "normalization.hpp"
 
 CAFFE_FLAG(
     string, precision, "fp32", "fp32|fp16|bf16|int8|best",
@@ -20,8 +22,17 @@ CAFFE_FLAG(string, layer_precision, "", "NAME=TYPE,...",
            "best one that it can, and a note says so");
 CAFFE_FLAG(int32, max_batch, 0, "N",
            "the largest batch that the engine runs (default: the batch in the prototxt)");
-CAFFE_FLAG(string, input_shape, "", "NAME=NxCxHxW,...",
-           "the largest shapes of inputs (default: those in the prototxt)");
+CAFFE_FLAG(
+    string, input_shape, "", "NAME=NxCxHxW,...",
+    "the largest shapes of inputs (default: those in the prototxt); the name of a net's only "
+    "input may be left out");
+CAFFE_FLAG(string, min_shape, "", "SHAPES",
+           "instead of these two a range: the smallest shapes, as for -input_shape (default: "
+           "-opt_shape). Several ranges, each with a choice of implementations and memory of its "
+           "own, are separated by ':'");
+CAFFE_FLAG(string, opt_shape, "", "SHAPES",
+           "the shapes in which candidates are timed (default: -max_shape)");
+CAFFE_FLAG(string, max_shape, "", "SHAPES", "the largest shapes (default: -opt_shape)");
 CAFFE_FLAG(double, workspace, 0, "MB",
            "scratch memory that a layer may take (default: any); 1 MB is 2^20 bytes");
 CAFFE_FLAG(double, memory, 0, "MB",
@@ -37,6 +48,8 @@ CAFFE_FLAG(double, max_accuracy_loss, 0, "X",
            "with -precision best: layers are widened until what is lost on the data is at most X: "
            "the share of images that are no longer recognised (0.003 is 0.3 %), where they have "
            "labels; else the outputs' error, relative to their values");
+
+DECLARE_string(mean);
 
 namespace caffe {
 namespace {
@@ -69,6 +82,40 @@ Shape ParseShape(const std::string& flag, const std::string& text) {
   return shape;
 }
 
+/// The shapes of each profile.
+std::vector<std::map<std::string, Shape>> ParseProfiles(const std::string& flag,
+                                                        const std::string& text) {
+  std::vector<std::map<std::string, Shape>> profiles;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ':');) {
+    profiles.push_back(ParseShapes(flag, part));
+  }
+  return profiles;
+}
+
+/// The ranges that -min_shape, -opt_shape and -max_shape say.
+std::vector<inference::ShapeProfile> ProfilesOfFlags() {
+  const auto least = ParseProfiles("-min_shape", FLAGS_min_shape),
+             best = ParseProfiles("-opt_shape", FLAGS_opt_shape),
+             most = ParseProfiles("-max_shape", FLAGS_max_shape);
+  const size_t count = std::max({least.size(), best.size(), most.size()});
+  std::vector<inference::ShapeProfile> profiles(count);
+  if (count == 0) return profiles;
+  Require(FLAGS_max_batch == 0 && FLAGS_input_shape.empty(),
+          "a range says the largest shapes: leave -max_batch and -input_shape out");
+  for (const auto* shapes : {&least, &best, &most}) {
+    Require(shapes->empty() || shapes->size() == count,
+            "-min_shape, -opt_shape and -max_shape say ", least.size(), ", ", best.size(), " and ",
+            most.size(), " ranges: give as many in each, separated by ':'");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!least.empty()) profiles[i].min = least[i];
+    if (!best.empty()) profiles[i].opt = best[i];
+    if (!most.empty()) profiles[i].max = most[i];
+  }
+  return profiles;
+}
+
 std::vector<int> LabelsOf(const InputBatches& batches, const inference::Tensors& others) {
   std::vector<int> labels;
   for (const InputItem& item : batches.items()) labels.push_back(item.label);
@@ -93,9 +140,8 @@ void CheckFlags() {
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
     inference::ParsePrecision(pair.second);
   }
-  for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
-    ParseShape("-input_shape " + pair.first, pair.second);
-  }
+  ParseShapes("-input_shape", FLAGS_input_shape);
+  ProfilesOfFlags();
   BytesOfMegabytes("-workspace", FLAGS_workspace);
   BytesOfMegabytes("-memory", FLAGS_memory);
 }
@@ -106,11 +152,62 @@ inference::NetworkDefinition Definition(const NetParameter& param,
                                         bool takes_pixels) {
   CheckFlags();
   auto net = inference::NetworkDefinition::FromCaffe(param, weights);
-  if (takes_pixels) NormalizePictures(Preparation(param), &net);
+  if (takes_pixels) NormalizeImages(Preprocessing(param), &net);
   return net;
 }
 
+/// Those that never compute in INT8.
+std::set<std::string> WidenedLayers(const std::map<std::string, inference::Precision>& layers) {
+  std::set<std::string> widened;
+  for (const auto& [name, precision] : layers) {
+    const bool may_be_int8 =
+        precision == inference::Precision::INT8 || precision == inference::Precision::BEST;
+    if (!may_be_int8) widened.insert(name);
+  }
+  return widened;
+}
+
 }  // namespace
+
+void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
+                     inference::NetworkDefinition* net) {
+  const inference::Graph& graph = net->graph();
+  const auto takes_images = [&](int input) {
+    const inference::Value& value = graph.values[input];
+    return value.shape.size() == 4 &&
+           (preprocessing.input.empty() || preprocessing.input == value.name);
+  };
+  const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), takes_images);
+  Require(input != graph.inputs.end(), "-normalize: net '", graph.name,
+          "' has no input that takes images");
+  Require(!preprocessing.mean.empty() || preprocessing.scale != 1,
+          "-normalize: there is neither -mean nor -scale, nor a transform_param in the net");
+  const std::string name = graph.values[*input].name;
+  const Shape shape = graph.values[*input].shape;
+  net->NormalizeInput(name,
+                      preprocessing.HasMeanImage(shape[1])
+                          ? preprocessing.MiddleOfMeanImage(shape[1], shape[2], shape[3])
+                          : preprocessing.mean,
+                      preprocessing.scale);
+  net->SetRange(name, 0, 255);
+}
+
+std::map<std::string, Shape> ParseShapes(const std::string& flag, const std::string& text) {
+  std::map<std::string, Shape> shapes;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    const size_t equals = part.rfind('=');
+    const bool is_named = equals != std::string::npos;
+    const std::string name = is_named ? part.substr(0, equals) : "";
+    Require(!is_named || equals > 0, flag, ": '", part, "' is not NAME=SHAPE");
+    const Shape shape =
+        ParseShape(is_named ? flag + " " + name : flag, is_named ? part.substr(equals + 1) : part);
+    Require(shapes.emplace(name, shape).second, flag, ": ",
+            is_named ? "input '" + name + "' has two shapes"
+                     : "of several shapes each needs its input's name: NAME=SHAPE,NAME=SHAPE");
+  }
+  return shapes;
+}
 
 std::vector<FlagGroup> EngineFlags() {
   FlagGroup calibration = CalibrationFlags();
@@ -124,8 +221,9 @@ std::vector<FlagGroup> EngineFlags() {
   calibration.flags.push_back("plot");
   return {{"the engine",
            "",
-           {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "workspace",
-            "memory", "hint", "timing_cache", "timing_iterations", "skip_pass", "level", "stage"},
+           {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "min_shape",
+            "opt_shape", "max_shape", "workspace", "memory", "hint", "timing_cache",
+            "timing_iterations", "skip_pass", "level", "stage"},
            "  -gpu N                builds for this GPU, and no other; without it for the CPU\n"},
           calibration};
 }
@@ -153,15 +251,18 @@ EngineMaker::EngineMaker(const NetParameter& param, std::vector<std::string> wei
       builder_(FLAGS_timing_cache, out),
       net_(Definition(param, weights_, takes_pixels)) {
   SetConfig();
+  SetPreprocessing();
   SetCalibration();
 }
 
 std::unique_ptr<InputBatches> EngineMaker::EngineInputs(const Net<float>& net,
                                                         int most_batches) const {
   Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()),
-          "-normalize: engines are measured on pictures; give -images or -data");
-  const PicturePreparation preparation = Preparation(param_);
-  return Inputs(net, takes_pixels_ ? WithoutMeanAndScale(preparation) : preparation, most_batches);
+          "-normalize: engines are measured on images; give -images or -data");
+  if (!takes_pixels_) return Inputs(net, param_, most_batches);
+  inference::ImagePreprocessing preprocessing = Preprocessing(param_);
+  preprocessing.engine_normalizes = true;
+  return Inputs(net, preprocessing, most_batches);
 }
 
 inference::AccuracyLoss EngineMaker::Judge(InputBatches* batches, int most,
@@ -194,9 +295,8 @@ void EngineMaker::SetConfig() {
     config.layer_precisions[pair.first] = inference::ParsePrecision(pair.second);
   }
   config.max_batch = FLAGS_max_batch;
-  for (const auto& pair : Pairs("-input_shape", FLAGS_input_shape)) {
-    config.max_input_shapes[pair.first] = ParseShape("-input_shape " + pair.first, pair.second);
-  }
+  config.max_input_shapes = ParseShapes("-input_shape", FLAGS_input_shape);
+  config.profiles = ProfilesOfFlags();
   config.threads = ThreadsOfHint().threads;
   config.timing_iterations = FLAGS_timing_iterations;
   config.max_workspace = BytesOfMegabytes("-workspace", FLAGS_workspace);
@@ -204,6 +304,28 @@ void EngineMaker::SetConfig() {
   config.max_accuracy_loss = FLAGS_max_accuracy_loss;
   std::istringstream passes(FLAGS_skip_pass);
   for (std::string pass; std::getline(passes, pass, ',');) config.skip_passes.push_back(pass);
+}
+
+/// What the plan will know of images.
+void EngineMaker::SetPreprocessing() {
+  if (!FLAGS_labels.empty()) config.class_names = inference::ClassNames(FLAGS_labels).names();
+  try {
+    config.preprocessing = GivenPreprocessing(param_);
+  } catch (const Error& error) {
+    if (!FLAGS_mean.empty() || takes_pixels_) throw;
+    *out_ << "note: the plan will not know how images are prepared: " << error.what()
+          << ": give -mean\n";
+    return;
+  }
+  if (!config.preprocessing) return;
+  config.preprocessing->engine_normalizes = takes_pixels_;
+  // Of a net that reads data, what it reads.
+  for (const LayerParameter& layer : param_.layer()) {
+    if (!layer.has_transform_param() || layer.top_size() == 0) continue;
+    const int input = net_.graph().FindValue(layer.top(0));
+    if (input >= 0 && net_.graph().IsInput(input)) config.preprocessing->input = layer.top(0);
+    break;
+  }
 }
 
 bool EngineMaker::DemandsInt8() const {
@@ -224,7 +346,8 @@ void EngineMaker::SetCalibration() {
     config.calibration = ReadTable(FLAGS_calibration_table, *net, param_, *out_);
   } else if (data) {
     config.calibration = std::make_shared<const CalibrationTable>(
-        CalibrateByFlags(net.get(), param_, *out_, for_all_ ? &seen_ : nullptr));
+        CalibrateByFlags(net.get(), param_, *out_, WidenedLayers(config.layer_precisions),
+                         for_all_ ? &seen_ : nullptr));
   } else {
     Require(!DemandsInt8(), "int8 needs the range of each blob: give -calibration_table FILE, or ",
             kInputFlags, " to calibrate on");

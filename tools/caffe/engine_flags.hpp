@@ -1,6 +1,7 @@
 #ifndef CAFFE_TOOLS_CAFFE_ENGINE_FLAGS_HPP_
 #define CAFFE_TOOLS_CAFFE_ENGINE_FLAGS_HPP_
 
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -16,6 +17,7 @@
 
 DECLARE_string(precision);
 DECLARE_string(layer_precision);
+DECLARE_string(input_shape);
 DECLARE_double(max_accuracy_loss);
 
 namespace caffe {
@@ -28,6 +30,12 @@ std::vector<FlagGroup> EngineFlags();
 inference::ThreadSplit ThreadsOfHint();
 /// Says on `out` if an engine was tuned for another number of threads than each context will have.
 void NoteTunedThreads(const inference::Engine& engine, std::ostream& out);
+/// Makes mean and scale of images part of a net. Throws Error if there are none.
+void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
+                     inference::NetworkDefinition* net);
+/// Shapes of inputs by name: "NAME=1x3x300x300,NAME=1x3", or "1x3x300x300" for the only input,
+/// whose name is "" then. Throws Error with the flag for anything else.
+std::map<std::string, Shape> ParseShapes(const std::string& flag, const std::string& text);
 
 /// Makes engines of a net as the flags say.
 class EngineMaker {
@@ -55,6 +63,7 @@ class EngineMaker {
 
  private:
   void SetConfig();
+  void SetPreprocessing();
   bool DemandsInt8() const;
   void SetCalibration();
   void SetAccuracyLoss(const Net<float>& net, bool data);

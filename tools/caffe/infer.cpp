@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <deque>
-#include <future>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -8,17 +6,21 @@
 
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/results.hpp"
+#include "caffe/util/progress.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
+#include "parallel_runs.hpp"
+#include "result_drawer.hpp"
 
-CAFFE_FLAG(string, labels, "", "FILE",
-           "names of classes, one a line; of detectors' classes a LabelMap (.prototxt)");
 CAFFE_FLAG(int32, top, 5, "K", "of scores, the K best classes: score, class, name");
 CAFFE_FLAG(double, min_score, 0.5, "S",
            "of detections, boxes with this score or more: image, class, score, xmin, ymin, xmax, "
            "ymax, as the net gives them (SSD: 0 to 1)");
 CAFFE_FLAG(bool, raw, false, "", "all values of every output");
+CAFFE_FLAG(string, draw, "", "OUT",
+           "draws what is found onto the images: boxes, colours of a segmentation, the best "
+           "classes; into the folder OUT, or, of one image, into the file OUT (.png, .jpg)");
 
 namespace caffe {
 namespace {
@@ -29,86 +31,72 @@ std::shared_ptr<const inference::Engine> TheEngine(const NetParameter* param,
   return EngineMaker(*param, weights, &std::cerr).Build();
 }
 
-/// Runs batches in contexts side by side, and hands on what they make in the batches' order.
-class Runs {
- public:
-  using Done =
-      std::function<void(const std::vector<std::string>& items, const inference::Tensors&)>;
-
-  Runs(const std::shared_ptr<const inference::Engine>& engine, const inference::ThreadSplit& split,
-       Done done)
-      : done_(std::move(done)) {
-    for (int i = 0; i < split.contexts; ++i) contexts_.emplace_back(engine, split.threads);
-  }
-
-  /// Returns when a context is free again.
-  void Add(std::vector<std::string> items, inference::Tensors inputs) {
-    // A single context stays in this thread: its team of threads is made once.
-    const auto launch = contexts_.size() == 1 ? std::launch::deferred : std::launch::async;
-    inference::ExecutionContext* context = &contexts_[count_++ % contexts_.size()];
-    pending_.push_back({std::move(items), std::async(launch, [context, inputs = std::move(inputs)] {
-                          return inference::RunInPieces(inputs, context);
-                        })});
-    if (pending_.size() == contexts_.size()) FinishFirst();
-  }
-  void Finish() {
-    while (!pending_.empty()) FinishFirst();
-  }
-
- private:
-  struct Run {
-    std::vector<std::string> items;
-    std::future<inference::Tensors> outputs;
-  };
-
-  void FinishFirst() {
-    Run first = std::move(pending_.front());
-    pending_.pop_front();
-    done_(first.items, first.outputs.get());
-  }
-
-  const Done done_;
-  std::vector<inference::ExecutionContext> contexts_;
-  std::deque<Run> pending_;  // ends before the contexts, which its runs use
-  size_t count_ = 0;
-};
+/// Says where mean and scale may be missing that the net was trained with.
+void NoteUnknownPreprocessing(const inference::Engine& engine, const NetParameter& net) {
+  if (engine.preprocessing() || !FLAGS_npy.empty() || GivenPreprocessing(net)) return;
+  const inference::Graph& graph = *engine.graph();
+  const bool takes_images = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](int input) {
+    const Shape& shape = graph.values[input].shape;
+    return shape.size() == 4 && (shape[1] == 1 || shape[1] == 3);
+  });
+  if (!takes_images) return;
+  std::cerr << "note: the plan knows no mean and scale, and neither -mean nor -scale is given: "
+               "values from 0 to 255 go in as they are. caffe build -mean V,V,V -scale S keeps "
+               "them in the plan (-scale 1: there are none)\n";
+}
 
 /// `param` is the net to build an engine of; null for a plan.
 int InferWith(const NetParameter* param, const std::vector<std::string>& images) {
   Require(images.empty() || !DataIsGiven(), "give images or one of ", kInputFlags, ", not both");
-  const auto names =
-      FLAGS_labels.empty() ? inference::ClassNames() : inference::ClassNames(FLAGS_labels);
   inference::ResultOptions options;
   options.raw = FLAGS_raw;
   options.top = FLAGS_top;
   options.least_score = static_cast<float>(FLAGS_min_score);
+  Require(FLAGS_draw.empty() || !images.empty() || !FLAGS_images.empty(),
+          "-draw needs image files: name them, or give -images");
   const auto engine = TheEngine(param, WeightFiles());
   if (!param) NoteTunedThreads(*engine, std::cerr);
+  const auto names =
+      FLAGS_labels.empty() ? inference::ClassNames(*engine) : inference::ClassNames(FLAGS_labels);
   const inference::ThreadSplit split = ThreadsOfHint();
   // As many as each context gets, where there are fewer than contexts for full batches.
   const size_t share = (images.size() + split.contexts - 1) / split.contexts;
   const int batch = static_cast<int>(std::min<size_t>(share, engine->max_batch()));
-  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch);
-  const NetParameter prepared = param ? *param : NetParameter();
+  // A net's engine is built for them, a plan may run many shapes.
+  const auto shapes = ParseShapes("-input_shape", FLAGS_input_shape);
+  const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch, shapes);
+  const NetParameter net = param ? *param : NetParameter();
+  const inference::ImagePreprocessing preprocessing = Preprocessing(*engine, net);
+  NoteUnknownPreprocessing(*engine, net);
   const std::unique_ptr<InputBatches> batches =
-      images.empty() ? Inputs(*feed, prepared, FLAGS_iterations, ", or name images")
-                     : InputBatches::FromPictures(images, Preparation(prepared));
+      images.empty() ? Inputs(*feed, preprocessing, FLAGS_iterations, ", or name images")
+                     : InputBatches::FromPictures(images, preprocessing);
+  std::unique_ptr<ResultDrawer> drawer;
+  if (!FLAGS_draw.empty()) drawer = std::make_unique<ResultDrawer>(FLAGS_draw, names, options);
   const inference::InputSource source(*feed, *engine);
   inference::Results all(engine, names, options);
-  Runs runs(engine, split,
-            [&](const std::vector<std::string>& items, const inference::Tensors& outputs) {
-              if (FLAGS_json) return all.Add(items, outputs);
-              inference::Results these(engine, names, options);
-              these.Add(items, outputs);
-              std::cout << these.Text() << std::flush;
-            });
+  Progress progress("batch", FLAGS_json ? batches->batches(*feed) : 0);
+  ParallelRuns runs(engine, split,
+                    [&](const std::vector<std::string>& items, const inference::Tensors& outputs) {
+                      if (drawer) drawer->Draw(*engine, items, outputs, *feed, preprocessing);
+                      if (FLAGS_json) return all.Add(items, outputs);
+                      inference::Results these(engine, names, options);
+                      these.Add(items, outputs);
+                      std::cout << these.Text() << std::flush;
+                    });
   for (int i = 0; batches->Feed(i, feed.get()); ++i) {
     std::vector<std::string> items;
     for (const InputItem& item : batches->items()) items.push_back(item.name);
     runs.Add(std::move(items), source.Read(feed.get()));
+    progress.Update(i + 1);
   }
   runs.Finish();
+  progress.Clear();
   if (FLAGS_json) std::cout << all.Json();
+  if (drawer) {
+    std::cerr << "drew " << drawer->drawn()
+              << (drawer->drawn() == 1 ? " image into " : " images into ") << FLAGS_draw << '\n';
+  }
   return 0;
 }
 
@@ -135,21 +123,36 @@ Command InferCommand() {
   FlagGroup input = InputFlags();
   input.flags.push_back({"iterations", "at most N batches of a database (default 50)"});
   input.notes =
-      "Images on the command line, or these. With -model, mean and scale of a transform_param in "
-      "the\n"
-      "net hold unless -mean or -scale say otherwise; a plan does not know them.\n";
-  command.groups = {{"engine",
-                     "",
-                     {"plan", {"model", "without -plan: the net to build an engine of"}, "weights"},
-                     ""},
-                    {"output", "", {"labels", "top", "min_score", "raw", "json"}, ""},
-                    input};
+      "Images on the command line, or these. They are prepared as the plan says, which the flags\n"
+      "may repeat and not contradict; where it says nothing, as the flags say. With -model, mean "
+      "and\n"
+      "scale of a transform_param in the net hold unless -mean or -scale say otherwise.\n"
+      "-input_shape says in which shapes a plan runs, of those that it is built for (default: the\n"
+      "largest of its first profile): images are resized to it.\n";
+  command.groups = {
+      {"engine",
+       "",
+       {"plan", {"model", "without -plan: the net to build an engine of"}, "weights"},
+       ""},
+      {"output",
+       "",
+       {{"labels",
+         "names of classes, one a line, or a LabelMap (.prototxt), instead of the plan's"},
+        "top",
+        "min_score",
+        "raw",
+        "json",
+        "draw"},
+       ""},
+      input};
   for (const FlagGroup& group : EngineFlags()) command.groups.push_back(group);
   command.examples =
-      "  caffe infer -plan googlenet.plan -mean 104,117,123 -labels synset_words.txt cat.jpg\n"
+      "  caffe infer -plan googlenet.plan cat.jpg\n"
       "  caffe infer -model deploy.prototxt -weights ssd.caffemodel -precision fp16 \\\n"
       "    -mean 104,117,123 -labels labelmap_voc.prototxt -min_score 0.3 -json street.jpg > "
-      "boxes.json\n";
+      "boxes.json\n"
+      "  caffe infer -plan ssd.plan -mean 104,117,123 -labels labelmap_voc.prototxt -draw found "
+      "*.jpg\n";
   command.takes_files = true;
   command.quiet = true;
   command.run = Infer;

@@ -1,15 +1,19 @@
 #include "input_flags.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <sstream>
 
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/util/image_files.hpp"
 
-CAFFE_FLAG(string, images, "", "LIST",
-           "a text file with the path of an image on each line, resized to the input; a number "
-           "behind the path is its label");
+CAFFE_FLAG(string, images, "", "FOLDER|'*.jpg'|LIST",
+           "the images of a folder and of those below it, or those that fit a pattern, or a text "
+           "file with the path of an image on each line, where a number behind the path is its "
+           "label; resized to the input");
 CAFFE_FLAG(string, data, "", "DB", "a database of Datum records");
 CAFFE_FLAG(string, backend, "lmdb", "lmdb|leveldb", "what -data is");
 CAFFE_FLAG(string, npy, "", "FILE|NAME=FILE,...",
@@ -23,10 +27,16 @@ CAFFE_FLAG(string, resize, "", "HxW",
 CAFFE_FLAG(string, channel_order, "BGR", "BGR|RGB", "order of the input's channels");
 CAFFE_FLAG(string, constant, "", "NAME=V,V,...[;NAME=...]",
            "values of inputs that take no images: im_info=300,300,1");
+CAFFE_FLAG(string, labels, "", "FILE",
+           "names of classes, one a line; of detectors' classes a LabelMap (.prototxt)");
 CAFFE_FLAG(int32, random, 0, "N", "N batches of noise, pixels from 0 to 255 prepared like images");
 CAFFE_FLAG(string, plot, "", "OUT.svg", "a plot of the ranges");
 
 namespace caffe {
+
+using inference::ImagePreprocessing;
+using inference::ValuesText;
+
 namespace {
 
 std::vector<float> Numbers(const std::string& text, const std::string& flag) {
@@ -50,6 +60,71 @@ bool LooksLikeNumbers(const std::string& text) {
   return text.find_first_not_of("0123456789.,-+eE ") == std::string::npos;
 }
 
+/// What the flags say changes what a net says.
+void TakeFlags(ImagePreprocessing* preprocessing) {
+  if (!FLAGS_resize.empty()) {
+    int height = 0, width = 0;
+    char rest = 0;
+    const int read = std::sscanf(FLAGS_resize.c_str(), "%dx%d%c", &height, &width, &rest);
+    Require(read == 2 && height > 0 && width > 0, "-resize ", FLAGS_resize,
+            " is not HxW, as in 256x256");
+    Require(preprocessing->resize_height == 0 ||
+                (preprocessing->resize_height == height && preprocessing->resize_width == width),
+            "-resize ", FLAGS_resize, ": the net's mean_file is ", preprocessing->resize_height,
+            "x", preprocessing->resize_width, ": give -mean too");
+    preprocessing->resize_height = height;
+    preprocessing->resize_width = width;
+  }
+  if (LooksLikeNumbers(FLAGS_mean)) {
+    if (!FLAGS_mean.empty()) preprocessing->mean = Numbers(FLAGS_mean, "-mean");
+  } else {
+    preprocessing->ReadMeanImage(FLAGS_mean);
+  }
+  if (IsGiven("scale")) preprocessing->scale = static_cast<float>(FLAGS_scale);
+  Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB", "-channel_order ",
+          FLAGS_channel_order, ": valid are BGR and RGB");
+  preprocessing->rgb = FLAGS_channel_order == "RGB";
+  std::istringstream constants(FLAGS_constant);
+  for (std::string constant; std::getline(constants, constant, ';');) {
+    const size_t equals = constant.find('=');
+    Require(equals != std::string::npos && equals > 0, "-constant: '", constant,
+            "' is not NAME=V,V,...");
+    preprocessing->constants[constant.substr(0, equals)] =
+        Numbers(constant.substr(equals + 1), "-constant " + constant.substr(0, equals));
+  }
+}
+
+/// Whether both subtract the same: one value is meant for all channels.
+bool SameMean(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() == b.size()) return a == b;
+  const std::vector<float>& one = a.size() < b.size() ? a : b;
+  const std::vector<float>& other = a.size() < b.size() ? b : a;
+  const float value = one.empty() ? 0 : one[0];
+  return one.size() <= 1 &&
+         std::all_of(other.begin(), other.end(), [&](float x) { return x == value; });
+}
+
+/// Throws Error for a flag that says other than the plan.
+void RequireAgreement(const ImagePreprocessing& given, const ImagePreprocessing& plan) {
+  const bool means = !FLAGS_mean.empty(), scales = IsGiven("scale");
+  Require(!plan.engine_normalizes || (!means && !scales), means ? "-mean" : "-scale",
+          ": the plan was built with -normalize and computes (value - ", ValuesText(plan.mean),
+          ") * ", plan.scale, " itself, which would be done twice: leave -mean and -scale out");
+  const auto require = [](bool agrees, const std::string& said, const std::string& known) {
+    Require(agrees, said, " contradicts the plan, which has ", known,
+            ": leave the flag out, or build the plan again with it");
+  };
+  const auto size = [](const ImagePreprocessing& preprocessing) {
+    return Join(preprocessing.resize_height, "x", preprocessing.resize_width);
+  };
+  require(!means || SameMean(given.mean, plan.mean), "-mean " + FLAGS_mean, ValuesText(plan.mean));
+  require(!scales || given.scale == plan.scale, Join("-scale ", given.scale), Join(plan.scale));
+  require(!IsGiven("channel_order") || given.rgb == plan.rgb,
+          "-channel_order " + FLAGS_channel_order, plan.rgb ? "RGB" : "BGR");
+  require(FLAGS_resize.empty() || size(given) == size(plan), "-resize " + FLAGS_resize,
+          plan.resize_height > 0 ? size(plan) : "the size of the input");
+}
+
 /// "-npy FILE" or "-npy NAME=FILE,NAME=FILE": files by input, "" for the only one.
 std::map<std::string, std::string> NpyFiles() {
   std::map<std::string, std::string> files;
@@ -64,6 +139,14 @@ std::map<std::string, std::string> NpyFiles() {
   return files;
 }
 
+/// The images that -images names; how many a folder has is said before the work.
+std::unique_ptr<InputBatches> Images(const ImagePreprocessing& preprocessing) {
+  if (!IsFolderOrPattern(FLAGS_images)) return InputBatches::FromList(FLAGS_images, preprocessing);
+  const std::vector<std::string> files = ImageFilesIn(FLAGS_images);
+  std::cerr << files.size() << " images in " << FLAGS_images << std::endl;
+  return InputBatches::FromPictures(files, preprocessing);
+}
+
 }  // namespace
 
 FlagGroup InputFlags() {
@@ -76,46 +159,38 @@ FlagGroup InputFlags() {
 
 bool DataIsGiven() { return !FLAGS_images.empty() || !FLAGS_data.empty() || !FLAGS_npy.empty(); }
 
-PicturePreparation Preparation(const NetParameter& net) {
-  PicturePreparation preparation;
-  for (const LayerParameter& layer : net.layer()) {
-    if (!layer.has_transform_param()) continue;
-    preparation.transform = layer.transform_param();
-    break;
-  }
-  TransformationParameter& transform = preparation.transform;
+std::optional<ImagePreprocessing> GivenPreprocessing(const NetParameter& net) {
+  const auto layer =
+      std::find_if(net.layer().begin(), net.layer().end(),
+                   [](const LayerParameter& param) { return param.has_transform_param(); });
+  const bool flags = !FLAGS_mean.empty() || IsGiven("scale") || IsGiven("channel_order") ||
+                     !FLAGS_resize.empty() || !FLAGS_constant.empty();
+  if (!flags && layer == net.layer().end()) return std::nullopt;
+  TransformationParameter transform;
+  if (layer != net.layer().end()) transform = layer->transform_param();
   if (!FLAGS_mean.empty()) {
     transform.clear_mean_file();
     transform.clear_mean_value();
-    if (LooksLikeNumbers(FLAGS_mean)) {
-      for (float value : Numbers(FLAGS_mean, "-mean")) transform.add_mean_value(value);
-    } else {
-      transform.set_mean_file(FLAGS_mean);
-    }
   }
-  if (IsGiven("scale")) transform.set_scale(static_cast<float>(FLAGS_scale));
-  Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB", "-channel_order ",
-          FLAGS_channel_order, ": valid are BGR and RGB");
-  preparation.rgb = FLAGS_channel_order == "RGB";
-  if (!FLAGS_resize.empty()) {
-    char rest = 0;
-    const int read = std::sscanf(FLAGS_resize.c_str(), "%dx%d%c", &preparation.resize_height,
-                                 &preparation.resize_width, &rest);
-    Require(read == 2 && preparation.resize_height > 0 && preparation.resize_width > 0, "-resize ",
-            FLAGS_resize, " is not HxW, as in 256x256");
-  }
-  std::istringstream constants(FLAGS_constant);
-  for (std::string constant; std::getline(constants, constant, ';');) {
-    const size_t equals = constant.find('=');
-    Require(equals != std::string::npos && equals > 0, "-constant: '", constant,
-            "' is not NAME=V,V,...");
-    preparation.constants[constant.substr(0, equals)] =
-        Numbers(constant.substr(equals + 1), "-constant " + constant.substr(0, equals));
-  }
-  return preparation;
+  ImagePreprocessing preprocessing = ImagePreprocessing::Of(transform);
+  TakeFlags(&preprocessing);
+  return preprocessing;
 }
 
-std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const PicturePreparation& preparation,
+ImagePreprocessing Preprocessing(const NetParameter& net) {
+  return GivenPreprocessing(net).value_or(ImagePreprocessing());
+}
+
+ImagePreprocessing Preprocessing(const inference::Engine& engine, const NetParameter& net) {
+  if (!engine.preprocessing()) return Preprocessing(net);
+  ImagePreprocessing known = *engine.preprocessing();
+  const ImagePreprocessing given = Preprocessing(NetParameter());
+  RequireAgreement(given, known);
+  for (const auto& [input, values] : given.constants) known.constants[input] = values;
+  return known;
+}
+
+std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const ImagePreprocessing& preprocessing,
                                      int most_batches, const std::string& otherwise) {
   const int given = !FLAGS_images.empty() + !FLAGS_data.empty() + !FLAGS_npy.empty();
   Require(given <= 1, "give one of ", kInputFlags);
@@ -125,17 +200,20 @@ std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const PicturePrepara
     return InputBatches::Own(most_batches);
   }
   Require(given == 1,
-          "what shall the net run on? Give -images LIST, -data DB or -npy FILE with inputs as the "
+          "what shall the net run on? Give -images FOLDER (or a list), -data DB or -npy FILE with "
+          "inputs as the "
           "net will see them",
           otherwise);
-  if (!FLAGS_images.empty()) return InputBatches::FromList(FLAGS_images, preparation);
-  if (!FLAGS_npy.empty()) return InputBatches::FromNpy(NpyFiles(), preparation.constants);
-  return InputBatches::FromDatabase(FLAGS_data, FLAGS_backend, most_batches, preparation);
+  if (!FLAGS_images.empty()) return Images(preprocessing);
+  if (!FLAGS_npy.empty()) return InputBatches::FromNpy(NpyFiles(), preprocessing.constants);
+  return InputBatches::FromDatabase(FLAGS_data, FLAGS_backend, most_batches, preprocessing);
 }
 
 std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,
                                      int most_batches, const std::string& otherwise) {
-  return Inputs(net, Preparation(param), most_batches, otherwise);
+  // A mean_file need not be there where no images are prepared.
+  const bool prepares = net.num_inputs() > 0 && FLAGS_npy.empty();
+  return Inputs(net, Preprocessing(prepares ? param : NetParameter()), most_batches, otherwise);
 }
 
 void RequireWritable(const std::string& file) {

@@ -2,10 +2,12 @@
 #define CAFFE_TOOLS_CAFFE_INPUT_FLAGS_HPP_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../common/command.hpp"
+#include "caffe/inference/engine.hpp"
 #include "caffe/util/input_batches.hpp"
 
 // The flags by which commands are told what to run a net on.
@@ -13,6 +15,7 @@
 DECLARE_string(images);
 DECLARE_string(data);
 DECLARE_string(npy);
+DECLARE_string(labels);
 DECLARE_string(plot);
 DECLARE_int32(random);
 
@@ -30,12 +33,20 @@ constexpr char kOwnDataUsage[] =
 /// True if a flag names images, a database or arrays.
 bool DataIsGiven();
 
-/// The first transform_param of the net, changed by the flags.
-PicturePreparation Preparation(const NetParameter& net);
+/// How images are prepared, as -mean, -scale, -resize, -channel_order and -constant say, else the
+/// first transform_param of the net; nothing if none of them is given.
+std::optional<inference::ImagePreprocessing> GivenPreprocessing(const NetParameter& net);
+/// The same; if nothing is given, only resized.
+inference::ImagePreprocessing Preprocessing(const NetParameter& net);
+/// How images are prepared for an engine: as its plan says, with values of -constant on top; where
+/// it says nothing, as the flags and `net` do. Throws Error for a flag that contradicts the plan.
+inference::ImagePreprocessing Preprocessing(const inference::Engine& engine,
+                                            const NetParameter& net);
 
 /// What the flags say that the net shall run on; of a database and of the net's own data at most
 /// `most_batches` batches. `otherwise` is added to the message for a user who gave nothing.
-std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const PicturePreparation& preparation,
+std::unique_ptr<InputBatches> Inputs(const Net<float>& net,
+                                     const inference::ImagePreprocessing& preprocessing,
                                      int most_batches, const std::string& otherwise = "");
 /// The same, with images prepared as the flags and the net say.
 std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,

@@ -66,7 +66,7 @@ string Overview() {
 example:
   caffe train -solver models/lenet/solver.prototxt
   caffe test -model models/lenet/lenet_train_test.prototxt -weights lenet_iter_1000.caffemodel
-  caffe build -model models/lenet/lenet.prototxt -weights lenet_iter_1000.caffemodel \
+  caffe build -model models/lenet/deploy.prototxt -weights lenet_iter_1000.caffemodel \
     -plan lenet.plan -max_batch 100
   caffe time -plan lenet.plan -batch 1
 )";
@@ -75,7 +75,7 @@ example:
 /// Warnings and errors go to stderr, what nets log to the log files.
 void LogQuietly() {
   FLAGS_alsologtostderr = false;
-  FLAGS_stderrthreshold = std::max<int>(FLAGS_stderrthreshold, google::WARNING);
+  FLAGS_stderrthreshold = google::WARNING;
 }
 
 int Run(const vector<Command>& commands, int argc, char** argv) {

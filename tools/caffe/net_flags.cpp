@@ -96,7 +96,7 @@ FlagGroup TypeFlags() {
 
 std::vector<std::string> Stages() { return SplitAtCommas(FLAGS_stage); }
 
-std::vector<std::string> WeightFiles() { return SplitAtCommas(FLAGS_weights); }
+std::vector<std::string> WeightFiles() { return SplitFiles(FLAGS_weights); }
 
 void RequireIterations() {
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);

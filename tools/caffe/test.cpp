@@ -101,12 +101,27 @@ void LogAveragePrecisions(const Net<float>& net, Forward&& forward) {
   }
 }
 
+// Throws Error where the net's data would be normalized twice.
+void RequireRawData(const Net<float>& net, const inference::Engine& engine) {
+  if (!engine.preprocessing() || !engine.preprocessing()->engine_normalizes) return;
+  for (const auto& layer : net.layers()) {
+    const TransformationParameter& transform = layer->layer_param().transform_param();
+    Require(
+        transform.mean_value_size() == 0 && !transform.has_mean_file() && transform.scale() == 1,
+        "layer '", layer->layer_param().name(), "': the plan was built with -normalize and ",
+        "takes values from 0 to 255: leave mean and scale out of transform_param, or build the ",
+        "plan without -normalize");
+  }
+}
+
 // The engine of -plan on the data of -model, scored by the layers of -model.
 inference::EngineScoring TestedPlan(const char* command) {
   Require(FLAGS_weights.empty(), "a plan has its weights: leave out -weights");
   ChooseEngineDevice();
   RequireIterations();
-  inference::EngineScoring scoring(TestPhaseNet(command), inference::Engine::Load(FLAGS_plan));
+  const auto engine = inference::Engine::Load(FLAGS_plan);
+  inference::EngineScoring scoring(TestPhaseNet(command), engine);
+  RequireRawData(scoring.net(), *engine);
   for (const std::string& layer : scoring.left_out()) {
     LOG(INFO) << "Layer " << layer << " is left out: the engine does not have what it scores.";
   }

@@ -20,7 +20,7 @@ std::string ScoresOf(const inference::Engine& engine) {
   for (const std::string& output : engine.outputs()) {
     const inference::Graph& graph = *engine.graph();
     const Shape& shape = graph.values[graph.FindValue(output)].shape;
-    const bool scores = !shape.empty() && shape[0] == engine.max_batch() &&
+    const bool scores = !shape.empty() && shape[0] == inference::BatchOf(graph) &&
                         inference::CountOf(shape) > size_t(shape[0]);
     if (scores && !inference::IsDetections(engine, output)) found.push_back(output);
   }
@@ -48,7 +48,8 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
   const std::string output = ScoresOf(*engine);
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine);
   const inference::InputSource source(*feed, *engine);
-  const std::unique_ptr<InputBatches> batches = Inputs(*feed, NetParameter(), FLAGS_iterations);
+  const std::unique_ptr<InputBatches> batches =
+      Inputs(*feed, Preprocessing(*engine, NetParameter()), FLAGS_iterations);
   inference::ExecutionContext context(engine);
   double right = 0, among_five = 0;
   int64_t images = 0;
@@ -65,7 +66,7 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
     images += batches->images();
   }
   Require(images > 0, "there are no images to test with");
-  LOG(INFO) << "Tested on " << images << " pictures.";
+  LOG(INFO) << "Tested on " << images << " images.";
   LOG(INFO) << "accuracy = " << right / images;
   LOG(INFO) << "accuracy_top5 = " << among_five / images;
   return 0;

@@ -18,6 +18,9 @@ CAFFE_FLAG(string, phase, "", "TRAIN|TEST", "the phase that a net runs in (defau
 CAFFE_FLAG(bool, forward_only, false, "", "leave out the backward pass of a net");
 CAFFE_FLAG(int32, batch, 0, "N",
            "items a run of a plan (default: the largest batch that it is built for)");
+CAFFE_FLAG(string, shape, "", "NAME=NxCxHxW,...",
+           "shapes of a plan's inputs, instead of -batch (default: the largest of its first "
+           "profile); the name of the only input may be left out");
 
 namespace caffe {
 namespace {
@@ -113,10 +116,10 @@ void WarmUp(Net<float>* net) {
 
 std::string Milliseconds(double value) { return ThreeDigits(value) + " ms"; }
 
-void PrintTimes(const inference::Engine& engine, const inference::LayerTimes& times,
+void PrintTimes(const inference::Engine& engine, int profile, const inference::LayerTimes& times,
                 std::ostream& out) {
   std::map<std::string, inference::LayerInfo> known;
-  for (const inference::LayerInfo& layer : engine.layers()) known[layer.name] = layer;
+  for (const inference::LayerInfo& layer : engine.layers(profile)) known[layer.name] = layer;
   TextTable table({"layer", "type", "implementation", "precision", "median", "mean", "share"}, 4);
   const double total = times.Total();
   for (const auto& layer : times.layers()) {
@@ -137,6 +140,7 @@ int TimePlan() {
   const auto engine = inference::Engine::Load(FLAGS_plan);
   inference::LoadOptions options;
   options.batch = FLAGS_batch;
+  options.input_shapes = ParseShapes("-shape", FLAGS_shape);
   options.iterations = FLAGS_iterations;
   options.warm_up_ms = 200;
   const bool on_cpu = engine->graph()->target.empty();
@@ -147,8 +151,11 @@ int TimePlan() {
   NoteTunedThreads(*engine, std::cout);
   const inference::LoadResult result = inference::MeasureLoad(engine, options);
   const inference::Latencies& latency = result.latency;
-  std::cout << "engine '" << engine->name() << "', batch " << result.batch << ", "
-            << latency.count() << " runs" << (on_cpu ? TextOf(split) : "") << '\n'
+  std::cout << "engine '" << engine->name() << "', ";
+  if (!FLAGS_shape.empty()) std::cout << FLAGS_shape << ", ";
+  if (engine->profiles().size() > 1) std::cout << "profile " << result.profile << ", ";
+  std::cout << "batch " << result.batch << ", " << latency.count() << " runs"
+            << (on_cpu ? TextOf(split) : "") << '\n'
             << "latency:    min " << Milliseconds(latency.Min()) << ", mean "
             << Milliseconds(latency.Mean()) << ", median " << Milliseconds(latency.Median())
             << ", 99% " << Milliseconds(latency.Percentile(99)) << '\n'
@@ -156,7 +163,7 @@ int TimePlan() {
   // Apart, as looking at each layer takes time of its own.
   options.profile = true;
   options.warm_up_ms = 0;
-  PrintTimes(*engine, inference::MeasureLoad(engine, options).layers, std::cout);
+  PrintTimes(*engine, result.profile, inference::MeasureLoad(engine, options).layers, std::cout);
   return 0;
 }
 
@@ -209,7 +216,8 @@ Command TimeCommand() {
   command.name = "time";
   command.summary = "times a net or a plan, layer by layer";
   command.usage = {"-model FILE [-weights FILE] [-iterations N] [-phase TRAIN|TEST]",
-                   "-plan FILE [-batch N] [-iterations N] [-hint latency|throughput]"};
+                   "-plan FILE [-batch N | -shape SHAPES] [-iterations N]\n"
+                   "                  [-hint latency|throughput]"};
   command.about =
       "A net is timed forward and backward, in the phase TRAIN where nothing else is said, on the\n"
       "data or the inputs that its prototxt has. A plan is run on noise: latency of a run (the\n"
@@ -222,6 +230,7 @@ Command TimeCommand() {
                       "weights",
                       "plan",
                       "batch",
+                      "shape",
                       {"iterations", "runs (default 50), of each context"},
                       "hint",
                       "phase",
@@ -232,7 +241,8 @@ Command TimeCommand() {
                     TypeFlags()};
   command.examples =
       "  caffe time -model deploy.prototxt -phase TEST -iterations 10\n"
-      "  caffe time -plan net.plan -batch 1 -iterations 200\n";
+      "  caffe time -plan net.plan -batch 1 -iterations 200\n"
+      "  caffe time -plan net.plan -shape data=1x3x300x300\n";
   command.takes_any_flag = true;
   command.run = [](const std::vector<std::string>&) { return Time(); };
   return command;

@@ -12,6 +12,7 @@
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/signal_handler.h"
+#include "caffe/util/termination_notice.hpp"
 #include "commands.hpp"
 #include "net_flags.hpp"
 
@@ -110,12 +111,13 @@ int TrainAlone() {
 }
 
 // What all ranks can fail at together ends with one line; what one of them meets while it trains
-// ends the others too.
-int TrainTogether(Communicator* communicator, bool takes_signals) {
+// ends the others too. Ranks that are `processes` each take signals; of threads rank 0 does.
+int TrainTogether(Communicator* communicator, bool processes) {
   const bool root = communicator->rank() == 0;
   const auto all = [&](const std::function<void()>& work) { AllOf(communicator, work, TellError); };
   std::unique_ptr<SignalHandler> signals;
   SolverPointer solver;
+  std::unique_ptr<TerminationNotice> notice;
   std::unique_ptr<Ranks<float>> ranks;
   try {
     SolverParameter param;
@@ -125,7 +127,7 @@ int TrainTogether(Communicator* communicator, bool takes_signals) {
       ChooseDeviceOfRank(communicator->rank());
       const auto on_interrupt = ActionOf("-sigint_effect", FLAGS_sigint_effect);
       const auto on_hangup = ActionOf("-sighup_effect", FLAGS_sighup_effect);
-      if (takes_signals) signals.reset(new SignalHandler(on_interrupt, on_hangup));
+      if (processes || root) signals.reset(new SignalHandler(on_interrupt, on_hangup));
     });
     JoinRanks(communicator, BatchPerOfFlag(), &param);
     all([&] { solver.reset(SolverRegistry<float>::CreateSolver(param)); });
@@ -138,12 +140,18 @@ int TrainTogether(Communicator* communicator, bool takes_signals) {
       });
       ranks->BroadcastState();
     }
+    if (processes) {
+      notice.reset(
+          new TerminationNotice(communicator->rank(), communicator->size(), FLAGS_snapshot));
+      ranks->KeepInformed(notice.get());
+    }
     Optimize(solver.get());
     return 0;
   } catch (const RanksFailed&) {
     return 1;
   } catch (const std::exception& error) {
     TellError(error.what());
+    notice.reset();  // this rank has said why it ends
     communicator->Abort();
     return 1;
   }
@@ -160,7 +168,7 @@ int TrainOnGpus(size_t gpus) {
   std::vector<std::thread> threads;
   for (const auto& communicator : ranks) {
     threads.emplace_back([&, communicator = communicator.get()] {
-      const int status = TrainTogether(communicator, communicator->rank() == 0);
+      const int status = TrainTogether(communicator, /*processes=*/false);
       const std::lock_guard<std::mutex> lock(mutex);
       failed = failed || status != 0;
       ++ended;
@@ -186,7 +194,7 @@ int Train() {
     if (communicator->rank() > 0) {
       FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::WARNING);
     }
-    return TrainTogether(communicator.get(), /*takes_signals=*/true);
+    return TrainTogether(communicator.get(), /*processes=*/true);
   }
   const size_t gpus = GpusOfFlag().size();
   return gpus > 1 ? TrainOnGpus(gpus) : TrainAlone();

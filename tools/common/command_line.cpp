@@ -1,7 +1,9 @@
 #include "command_line.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -60,6 +62,24 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   return parts;
 }
 
+std::vector<std::string> SplitFiles(const std::string& text) {
+  std::vector<std::string> files;
+  for (size_t begin = 0; begin < text.size();) {
+    // The longest name that a file has; else what comes before the first comma.
+    size_t end = text.size();
+    std::error_code none;
+    while (end != std::string::npos && end > begin &&
+           !std::filesystem::exists(text.substr(begin, end - begin), none)) {
+      const size_t comma = text.rfind(',', end - 1);
+      end = comma == std::string::npos || comma < begin ? std::string::npos : comma;
+    }
+    if (end == std::string::npos) end = std::min(text.find(',', begin), text.size());
+    if (end > begin) files.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return files;
+}
+
 std::string ManPage(const std::string& usage) {
   std::istringstream lines(usage);
   std::string line;
@@ -113,6 +133,7 @@ int RunTool(int argc, char** argv, const std::string& usage,
   try {
     gflags::SetUsageMessage(usage);
     gflags::SetVersionString(Version());
+    AddOptionalValues(argc, argv);
     CheckFlags(argc, argv);
     GlobalInit(&argc, &argv);
     return work(argc, argv);

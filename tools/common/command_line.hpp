@@ -23,6 +23,9 @@ void ApplySharedFlags();
 /// The parts between commas, without empty ones.
 std::vector<std::string> SplitAtCommas(const std::string& text);
 
+/// Files between commas; a comma is part of a name where a file is called so.
+std::vector<std::string> SplitFiles(const std::string& text);
+
 /// A page for `man`, in roff, made of the text that --help prints: its first line is "NAME: what it
 /// does.", then come "usage: ..." and parts under titles that end with a colon.
 std::string ManPage(const std::string& usage);

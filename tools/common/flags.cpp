@@ -1,6 +1,7 @@
 #include "flags.hpp"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <sstream>
 
@@ -108,6 +109,20 @@ std::string TextOf(const FlagGroup& group) {
                     help + (use.help.empty() ? DefaultText(flag) : ""));
   }
   return text + group.notes;
+}
+
+void AddOptionalValues(int argc, char** argv) {
+  static std::list<std::string> completed;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    if (text == "--") return;
+    if (text.size() < 2 || text[0] != '-') continue;
+    const Argument argument = Parsed(text);
+    if (argument.has_value || ValueOf(argument.name).compare(0, 1, "[") != 0) continue;
+    if (i + 1 < argc && argv[i + 1][0] != '-') continue;
+    completed.push_back(text + "=" + kGivenWithoutValue);
+    argv[i] = completed.back().data();
+  }
 }
 
 void CheckFlags(int argc, char** argv) {

@@ -9,12 +9,15 @@
 
 /// Defines a flag of gflags and how help, man pages and completion show it. `value` stands for its
 /// value: "FILE", "N", "A|B|C" where only these are valid, "" for a switch. `help` says what it
-/// does, without a full stop.
+/// does, without a full stop. The value of a string that is shown as "[FILE]" may be left out; the
+/// flag is kGivenWithoutValue then.
 #define CAFFE_FLAG(type, name, otherwise, value, help) \
   DEFINE_##type(name, otherwise, help);                \
   static const caffe::FlagValue flag_value_##name(#name, value)
 
 namespace caffe {
+
+constexpr char kGivenWithoutValue[] = "true";
 
 /// Registers what stands for the value of a flag.
 class FlagValue {
@@ -48,6 +51,10 @@ struct FlagGroup {
 
 /// "  -name VALUE   help (default X)", wrapped, a paragraph for each flag below the title.
 std::string TextOf(const FlagGroup& group);
+
+/// Adds the value to flags whose value was left out: where the next argument is a flag, or none is
+/// left. The strings last as long as the program.
+void AddOptionalValues(int argc, char** argv);
 
 /// Throws Error for the first flag on the command line that the program does not have, with the
 /// nearest names, and for the first value that is not of its flag's type.

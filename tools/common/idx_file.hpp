@@ -60,13 +60,6 @@ struct IdxImages {
   const uint32_t count, rows, columns;
 };
 
-inline std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
-
 }  // namespace caffe
 
 #endif  // CAFFE_TOOLS_IDX_FILE_HPP_

@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ACCURACY_LOSS_HPP_
 #define CAFFE_INFERENCE_ACCURACY_LOSS_HPP_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ class AccuracyLoss {
   /// recognises more. Without: the largest error of an output, relative to its values
   /// (ErrorMeasure::Relative), of detections the share of boxes without a partner (UnmatchedShare).
   double operator()(const std::shared_ptr<const Engine>& engine) const;
+  /// Of each output that error or share.
+  std::map<std::string, double> OutputErrors(const std::shared_ptr<const Engine>& engine) const;
 
  private:
   struct Batch {
@@ -36,7 +39,6 @@ class AccuracyLoss {
     std::vector<int> labels;
   };
   double Accuracy(const std::shared_ptr<const Engine>& engine) const;
-  double OutputError(const std::shared_ptr<const Engine>& engine) const;
 
   std::vector<Batch> batches_;
 };

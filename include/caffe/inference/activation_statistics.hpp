@@ -31,8 +31,9 @@ class ActivationStatistics {
   /// The net must be in the TEST phase, without set_share_activations; it must outlive this.
   explicit ActivationStatistics(Net<float>* net);
 
-  /// Runs the net on what its inputs (or data layers) hold and counts what it computes.
-  void Forward();
+  /// Runs the net on what its inputs (or data layers) hold and counts what it computes. Layers
+  /// before `first` have run already.
+  void Forward(int first = 0);
 
   /// In the order in which the net computes them.
   const std::vector<BlobStatistics>& blobs() const { return blobs_; }

@@ -37,8 +37,11 @@ struct EngineResult {
 
 /// What a page about a build shows.
 struct BuildReport {
-  std::string title;  ///< the net's name
-  /// Lines below the title: what, and its value ("model", "deploy.prototxt").
+  std::string title;    ///< the net's name
+  std::string command;  ///< the command line that made it; "": it is not shown
+  std::string date;     ///< as it is shown; "": now
+  /// Lines below the title, behind the library's version, date and command and before the machine:
+  /// what, and its value ("model", "deploy.prototxt").
   std::vector<std::pair<std::string, std::string>> facts;
   Graph before;                       ///< as the net was read
   std::vector<EngineResult> engines;  ///< at least one; the others are compared with the first
@@ -48,8 +51,9 @@ struct BuildReport {
   const ActivationStatistics* statistics = nullptr;  ///< histograms of the blobs of `calibration`
 };
 
-/// A page that needs nothing but itself: graphs as pictures (SVG; laid out by Graphviz where that
-/// is installed), tables, bars and histograms. It is XHTML too. Throws Error without engines.
+/// A page that needs nothing but itself: graphs as drawings (SVG; laid out by Graphviz where that
+/// is installed) with zoom and search, tables, bars and histograms. The machine that it names is
+/// the one that this runs on. It is XHTML too. Throws Error without engines.
 std::string ReportAsHtml(const BuildReport& report);
 
 struct MeasurementOptions {

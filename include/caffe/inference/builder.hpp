@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/inference/precision.hpp"
+#include "caffe/inference/shape_profile.hpp"
 #include "caffe/inference/timing_cache.hpp"
 
 namespace caffe {
@@ -33,8 +35,20 @@ struct BuilderConfig {
 
   int max_batch = 0;  ///< 0: the batch that the net's inputs have
   /// The largest shapes of inputs, by name, where they shall not be the net's; smaller ones can be
-  /// run as far as the net can be shaped for them (ExecutionContext::SetInputShape).
+  /// run as far as the net can be shaped for them (ExecutionContext::SetInputShape). The name of a
+  /// net's only input may be "".
   std::map<std::string, Shape> max_input_shapes;
+  /// Ranges of input shapes that the engine runs, instead of max_batch and max_input_shapes: the
+  /// smallest, the largest and the one that implementations are chosen for. Each profile is tuned
+  /// by itself and has memory of its own. None: every shape up to the largest is run as far as
+  /// that goes, and everything that the largest shapes say can be folded is.
+  std::vector<ShapeProfile> profiles;
+
+  /// How images become the net's input, for those who run the engine; an input that it does not
+  /// name is the only one of the net that can take images. None: that of NormalizeInput, if it was
+  /// called.
+  std::optional<ImagePreprocessing> preprocessing;
+  std::vector<std::string> class_names;  ///< by label
 
   /// For INT8, one of the two: thresholds, or what makes them by running the net in FLOAT.
   std::shared_ptr<const CalibrationTable> calibration;
@@ -80,8 +94,10 @@ class Builder {
  public:
   explicit Builder(BuilderConfig config = BuilderConfig()) : config_(std::move(config)) {}
 
-  /// Throws Error naming the pass, layer or value; for INT8 without calibration; where max_memory
-  /// does not suffice, with what is needed.
+  /// Throws Error naming the pass, layer or value; for a preprocessing that does not fit the net,
+  /// or says other than NormalizeInput did; for INT8 without calibration; where max_memory does not
+  /// suffice, with what is needed; for a profile whose extents are not in order, or with the layer
+  /// that cannot be run at its smallest, tuned or largest shapes.
   std::shared_ptr<const Engine> Build(const NetworkDefinition& net) const;
 
  private:

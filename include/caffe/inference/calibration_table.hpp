@@ -34,6 +34,7 @@ struct BlobCalibration {
 ///     net: 90b1d0e3a1f3c5d7
 ///     weights: 0f3a64c09b1e2d48
 ///     images: 1000
+///     # error of the outputs on 32 images: mse 1.24 %, entropy 5.61 %: mse
 ///
 ///     activations:
 ///     # blob   threshold    type  minimum  maximum     method
@@ -49,8 +50,8 @@ struct BlobCalibration {
 ///     channel means:
 ///     "conv1"  0.71 -0.012
 ///
-/// '#' begins a comment. Names are in quotes; \" \\ \n \t and \xHH stand for what they do in C. Of
-/// a blob only threshold and type are needed.
+/// '#' begins a comment; those in front of the first section are kept. Names are in quotes; \"
+/// \\ \n \t and \xHH stand for what they do in C. Of a blob only threshold and type are needed.
 class CalibrationTable {
  public:
   /// Throws Error with the file, the line, and what is wrong there. `name` stands for the file in
@@ -102,6 +103,10 @@ class CalibrationTable {
   /// How many images were looked at; 0 if that is unknown.
   int64_t images() const { return images_; }
   void set_images(int64_t images) { images_ = images; }
+  /// Comments in front of the first section, a line each, without the '#'.
+  const std::vector<std::string>& comments() const { return comments_; }
+  /// Throws Error for more than one line.
+  void AddComment(const std::string& line);
   /// The file that it was read from, or what else to call it in messages.
   const std::string& name() const { return name_; }
   void set_name(const std::string& name) { name_ = name; }
@@ -116,6 +121,7 @@ class CalibrationTable {
   std::map<std::string, std::vector<float>> weight_scales_, channel_ranges_, channel_means_;
   NetFingerprint fingerprint_;
   int64_t images_ = 0;
+  std::vector<std::string> comments_;
   std::string name_ = "calibration table";
 };
 

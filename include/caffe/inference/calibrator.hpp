@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
@@ -13,10 +14,14 @@
 
 namespace caffe {
 
-/// Where calibration takes its data from, and how it chooses a blob's threshold. Four choices are
-/// below; a class of one's own derives from this one or from one of them:
+namespace inference {
+class ImageSample;
+}
+
+/// Where calibration takes its data from, and how it chooses a blob's threshold. Five choices are
+/// below; a custom class derives from this one or from one of them:
 ///
-///     class Cameras : public EntropyCalibrator {
+///     class Cameras : public AutoCalibrator {
 ///       int GetBatch(Net<float>* net) override { ...fill net->input_blobs()...; return images; }
 ///     };
 ///     Cameras cameras;
@@ -41,9 +46,12 @@ class Calibrator {
   virtual double ChooseThreshold(const Histogram& histogram) const = 0;
   /// One word for the table.
   virtual std::string method() const = 0;
+  /// Calibrators whose tables are compared by the error of the net's outputs; the best one is
+  /// taken, of equal ones the first. None: thresholds are those of ChooseThreshold.
+  virtual std::vector<std::shared_ptr<const Calibrator>> Candidates() const { return {}; }
 };
 
-/// What the four calibrators below have in common: batches, and a file as the cache.
+/// What the five calibrators below have in common: batches, and a file as the cache.
 class BatchCalibrator : public Calibrator {
  public:
   /// For classes that override GetBatch.
@@ -104,19 +112,42 @@ class MseCalibrator : public BatchCalibrator {
   std::string method() const override { return "mse"; }
 };
 
+/// The one of the others after which the net's outputs are closest to those in FLOAT, on a part of
+/// the images: up to 64 of them, spread over all, or a batch where that is larger. They are run
+/// through INT8 engines for the CPU, one for each method; of detections the share of boxes without
+/// a partner is compared. A net that cannot be an engine gets the thresholds of MseCalibrator, with
+/// a warning in the log.
+class AutoCalibrator : public BatchCalibrator {
+ public:
+  using BatchCalibrator::BatchCalibrator;
+  /// That of the percentile's. Throws Error unless 0 < percent <= 100.
+  void set_percent(double percent);
+  /// MseCalibrator's.
+  double ChooseThreshold(const Histogram& histogram) const override;
+  std::string method() const override { return "auto"; }
+  std::vector<std::shared_ptr<const Calibrator>> Candidates() const override;
+
+ private:
+  double percent_ = PercentileCalibrator::kDefaultPercent;
+};
+
 struct CalibrationOptions {
   /// The smallest set in the publication has 125 images; fewer than this say little of the tails.
-  static constexpr int64_t kMinimumImages = 100;
+  static constexpr int64_t kEnoughImages = 100;
 
-  int64_t minimum_images = kMinimumImages;
+  /// Fewer are an Error; 0: fewer than kEnoughImages are warned of in the log.
+  int64_t minimum_images = 0;
   std::set<std::string> leave_out;  ///< blobs that get no entry: they stay float
   bool weight_scales = true;        ///< puts the weights' scales into the table
   /// Called after each batch with the number of batches and images so far.
   std::function<void(int64_t batches, int64_t images)> progress;
+  /// Called before each of the calibrator's candidates is tried, and once at the end.
+  std::function<void(int done, int of)> candidate_progress;
 };
 
 /// Runs the net on the calibrator's batches once and returns a threshold for each blob that may be
-/// quantized (see ActivationStatistics), or what the calibrator's cache holds.
+/// quantized (see ActivationStatistics), or what the calibrator's cache holds. The log warns of
+/// few images and of noisy blobs (NoiseReport).
 ///
 /// Throws Error: fewer images than options.minimum_images; a blob with NaN or infinities, a blob of
 /// zeros, a blob whose values are all the same (each named, with its layer); NaN among weights; a
@@ -132,6 +163,8 @@ struct CalibrationData {
   explicit CalibrationData(Net<float>* net) : statistics(net) {}
   ActivationStatistics statistics;
   int64_t images = 0;
+  /// What candidates are compared on; a null pointer for calibrators without.
+  std::shared_ptr<const inference::ImageSample> sample;
 };
 CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
                                        const CalibrationOptions& options = CalibrationOptions());
@@ -141,7 +174,10 @@ CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibra
 /// Blobs that an INT8 engine for the net may ask for and the table lacks.
 std::vector<std::string> MissingBlobs(const CalibrationTable& table, const Net<float>& net);
 
-/// A calibrator by its method: entropy, minmax, percentile or mse. Throws Error for another one.
+/// The method that is taken where none is named.
+constexpr char kDefaultCalibrator[] = "auto";
+/// A calibrator by its method: auto, entropy, minmax, percentile or mse. Throws Error for another
+/// one.
 std::unique_ptr<Calibrator> MakeCalibrator(const std::string& method,
                                            std::unique_ptr<InputBatches> batches,
                                            int64_t most_batches, double percent);

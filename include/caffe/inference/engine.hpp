@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ENGINE_HPP_
 #define CAFFE_INFERENCE_ENGINE_HPP_
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <future>
@@ -12,6 +13,7 @@
 
 #include "caffe/device.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/shape_profile.hpp"
 
 namespace caffe {
 namespace inference {
@@ -21,9 +23,9 @@ struct LayerInfo {
   std::string name, type;
   std::string implementation;     ///< "winograd", "layer", ...
   ElementType type_of_math;       ///< FLOAT, FLOAT16, BFLOAT16 or INT8
-  std::vector<Shape> tops;        ///< at the largest batch
+  std::vector<Shape> tops;        ///< at the largest shapes
   size_t weight_bytes = 0;        ///< as the engine holds them
-  size_t activation_bytes = 0;    ///< of the tops, at the largest batch
+  size_t activation_bytes = 0;    ///< of the tops, at the largest shapes
   double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
   std::vector<std::string> also;  ///< names of the layers that were fused into it
 };
@@ -39,6 +41,9 @@ class Engine {
  public:
   /// An optimized graph, which is validated.
   explicit Engine(Graph graph, int tuned_threads = 0);
+  /// One for each profile, at least one, with the same inputs and outputs; each has a range where
+  /// there are several.
+  explicit Engine(std::vector<Graph> graphs, int tuned_threads = 0);
 
   /// Reads a plan. The weights stay in the mapped file, which lives as long as something uses them.
   /// Throws Error with the file for one that is missing, truncated, damaged, no plan, or built by
@@ -47,31 +52,49 @@ class Engine {
   /// Writes the plan, aside and then renamed. Throws Error.
   void Save(const std::string& file) const;
 
-  const std::string& name() const { return graph_->name; }
-  /// The largest batch; 0 for a net without inputs.
-  int max_batch() const { return BatchOf(*graph_); }
+  const std::string& name() const { return graph()->name; }
+  /// The largest batch of all profiles; 0 for a net without inputs.
+  int max_batch() const;
+  /// Names of inputs and outputs.
+  std::vector<std::string> inputs() const { return Names(*graph(), graph()->inputs); }
+  std::vector<std::string> outputs() const { return Names(*graph(), graph()->outputs); }
   /// The threads with which layers were timed when it was built (BuilderConfig::threads); 0: they
   /// were not, or on a GPU. Contexts may take another number, for which other ways of computing
   /// layers may be faster.
   int tuned_threads() const { return tuned_threads_; }
-  /// Names of inputs and outputs.
-  std::vector<std::string> inputs() const { return Names(graph_->inputs); }
-  std::vector<std::string> outputs() const { return Names(graph_->outputs); }
-  /// What is run.
-  const std::shared_ptr<const Graph>& graph() const { return graph_; }
+  /// How images become the input; null: not known.
+  const ImagePreprocessing* preprocessing() const { return graph()->preprocessing.get(); }
+  /// Names of classes, by label; none: not known.
+  const std::vector<std::string>& class_names() const { return graph()->class_names; }
 
-  /// In the order in which they run; layers of which nothing is left do not appear.
-  std::vector<LayerInfo> layers() const;
+  /// The ranges of shapes that it was built for, all inputs named in each; none: it was built for
+  /// the largest shapes only.
+  std::vector<ShapeProfile> profiles() const;
+  bool has_profiles() const { return !graphs_[0]->min_inputs.empty(); }
+  /// How many graphs there are: one for each profile, 1 without profiles.
+  int num_graphs() const { return static_cast<int>(graphs_.size()); }
+  /// What is run in a profile; its values have the largest shapes. Throws Error for a number that
+  /// is none.
+  const std::shared_ptr<const Graph>& graph(int profile = 0) const;
+
+  /// Of a profile, in the order in which they run; layers of which nothing is left do not appear.
+  std::vector<LayerInfo> layers(int profile = 0) const;
   size_t weight_bytes() const;
-  /// What each context takes for activations and scratch. Found out by making one, once.
+  /// What each context takes for activations and scratch, once it has run all profiles. Found out
+  /// by making one, once.
   size_t activation_bytes() const;
   /// Bindings and layers, as JSON.
   std::string ToJson() const;
+  /// {"Layers": [...], "Bindings": [...]}: names of inputs and outputs, and of the layers; with
+  /// `details` an object for each layer: Name, LayerType, Precision, TacticName (what computes it),
+  /// Inputs and Outputs, each {Name, Dimensions, Format/Datatype}, FusedLayers, WeightBytes,
+  /// BuildTimeUs.
+  std::string LayersToJson(bool details) const;
 
  private:
-  std::vector<std::string> Names(const std::vector<int>& values) const;
+  static std::vector<std::string> Names(const Graph& graph, const std::vector<int>& values);
 
-  std::shared_ptr<const Graph> graph_;
+  std::vector<std::shared_ptr<const Graph>> graphs_;  // one at least
   int tuned_threads_;
   mutable std::once_flag measured_;
   mutable size_t activation_bytes_ = 0;  // once measured
@@ -84,6 +107,17 @@ class Profiler {
   virtual void ReportLayerTime(const std::string& layer, double milliseconds) = 0;
 };
 
+/// When a run did what. On the CPU nothing is copied or enqueued: `inputs` and `enqueued` are
+/// `begin`, `end` is `computed`.
+struct RunTimes {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begin;
+  Time inputs;    ///< inputs are in the GPU's memory
+  Time enqueued;  ///< the GPU has been given its work
+  Time computed;  ///< it has done it
+  Time end;       ///< outputs are in the host's memory
+};
+
 /// Sees every blob that a layer has made, as floats in Caffe's order, right after it; those of
 /// layers of which nothing is left (Engine::layers) too. Blobs inside a joined layer are nowhere.
 using BlobObserver =
@@ -93,9 +127,9 @@ using BlobObserver =
 /// engine's.
 class ExecutionContext {
  public:
-  /// Starts at the largest batch. Its runs take `threads` threads, in whatever thread they are
-  /// asked for; 0: as many as the calling thread has now (Caffe::threads). Throws Error naming a
-  /// layer that cannot be made, and for less than 0 threads.
+  /// Starts at the largest shapes of the first profile. Its runs take `threads` threads, in
+  /// whatever thread they are asked for; 0: as many as the calling thread has now (Caffe::threads).
+  /// Throws Error naming a layer that cannot be made, and for less than 0 threads.
   explicit ExecutionContext(std::shared_ptr<const Engine> engine, int threads = 0);
   ~ExecutionContext();
   ExecutionContext(ExecutionContext&&) noexcept;
@@ -110,15 +144,25 @@ class ExecutionContext {
   int threads() const;
 
   /// Another shape of an input, with no more elements than it was built for, nor any blob that
-  /// follows from it. Contents of inputs are lost. Throws Error with the layer that cannot take it,
-  /// or with the blob that does not fit; everything is as it was then.
+  /// follows from it; for an engine with profiles, one that a profile has in its range. Contents of
+  /// inputs are lost. Throws Error with the layer that cannot take it, with the blob that does not
+  /// fit, or with the ranges that it is not in; everything is as it was then.
+  /// The name of the only input may be "".
   void SetInputShape(const std::string& name, const Shape& shape);
   /// The same for several inputs at once, by name; the others stay as they are.
   void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
+  /// Runs one profile only from now on, starting at its largest shapes; a profile's memory is taken
+  /// when it is first run. Without this the first profile is taken that has the shapes in its
+  /// range. Contents of inputs are lost. Throws Error for a number that is none; everything is as
+  /// it was then.
+  void SetProfile(int profile);
+  /// The one that is run now.
+  int profile() const;
+
   /// Where to write an input's elements, in Caffe's order; they stay as they are until they are
-  /// written again. The place is the same as long as the context lives. Throws Error, listing the
-  /// inputs, for another name.
+  /// written again. The place is the same as long as the context lives and stays in one profile.
+  /// Throws Error, listing the inputs, for another name.
   float* Input(const std::string& name);
   const Shape& InputShape(const std::string& name) const;
 
@@ -146,9 +190,14 @@ class ExecutionContext {
   /// throw comes out of Run.
   void SetProfiler(Profiler* profiler);
   void SetObserver(BlobObserver observer);
+  /// From now on, while nothing is enqueued, each Run writes there when it did what, for which it
+  /// waits between the steps on a GPU; null: none does. It must outlive its use. Without
+  /// `transfers` such a run on a GPU copies nothing: it computes on what lies where its inputs do,
+  /// and Output stays as it was. With a profiler or an observer all of a run counts as computing.
+  void SetRunTimes(RunTimes* times, bool transfers = true);
 
-  /// An output's elements, valid until the next Run, SetBatch or SetInputShape. Throws Error,
-  /// listing the outputs, for another name.
+  /// An output's elements, valid until the next Run, SetBatch, SetInputShape or SetProfile. Throws
+  /// Error, listing the outputs, for another name.
   const float* Output(const std::string& name);
   /// Where a shape depends on the data (detections), that of the last Run.
   const Shape& OutputShape(const std::string& name) const;

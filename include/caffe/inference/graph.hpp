@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/element_type.hpp"
+#include "caffe/inference/image_preprocessing.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/tensor.hpp"
@@ -104,12 +105,20 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<int> inputs, outputs;  ///< values
   size_t arena_bytes = 0;            ///< memory that the planned values need together
+  /// Where a range of shapes is to be run: shapes of the inputs, in their order, of the smallest
+  /// run and of the one that implementations are chosen for; the values have those of the largest.
+  /// None: passes may take the values' shapes for granted.
+  std::vector<Shape> min_inputs, opt_inputs;
   /// The kind of device that it is lowered for: "cuda", or "" for the CPU or before.
   std::string target;
+  /// How images become the input; null: not known.
+  std::shared_ptr<const ImagePreprocessing> preprocessing;
+  std::vector<std::string> class_names;  ///< by label; none: not known
 
   /// Throws Error, naming node and value, unless names are unique, every index is one, nodes read
-  /// only what was given or made before, each value is made once, views lie within their bases and
-  /// planned values within the arena.
+  /// only what was given or made before, each value is made once, views lie within their bases,
+  /// planned values within the arena, the shapes of a range are in order, and images can become the
+  /// input as `preprocessing` says.
   void Validate() const;
 
   /// The value (node) of this name, -1 if there is none.
@@ -139,13 +148,17 @@ int BatchOf(const Graph& graph);
 /// Shapes of the inputs for another batch.
 std::vector<Shape> InputShapes(const Graph& graph, int batch);
 
+/// The shapes of all values for inputs of these shapes, in the order of the graph's. Throws Error,
+/// with the layer, where one cannot take them.
+std::vector<Shape> ShapesFor(const Graph& graph, const std::vector<Shape>& inputs);
+
 /// The graph for inputs of these shapes, in the order of its inputs: all shapes are inferred again
-/// by the layers. Throws Error, with the layer, where one cannot take them. Plans of memory and
-/// views are dropped.
+/// by the layers. Throws Error, with the layer, where one cannot take them. Plans of memory, views
+/// and a range are dropped.
 Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes);
 
 /// The graph for another batch: all shapes are inferred again by the layers. Throws Error, with the
-/// layer, where one cannot take it. Plans of memory and views are dropped.
+/// layer, where one cannot take it. Plans of memory, views and a range are dropped.
 Graph WithBatch(Graph graph, int batch);
 
 /// A line for each input, constant, node and output: what a node computes, from what, and the

@@ -79,7 +79,8 @@ class NetworkDefinition {
   /// What NormalizeInput said of an input.
   struct Normalization {
     std::string input, normalized;  ///< names of values
-    float least_mean = 0, largest_mean = 0, scale = 1;
+    std::vector<float> mean;
+    float scale = 1;
   };
   const std::vector<Normalization>& normalizations() const { return normalizations_; }
 

@@ -2,6 +2,7 @@
 #define CAFFE_INFERENCE_RESULTS_HPP_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/inference/engine_batches.hpp"
@@ -44,15 +45,22 @@ class ClassNames {
   ClassNames() = default;
   /// Throws Error if the file cannot be read or has none.
   explicit ClassNames(const std::string& file);
+  /// By label.
+  explicit ClassNames(std::vector<std::string> names)
+      : source_("the list of names"), names_(std::move(names)) {}
+  /// Those that an engine knows; none if it knows none.
+  explicit ClassNames(const Engine& engine) : source_("the plan"), names_(engine.class_names()) {}
 
+  /// By label.
+  const std::vector<std::string>& names() const { return names_; }
   bool empty() const { return names_.empty(); }
   /// "" where none is known.
   std::string Of(int label) const;
-  /// Throws Error, naming file and output, if there are fewer than classes.
+  /// Throws Error, naming the file (or the plan) and the output, if there are fewer than classes.
   void RequireFor(const std::string& output, int classes) const;
 
  private:
-  std::string file_;
+  std::string source_;              // for messages
   std::vector<std::string> names_;  // by label
 };
 

@@ -7,23 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "caffe/inference/image_preprocessing.hpp"
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
 
 namespace caffe {
 
-/// How pictures become what a net's input takes: (pixel - mean) * scale.
-struct PicturePreparation {
-  /// Mean and scale as in data layers; a mean file may be larger than the input, pictures are then
-  /// resized to it and cut in the middle. The other fields are left alone.
-  TransformationParameter transform;
-  bool rgb = false;  ///< channels red, green, blue instead of OpenCV's blue, green, red
-  /// Pictures are resized to this, and cut in the middle to the input's size; 0: to that, or to the
-  /// mean picture's size.
-  int resize_height = 0, resize_width = 0;
-  /// Values for inputs that are no pictures, by blob, repeated to fill it.
-  std::map<std::string, std::vector<float>> constants;
+/// A part of an image, in its pixels.
+struct ImagePart {
+  double left = 0, top = 0, width = 0, height = 0;
 };
+/// What a net's input shows of an image that was prepared so: all of it where images are resized to
+/// the input, less where they are cut. Sizes are in pixels.
+ImagePart SeenPart(const inference::ImagePreprocessing& preprocessing, int input_height,
+                   int input_width, int image_height, int image_width);
 
 /// One item of a batch.
 struct InputItem {
@@ -45,23 +42,24 @@ class InputBatches {
   /// How many batches there are for this net, at most; 0 if that is unknown.
   virtual int64_t batches(const Net<float>& net) const = 0;
 
-  /// The pictures that a file lists, one path a line (what follows the last space is taken as a
+  /// The images of a folder, or those that fit a pattern of the shell's (image_files.hpp); else
+  /// those that a file lists, one path a line (what follows the last space is taken as a
   /// label if the path without it exists); relative paths count from the list's folder, else from
   /// the current one. Pictures are resized to the input; the last batch is filled up with the
-  /// first pictures. Throws Error if the list is missing or names no picture.
+  /// first images. Throws Error if the list is missing or names no image.
   static std::unique_ptr<InputBatches> FromList(const std::string& list,
-                                                const PicturePreparation& preparation);
+                                                const inference::ImagePreprocessing& preprocessing);
   /// These pictures. Throws Error for one that does not exist.
-  static std::unique_ptr<InputBatches> FromPictures(const std::vector<std::string>& paths,
-                                                    const PicturePreparation& preparation);
+  static std::unique_ptr<InputBatches> FromPictures(
+      const std::vector<std::string>& paths, const inference::ImagePreprocessing& preprocessing);
   /// The records of a database (Datum or AnnotatedDatum), at most `limit` batches. `backend` is
   /// lmdb or leveldb. Throws Error if it is missing or has no records.
-  static std::unique_ptr<InputBatches> FromDatabase(const std::string& source,
-                                                    const std::string& backend, int limit,
-                                                    const PicturePreparation& preparation);
+  static std::unique_ptr<InputBatches> FromDatabase(
+      const std::string& source, const std::string& backend, int limit,
+      const inference::ImagePreprocessing& preprocessing);
   /// `count` batches of noise: pixels from 0 to 255, prepared like pictures.
   static std::unique_ptr<InputBatches> Random(int count, unsigned seed,
-                                              const PicturePreparation& preparation);
+                                              const inference::ImagePreprocessing& preprocessing);
   /// `count` batches of the net's own data layers.
   static std::unique_ptr<InputBatches> Own(int count);
   /// Rows of NumPy files, by the input that takes them; "" stands for the only input that

@@ -8,6 +8,7 @@
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/convolution.hpp"
+#include "caffe/kernels/cuda/elementwise.hpp"
 #include "cudnn.hpp"
 #include "filled_channels.hpp"
 
@@ -268,7 +269,7 @@ template <typename T>
 void ConvolutionForward(Stream& stream, const ConvolutionShape& shape, int num,
                         const ConvolutionOptions& options, const T* x, const T* weights,
                         const AccumulatorType<T>* bias, T* y) {
-  if (num == 0) return;
+  if (num == 0 || shape.output_size() == 0) return;
   if (options.channels_last) {
     ForwardChannelsLast(stream, shape, num, options, x, weights, y);
   } else if (options.use_cudnn && IsHost(stream)) {
@@ -285,8 +286,10 @@ template <typename T>
 void ConvolutionBackwardData(Stream& stream, const ConvolutionShape& shape, int num,
                              const ConvolutionOptions& options, const T* dy, const T* weights,
                              const AccumulatorType<T>* bias, T* dx) {
-  if (num == 0) return;
-  if (options.channels_last) {
+  if (num == 0 || shape.input_size() == 0) return;
+  if (shape.output_size() == 0) {
+    Fill<T>(stream, static_cast<int>(num * shape.input_size()), 0, dx);
+  } else if (options.channels_last) {
     BackwardDataChannelsLast(stream, shape, num, options, dy, weights, dx);
   } else if (options.use_cudnn && IsHost(stream)) {
     stream.RunOnHost(
@@ -302,7 +305,7 @@ template <typename T>
 void ConvolutionBackwardWeights(Stream& stream, const ConvolutionShape& shape, int num,
                                 const ConvolutionOptions& options, const T* x, const T* dy,
                                 AccumulatorType<T>* d_weights) {
-  if (num == 0) return;
+  if (num == 0 || shape.input_size() == 0 || shape.output_size() == 0) return;
   if (options.channels_last) {
     BackwardWeightsChannelsLast(stream, shape, num, options, x, dy, d_weights);
   } else if (options.use_cudnn && IsHost(stream)) {

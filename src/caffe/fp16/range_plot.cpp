@@ -1,4 +1,4 @@
-// The picture of a net's ranges.
+// The plot of a net's ranges.
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -9,9 +9,12 @@
 namespace caffe {
 namespace {
 
-constexpr int kRow = 18, kTop = 64, kBottom = 58, kRight = 24;
+constexpr int kRow = 18, kRight = 40;
+constexpr int kTitle = 36, kAxis = 36;  // heights: of the title, of an axis with its ticks
+constexpr int kMargin = 10;
 constexpr double kOctave = 11;  // pixels
 constexpr double kCharacter = 6.6;
+constexpr size_t kMostLetters = 56;  // of a row's name
 
 const char kNormal[] = "#e4f3e6";
 const char kSubnormal[] = "#fff3cf";
@@ -28,13 +31,14 @@ class Plot {
 
   std::string Draw() {
     const int width = static_cast<int>(X(high_)) + kRight;
-    const int height = kTop + rows_ * kRow + kBottom;
-    out_ << SvgBegin(width, height, title_);
+    const SvgLegend legend(Keys(), kMargin, kTitle, width - 2 * kMargin);
+    top_ = kTitle + legend.height + kAxis + 20;
+    out_ << SvgBegin(width, static_cast<int>(plot_bottom()) + kAxis + kMargin, title_)
+         << legend.svg;
     DrawBands();
     DrawRegions();
     DrawRows();
-    DrawAxis();
-    DrawLegend(height);
+    DrawAxes();
     out_ << "</svg>\n";
     return out_.str();
   }
@@ -45,7 +49,7 @@ class Plot {
     for (const LayerRange& layer : inspector_.layers()) {
       for (const BlobRange& top : layer.tops) {
         ++rows_;
-        longest = std::max(longest, Label(layer, top).size());
+        longest = std::max(longest, std::min(kMostLetters, Label(layer, top).size()));
         Include(top.magnitudes.largest());
         Include(top.magnitudes.smallest_nonzero());
       }
@@ -66,10 +70,10 @@ class Plot {
     return left_ + kOctave * (std::clamp(octave, low_, high_) - low_);
   }
   double XOf(double value) const { return X(std::log2(value)); }
-  double plot_bottom() const { return kTop + rows_ * kRow; }
+  double plot_bottom() const { return top_ + rows_ * kRow; }
 
   void Band(double from, double to, const char* color) {
-    out_ << "<rect x=\"" << X(from) << "\" y=\"" << kTop << "\" width=\"" << X(to) - X(from)
+    out_ << "<rect x=\"" << X(from) << "\" y=\"" << top_ << "\" width=\"" << X(to) - X(from)
          << "\" height=\"" << rows_ * kRow << "\" fill=\"" << color << "\"/>\n";
   }
   void DrawBands() {
@@ -86,7 +90,7 @@ class Plot {
     for (const LayerRange& layer : inspector_.layers()) {
       for (const BlobRange& top : layer.tops) {
         if (top.magnitudes.ShareAbove() > 0) {
-          out_ << "<rect x=\"4\" y=\"" << kTop + row * kRow << "\" width=\"5\" height=\"" << kRow
+          out_ << "<rect x=\"4\" y=\"" << top_ + row * kRow << "\" width=\"5\" height=\"" << kRow
                << "\" fill=\"" << kOverflows << "\"/>\n";
         }
         ++row;
@@ -97,19 +101,19 @@ class Plot {
   void DrawRows() {
     int row = 0;
     for (const LayerRange& layer : inspector_.layers()) {
-      for (const BlobRange& top : layer.tops) DrawRow(layer, top, kTop + kRow * row++);
+      for (const BlobRange& top : layer.tops) DrawRow(layer, top, top_ + kRow * row++);
     }
   }
 
-  void DrawRow(const LayerRange& layer, const BlobRange& top, int y) {
+  void DrawRow(const LayerRange& layer, const BlobRange& top, double y) {
     const Magnitudes& magnitudes = top.magnitudes;
     const bool overflows = magnitudes.ShareAbove() > 0;
     const char* color = overflows ? kOverflows : kFits;
     const double middle = y + kRow / 2.0;
-    out_ << "<text x=\"" << left_ - 6 << "\" y=\"" << middle + 4
-         << "\" text-anchor=\"end\" font-family=\"monospace\" font-size=\"11\""
-         << (overflows ? Join(" fill=\"", kOverflows, "\"") : "") << '>'
-         << SvgEscaped(Label(layer, top)) << "</text>\n";
+    out_ << SvgText(left_ - 6, middle + 4,
+                    Join("text-anchor=\"end\" font-family=\"monospace\" font-size=\"11\"",
+                         overflows ? Join(" fill=\"", kOverflows, "\"") : ""),
+                    Label(layer, top), kMostLetters);
     if (magnitudes.largest() > 0) {
       Line(XOf(magnitudes.smallest_nonzero()), XOf(magnitudes.largest()), middle, 2, color);
       const double from = XOf(magnitudes.Quantile(0.01));
@@ -132,42 +136,60 @@ class Plot {
          << "\" stroke=\"" << color << "\" stroke-width=\"" << width << "\"/>\n";
   }
 
-  void DrawAxis() {
+  /// Above and below the rows, so that one of them is at hand in a tall plot.
+  void DrawAxes() {
     const double bottom = plot_bottom();
     for (int decade = static_cast<int>(std::ceil(low_ * std::log10(2.0)));
          decade <= high_ * std::log10(2.0); ++decade) {
       const double x = XOf(std::pow(10.0, decade));
-      out_ << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"" << kTop << "\" y2=\""
-           << bottom + 4 << "\" stroke=\"black\" stroke-opacity=\"0.15\"/>\n"
-           << "<text x=\"" << x << "\" y=\"" << bottom + 17
-           << "\" text-anchor=\"middle\" font-size=\"10\">1e" << decade << "</text>\n";
+      out_ << "<line x1=\"" << x << "\" x2=\"" << x << "\" y1=\"" << top_ - 4 << "\" y2=\""
+           << bottom + 4 << "\" stroke=\"black\" stroke-opacity=\"0.15\"/>\n";
+      for (const double y : {top_ - 8, bottom + 15}) {
+        AxisText(x, y, 10, "#1d2733", Join("1e", decade));
+      }
     }
-    Limit(std::log2(kLargestFloat16), "65504", kOverflows);
-    Limit(-14, "6.1e-5 (normal)", "#8a6d00");
-    Limit(-24, "6e-8", kOverflows);
+    const double middle = (X(low_) + X(high_)) / 2;
+    AxisText(middle, bottom + 31, 11, "#667585", "|x|, logarithmic");
+    Limit(std::log2(kLargestFloat16), "largest 65504", kOverflows);
+    Limit(-14, "normal from 6.1e-5", "#8a6d00");
+    Limit(-24, "least 6e-8", kOverflows);
   }
   void Limit(double octave, const char* text, const char* color) {
-    out_ << "<line x1=\"" << X(octave) << "\" x2=\"" << X(octave) << "\" y1=\"" << kTop - 4
+    out_ << "<line x1=\"" << X(octave) << "\" x2=\"" << X(octave) << "\" y1=\"" << top_ - 20
          << "\" y2=\"" << plot_bottom() << "\" stroke=\"" << color
-         << "\" stroke-dasharray=\"4 3\"/>\n"
-         << "<text x=\"" << X(octave) << "\" y=\"" << kTop - 8
-         << "\" text-anchor=\"middle\" font-size=\"11\" fill=\"" << color << "\">" << text
-         << "</text>\n";
+         << "\" stroke-dasharray=\"4 3\"/>\n";
+    AxisText(X(octave), top_ - 25, 11, color, text);
+  }
+  void AxisText(double x, double y, int size, const char* color, const std::string& text) {
+    out_ << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"middle\" font-size=\"" << size
+         << "\" fill=\"" << color << "\">" << text << "</text>\n";
   }
 
-  void DrawLegend(int height) {
-    out_ << "<text x=\"10\" y=\"" << height - 24 << "\" font-size=\"11\">|x| per blob: line from "
-         << "the smallest (not 0) to the largest, bar the middle 98 %, circle the largest held "
-         << "inside the layer.</text>\n"
-         << "<text x=\"10\" y=\"" << height - 9 << "\" font-size=\"11\">green: normal in FP16, "
-         << "yellow: subnormal, red: out of range.</text>\n";
+  static std::vector<SvgKey> Keys() {
+    const auto band = [](const char* color) {
+      return Join("<rect width=\"16\" height=\"10\" fill=\"", color, "\" stroke=\"#ccc\"/>");
+    };
+    const std::string line =
+        Join("<line x2=\"16\" y1=\"5\" y2=\"5\" stroke=\"", kFits, "\" stroke-width=\"2\"/>");
+    return {
+        {line, "|x| of a blob, smallest (not 0) to largest"},
+        {Join("<rect y=\"1\" width=\"16\" height=\"8\" fill=\"", kFits, "\"/>"),
+         "the middle 98 % of its values"},
+        {Join("<circle cx=\"8\" cy=\"5\" r=\"3.5\" stroke-width=\"1.5\" fill=\"white\" stroke=\"",
+              kFits, "\"/>"),
+         "the largest held inside the layer"},
+        {band(kNormal), "FP16: normal"},
+        {band(kSubnormal), "subnormal, fewer digits"},
+        {band(kOutside), "0 or infinite"},
+        {Join("<rect x=\"4\" width=\"8\" height=\"10\" fill=\"", kOverflows, "\"/>"),
+         "a blob that does not fit"}};
   }
 
   const RangeInspector& inspector_;
   const std::string title_;
   int rows_ = 0;
   double low_ = -26, high_ = 18;  // octaves
-  double left_ = 0;               // pixels, where the axis begins
+  double left_ = 0, top_ = 0;     // pixels, where the rows begin
   std::ostringstream out_;
 };
 

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../error_context.hpp"
+#include "backends/runner.hpp"
 #include "caffe/error.hpp"
 #include "precisions.hpp"
+#include "shape_profiles.hpp"
 
 namespace caffe {
 namespace inference {
 namespace {
 
-/// The net with the largest shapes that will be run.
+/// The net with the largest shapes that will be run, where there are no profiles.
 Graph Shaped(Graph graph, const BuilderConfig& config) {
   Require(config.max_batch >= 0, "max_batch must not be negative, got ", config.max_batch);
   std::vector<Shape> shapes = InputShapes(graph, BatchOf(graph));
@@ -19,14 +22,84 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
     shapes = InputShapes(graph, config.max_batch);
   }
   for (const auto& [name, shape] : config.max_input_shapes) {
-    const int value = graph.FindValue(name);
-    const auto input = std::find(graph.inputs.begin(), graph.inputs.end(), value);
-    Require(value >= 0 && input != graph.inputs.end(), "max_input_shapes: the net has no input '",
-            name, "'");
-    shapes[input - graph.inputs.begin()] = shape;
+    shapes[InputNamed(graph, name, "max_input_shapes")] = shape;
   }
   if (shapes == InputShapes(graph, BatchOf(graph))) return graph;
   return WithInputShapes(std::move(graph), shapes);
+}
+
+/// The only input that can take images, of those without given values.
+std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preprocessing) {
+  std::string found;
+  for (const int input : graph.inputs) {
+    const Value& value = graph.values[input];
+    if (value.shape.size() != 4 || preprocessing.constants.count(value.name) > 0) continue;
+    Require(found.empty(), "preprocessing: images can go to inputs '", found, "' and '", value.name,
+            "': name one of them");
+    found = value.name;
+  }
+  Require(!found.empty(), "preprocessing: net '", graph.name,
+          "' has no input that takes images (N, C, H, W)");
+  return found;
+}
+
+/// Of a net that normalizes its input where nothing else is said.
+ImagePreprocessing PreprocessingOf(const NetworkDefinition::Normalization& normalization,
+                                   const Shape& input) {
+  ImagePreprocessing preprocessing;
+  preprocessing.input = normalization.input;
+  preprocessing.mean = normalization.mean;
+  preprocessing.scale = normalization.scale;
+  preprocessing.engine_normalizes = true;
+  if (preprocessing.HasMeanImage(input[1])) {
+    preprocessing.resize_height = input[2];
+    preprocessing.resize_width = input[3];
+  }
+  return preprocessing;
+}
+
+/// Puts into the graph what the configuration and the definition know of images.
+void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config, Graph* graph) {
+  graph->class_names = config.class_names;
+  const auto normalized = [&](const std::string& input) {
+    return std::find_if(net.normalizations().begin(), net.normalizations().end(),
+                        [&](const auto& normalization) { return normalization.input == input; });
+  };
+  ImagePreprocessing preprocessing;
+  if (config.preprocessing) {
+    preprocessing = *config.preprocessing;
+    if (preprocessing.input.empty()) preprocessing.input = ImageInputOf(*graph, preprocessing);
+    const bool normalizes = normalized(preprocessing.input) != net.normalizations().end();
+    Require(preprocessing.engine_normalizes == normalizes,
+            "preprocessing: mean and scale of input '", preprocessing.input,
+            normalizes ? "' are" : "' are not",
+            " part of the net (NormalizeInput), and engine_normalizes says otherwise");
+  } else {
+    if (net.normalizations().empty()) return;
+    const NetworkDefinition::Normalization& first = net.normalizations()[0];
+    const Shape& shape = graph->values[graph->FindValue(first.input)].shape;
+    if (shape.size() != 4) return;
+    preprocessing = PreprocessingOf(first, shape);
+  }
+  graph->preprocessing = std::make_shared<const ImagePreprocessing>(std::move(preprocessing));
+  graph->preprocessing->Validate(*graph);
+}
+
+/// The net as each profile has it, or as it is without profiles.
+std::vector<Graph> ShapedForProfiles(const Graph& graph, const BuilderConfig& config) {
+  if (config.profiles.empty()) return {Shaped(graph, config)};
+  Require(config.max_batch == 0 && config.max_input_shapes.empty(),
+          "profiles say the largest shapes: leave max_batch and max_input_shapes out");
+  std::vector<Graph> graphs;
+  for (size_t i = 0; i < config.profiles.size(); ++i) {
+    try {
+      graphs.push_back(WithProfile(graph, config.profiles[i]));
+    } catch (Error& error) {
+      error.AddContext(Join("profile ", i));
+      throw;
+    }
+  }
+  return graphs;
 }
 
 /// What an input's values can be, from what is known of the normalized ones.
@@ -36,9 +109,12 @@ BlobCalibration Denormalized(const BlobCalibration& normalized,
   const double most = is_seen ? normalized.maximum : normalized.threshold;
   const double least = is_seen ? normalized.minimum : normalized.is_unsigned ? 0 : -most;
   const double ends[] = {least / normalization.scale, most / normalization.scale};
+  const std::vector<float> mean =
+      normalization.mean.empty() ? std::vector<float>{0} : normalization.mean;
+  const auto [least_mean, largest_mean] = std::minmax_element(mean.begin(), mean.end());
   BlobCalibration raw;
-  raw.minimum = std::min(ends[0], ends[1]) + normalization.least_mean;
-  raw.maximum = std::max(ends[0], ends[1]) + normalization.largest_mean;
+  raw.minimum = std::min(ends[0], ends[1]) + *least_mean;
+  raw.maximum = std::max(ends[0], ends[1]) + *largest_mean;
   raw.threshold = std::max(std::fabs(raw.minimum), std::fabs(raw.maximum));
   raw.is_unsigned = raw.minimum >= -1e-6 * raw.threshold;  // but for rounding
   raw.method = "normalization";
@@ -90,22 +166,45 @@ void CheckMemory(const Engine& engine, size_t most) {
           ": build it for a smaller batch or in fewer bits");
 }
 
+std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig& config) {
+  if (config.backend != Backend::REFERENCE) return BuildLowered(graph, config);
+  return std::make_shared<const Engine>(Optimize(graph, config.skip_passes, config.pass_observer));
+}
+
+/// Makes sure that a range can be run from one end to the other.
+void TryRange(const std::shared_ptr<const Graph>& graph) {
+  if (graph->min_inputs.empty()) return;
+  const std::unique_ptr<Runner> runner = MakeRunner(graph);
+  runner->SetInputShapes(graph->min_inputs);
+  runner->SetInputShapes(graph->opt_inputs);
+}
+
+std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
+  std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
+  for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
+  if (config.backend != Backend::REFERENCE) {
+    config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
+    if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
+  }
+  std::shared_ptr<const Engine> engine = BuildGraph(graphs[0], config);
+  if (graphs.size() > 1) {
+    std::vector<Graph> built = {*engine->graph()};
+    for (size_t i = 1; i < graphs.size(); ++i) {
+      built.push_back(*BuildGraph(graphs[i], config)->graph());
+    }
+    ShareConstants(&built);
+    engine = std::make_shared<const Engine>(std::move(built), engine->tuned_threads());
+  }
+  for (int i = 0; i < engine->num_graphs(); ++i) TryRange(engine->graph(i));
+  CheckMemory(*engine, config.max_memory);
+  return engine;
+}
+
 }  // namespace
 
 std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const {
-  const Graph graph = Shaped(net.graph(), config_);
-  std::shared_ptr<const Engine> engine;
-  if (config_.backend == Backend::REFERENCE) {
-    engine =
-        std::make_shared<const Engine>(Optimize(graph, config_.skip_passes, config_.pass_observer));
-  } else {
-    BuilderConfig config = config_;
-    config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
-    if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
-    engine = BuildLowered(graph, config);
-  }
-  CheckMemory(*engine, config_.max_memory);
-  return engine;
+  return WithMemoryErrors([&] { return "engine '" + net.name() + "'"; },
+                          [&] { return BuildEngine(net, config_); });
 }
 
 }  // namespace inference

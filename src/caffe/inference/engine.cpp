@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "../error_context.hpp"
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/common.hpp"
@@ -13,55 +14,108 @@
 #include "engine_report.hpp"
 #include "graph/regions.hpp"
 #include "plan_file.hpp"
+#include "shape_profiles.hpp"
 #include "task_queue.hpp"
 
 namespace caffe {
 namespace inference {
 
 Engine::Engine(Graph graph, int tuned_threads)
-    : graph_(std::make_shared<const Graph>(std::move(graph))), tuned_threads_(tuned_threads) {
-  graph_->Validate();
+    : Engine(std::vector<Graph>{std::move(graph)}, tuned_threads) {}
+
+Engine::Engine(std::vector<Graph> graphs, int tuned_threads) : tuned_threads_(tuned_threads) {
+  Require(!graphs.empty(), "an engine needs a graph");
+  for (Graph& graph : graphs) {
+    graph.Validate();
+    graphs_.push_back(std::make_shared<const Graph>(std::move(graph)));
+    const Graph& added = *graphs_.back();
+    const bool fits = graphs_.size() == 1 || (!added.min_inputs.empty() && has_profiles() &&
+                                              Names(added, added.inputs) == inputs() &&
+                                              Names(added, added.outputs) == outputs());
+    Require(fits, "graph '", added.name, "' has other inputs or outputs than the first profile's, ",
+            "or no range of shapes");
+  }
 }
 
 std::shared_ptr<const Engine> Engine::Load(const std::string& file) {
   Plan plan = ReadPlan(file);
-  return std::make_shared<const Engine>(std::move(plan.graph), plan.tuned_threads);
+  return std::make_shared<const Engine>(std::move(plan.graphs), plan.tuned_threads);
 }
 
-void Engine::Save(const std::string& file) const { WritePlan({*graph_, tuned_threads_}, file); }
+void Engine::Save(const std::string& file) const {
+  Plan plan;
+  for (const auto& graph : graphs_) plan.graphs.push_back(*graph);
+  plan.tuned_threads = tuned_threads_;
+  WritePlan(plan, file);
+}
 
-std::vector<std::string> Engine::Names(const std::vector<int>& values) const {
+std::vector<std::string> Engine::Names(const Graph& graph, const std::vector<int>& values) {
   std::vector<std::string> names;
-  for (const int value : values) names.push_back(graph_->values[value].name);
+  for (const int value : values) names.push_back(graph.values[value].name);
   return names;
 }
 
-std::vector<LayerInfo> Engine::layers() const { return LayersOf(*graph_); }
-size_t Engine::weight_bytes() const { return WeightBytes(*graph_); }
+int Engine::max_batch() const {
+  int most = 0;
+  for (const auto& graph : graphs_) most = std::max(most, BatchOf(*graph));
+  return most;
+}
+
+std::vector<ShapeProfile> Engine::profiles() const {
+  std::vector<ShapeProfile> profiles;
+  for (const auto& graph : graphs_) {
+    if (has_profiles()) profiles.push_back(ProfileOf(*graph));
+  }
+  return profiles;
+}
+
+const std::shared_ptr<const Graph>& Engine::graph(int profile) const {
+  Require(profile >= 0 && profile < num_graphs(), "engine '", graphs_[0]->name, "' has no profile ",
+          profile, ": they are numbered from 0 to ", num_graphs() - 1);
+  return graphs_[profile];
+}
+
+std::vector<LayerInfo> Engine::layers(int profile) const { return LayersOf(*graph(profile)); }
+size_t Engine::weight_bytes() const { return WeightBytes(graphs_); }
 size_t Engine::activation_bytes() const {
-  std::call_once(measured_, [this] { activation_bytes_ = MakeRunner(graph_)->activation_bytes(); });
+  std::call_once(measured_, [this] {
+    size_t bytes = 0;
+    for (const auto& graph : graphs_) bytes += MakeRunner(graph)->activation_bytes();
+    activation_bytes_ = bytes;
+  });
   return activation_bytes_;
 }
 std::string Engine::ToJson() const { return EngineAsJson(*this); }
+std::string Engine::LayersToJson(bool details) const { return LayersAsJson(*graph(), details); }
 
 /// Stays where it is when the context is moved: the queue's tasks know it.
 struct ExecutionContext::State {
   State(std::shared_ptr<const Engine> e, int t)
-      : engine(std::move(e)), threads(t), runner(MakeRunner(engine->graph())) {}
+      : engine(std::move(e)), threads(t), runners(engine->num_graphs()) {
+    Enter(0);
+  }
 
-  const Graph& graph() const { return *engine->graph(); }
+  const Graph& graph() const { return *engine->graph(profile); }
   std::vector<Shape> InputShapes() const;
-  void SetInputShapes(const std::vector<Shape>& shapes);
+  void Enter(int other);
+  void SetInputShapes(int in_profile, const std::vector<Shape>& shapes);
+  int ProfileFor(const std::vector<Shape>& shapes) const;
   void Run();
+  void RunWatched();
   void Observe(int node) const;
   void ObserveFreeNodes(int node) const;
 
   const std::shared_ptr<const Engine> engine;
-  /// Of the team that the runner's kernels were set up for, and all its runs have.
+  /// Of the team that the runners' kernels were set up for, and all runs have.
   const int threads;
-  const std::unique_ptr<Runner> runner;
+  std::vector<std::unique_ptr<Runner>> runners;  // one a profile, from its first use on
+  int profile = 0;
+  Runner* runner = nullptr;  // the profile's
+  bool chooses = true;       // by shapes, among the engine's profiles
   Profiler* profiler = nullptr;
   BlobObserver observer;
+  RunTimes* times = nullptr;
+  bool transfers = true;
   std::unique_ptr<TaskQueue> queue;  // made by the first Enqueue; ends before the others
 };
 
@@ -72,7 +126,8 @@ ExecutionContext::ExecutionContext(std::shared_ptr<const Engine> engine, int thr
   const int callers = Caffe::threads();
   if (threads == 0) threads = callers;
   const kernels::TeamSize team(threads);
-  state_ = std::make_unique<State>(std::move(engine), threads);
+  WithMemoryErrors([name = engine->name()] { return "engine '" + name + "'"; },
+                   [&] { state_ = std::make_unique<State>(std::move(engine), threads); });
 }
 
 ExecutionContext::~ExecutionContext() = default;
@@ -87,23 +142,58 @@ std::vector<Shape> ExecutionContext::State::InputShapes() const {
   return shapes;
 }
 
-void ExecutionContext::State::SetInputShapes(const std::vector<Shape>& shapes) {
+void ExecutionContext::State::Enter(int other) {
+  const std::shared_ptr<const Graph>& graph = engine->graph(other);
+  if (!runners[other]) runners[other] = MakeRunner(graph);
+  profile = other;
+  runner = runners[other].get();
+}
+
+void ExecutionContext::State::SetInputShapes(int in_profile, const std::vector<Shape>& shapes) {
   Context::Current();  // sets the number of a thread that has not used Caffe before
   const kernels::TeamSize team(threads);
-  runner->SetInputShapes(shapes);
+  const int before = profile;
+  Enter(in_profile);
+  try {
+    runner->SetInputShapes(shapes);
+  } catch (...) {
+    Enter(before);
+    throw;
+  }
 }
+
+/// The first that has them in its range, of those that may be chosen.
+int ExecutionContext::State::ProfileFor(const std::vector<Shape>& shapes) const {
+  if (!engine->has_profiles()) return 0;
+  std::string ranges;
+  for (int i = 0; i < engine->num_graphs(); ++i) {
+    if (!chooses && i != profile) continue;
+    if (IsInRange(*engine->graph(i), shapes)) return i;
+    ranges += Join(ranges.empty() ? "" : "; ", "profile ", i, ": ", RangeAsText(*engine->graph(i)));
+  }
+  Fail("engine '", engine->name(), "' is not built for ", ShapesAsText(graph(), shapes),
+       ", but for ", ranges);
+}
+
+void ExecutionContext::SetProfile(int profile) {
+  const Graph& graph = *state_->engine->graph(profile);
+  state_->SetInputShapes(profile, inference::InputShapes(graph, BatchOf(graph)));
+  state_->chooses = false;
+}
+
+int ExecutionContext::profile() const { return state_->profile; }
 
 void ExecutionContext::SetBatch(int batch) {
   const Graph& graph = state_->graph();
-  const int most = BatchOf(graph);
+  const int most = state_->engine->max_batch();
   Require(batch == most || (batch > 0 && batch < most), "batch ", batch, ": engine '", graph.name,
           "' is built for 1 to ", most);
   std::vector<Shape> shapes = state_->InputShapes();
   for (size_t i = 0; i < shapes.size(); ++i) {
     const Shape& built = graph.values[graph.inputs[i]].shape;
-    if (!shapes[i].empty() && !built.empty() && built[0] == most) shapes[i][0] = batch;
+    if (!shapes[i].empty() && !built.empty() && built[0] == BatchOf(graph)) shapes[i][0] = batch;
   }
-  state_->SetInputShapes(shapes);
+  state_->SetInputShapes(state_->ProfileFor(shapes), shapes);
 }
 
 int ExecutionContext::batch() const {
@@ -142,11 +232,12 @@ void ExecutionContext::SetInputShapes(const std::map<std::string, Shape>& shapes
       Require(extent > 0, "input '", name, "': shape ", ShapeString(shape),
               " has an extent that is not positive");
     }
-    const int value = Named(graph, graph.inputs, "input", name);
+    const bool is_only = name.empty() && graph.inputs.size() == 1;
+    const int value = is_only ? graph.inputs[0] : Named(graph, graph.inputs, "input", name);
     const auto place = std::find(graph.inputs.begin(), graph.inputs.end(), value);
     all[place - graph.inputs.begin()] = shape;
   }
-  state_->SetInputShapes(all);
+  state_->SetInputShapes(state_->ProfileFor(all), all);
 }
 
 float* ExecutionContext::Input(const std::string& name) {
@@ -162,6 +253,11 @@ const Shape& ExecutionContext::InputShape(const std::string& name) const {
 void ExecutionContext::SetProfiler(Profiler* profiler) { state_->profiler = profiler; }
 void ExecutionContext::SetObserver(BlobObserver observer) {
   state_->observer = std::move(observer);
+}
+
+void ExecutionContext::SetRunTimes(RunTimes* times, bool transfers) {
+  state_->times = times;
+  state_->transfers = transfers;
 }
 
 namespace {
@@ -194,7 +290,19 @@ void ExecutionContext::State::ObserveFreeNodes(int node) const {
 void ExecutionContext::State::Run() {
   Context::Current();
   const kernels::TeamSize team(threads);
-  if (!profiler && !observer) return runner->Run(nullptr);
+  const bool watched = profiler || observer;
+  if (!times) return watched ? RunWatched() : runner->Run(nullptr);
+  if (!watched) {
+    *times = runner->TimedRun(transfers);
+    return;
+  }
+  const RunTimes::Time begin = std::chrono::steady_clock::now();
+  RunWatched();
+  const RunTimes::Time end = std::chrono::steady_clock::now();
+  *times = {begin, begin, begin, end, end};
+}
+
+void ExecutionContext::State::RunWatched() {
   if (observer) ObserveFreeNodes(0);
   runner->Run([this](int node, double milliseconds) {
     if (profiler) profiler->ReportLayerTime(graph().nodes[node].name(), milliseconds);

@@ -1,5 +1,6 @@
 #include "engine_report.hpp"
 
+#include <map>
 #include <set>
 
 #include "../util/json.hpp"
@@ -25,6 +26,32 @@ void SetBinding(const Value& value, json::Struct* object) {
   json::Set(object, "shape", value.shape);
 }
 
+void SetNumbers(const std::vector<float>& numbers, json::ListValue* list) {
+  for (const float number : numbers) list->add_values()->set_number_value(number);
+}
+
+void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* object) {
+  json::Set(object, "input", preprocessing.input);
+  SetNumbers(preprocessing.mean, json::List(object, "mean"));
+  json::Set(object, "scale", preprocessing.scale);
+  json::Set(object, "channel_order", std::string(preprocessing.rgb ? "RGB" : "BGR"));
+  if (preprocessing.resize_height > 0) {
+    json::Set(object, "resize",
+              std::vector<int>{preprocessing.resize_height, preprocessing.resize_width});
+  }
+  json::Struct* constants = json::Object(object, "constants");
+  for (const auto& [input, values] : preprocessing.constants) {
+    SetNumbers(values, json::List(constants, input));
+  }
+  (*object->mutable_fields())["engine_normalizes"].set_bool_value(preprocessing.engine_normalizes);
+}
+
+void SetShapes(const std::string& key, const std::map<std::string, Shape>& shapes,
+               json::Struct* object) {
+  json::Struct* by_input = json::Object(object, key);
+  for (const auto& [input, shape] : shapes) json::Set(by_input, input, shape);
+}
+
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
   json::Set(object, "name", layer.name);
   json::Set(object, "type", layer.type);
@@ -41,40 +68,78 @@ void SetLayer(const LayerInfo& layer, json::Struct* object) {
   }
 }
 
+LayerInfo InfoOf(const Graph& graph, const Node& node) {
+  LayerInfo layer;
+  layer.name = node.name();
+  layer.type = node.type();
+  layer.implementation = node.implementation.empty() ? "layer" : node.implementation;
+  layer.type_of_math = node.math;
+  layer.microseconds = node.microseconds;
+  ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
+  for (const int output : node.outputs) {
+    layer.tops.push_back(graph.values[output].shape);
+    layer.activation_bytes += inference::BytesOf(graph.values[output]);
+  }
+  for (const Epilogue& step : node.epilogue) layer.also.push_back(step.layer.name());
+  return layer;
+}
+
+std::string LayoutName(const Value& value) {
+  switch (value.layout) {
+    case Layout::CHANNELS_BLOCKED:
+      return Join("channels in blocks of ", value.block);
+    case Layout::CHANNELS_LAST:
+      return "channels last";
+    default:
+      return "row major";
+  }
+}
+
+void AppendValue(const Value& value, const std::string& key, json::Struct* layer) {
+  json::Struct* object = json::Append(layer, key);
+  json::Set(object, "Name", value.name);
+  json::Set(object, "Dimensions", value.shape);
+  json::Set(object, "Format/Datatype", LayoutName(value) + " " + Name(value.type));
+}
+
+void SetDetails(const Graph& graph, const Node& node, json::Struct* object) {
+  const LayerInfo layer = InfoOf(graph, node);
+  json::Set(object, "Name", layer.name);
+  json::Set(object, "LayerType", layer.type);
+  json::Set(object, "Precision", std::string(Name(layer.type_of_math)));
+  json::Set(object, "TacticName", layer.implementation);
+  json::Set(object, "FusedLayers", layer.also);
+  json::Set(object, "WeightBytes", static_cast<double>(layer.weight_bytes));
+  json::Set(object, "BuildTimeUs", layer.microseconds);
+  json::List(object, "Inputs");
+  json::List(object, "Outputs");
+  for (const int value : node.Reads()) AppendValue(graph.values[value], "Inputs", object);
+  for (const int value : node.outputs) AppendValue(graph.values[value], "Outputs", object);
+}
+
 }  // namespace
 
 std::vector<LayerInfo> LayersOf(const Graph& graph) {
   std::vector<LayerInfo> layers;
   for (const Node& node : graph.nodes) {
-    if (IsFree(graph, node)) continue;
-    LayerInfo layer;
-    layer.name = node.name();
-    layer.type = node.type();
-    layer.implementation = node.implementation.empty() ? "layer" : node.implementation;
-    layer.type_of_math = node.math;
-    layer.microseconds = node.microseconds;
-    ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
-    for (const int output : node.outputs) {
-      layer.tops.push_back(graph.values[output].shape);
-      layer.activation_bytes += inference::BytesOf(graph.values[output]);
-    }
-    for (const Epilogue& step : node.epilogue) layer.also.push_back(step.layer.name());
-    layers.push_back(std::move(layer));
+    if (!IsFree(graph, node)) layers.push_back(InfoOf(graph, node));
   }
   return layers;
 }
 
-size_t WeightBytes(const Graph& graph) {
+size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs) {
   std::set<const void*> counted;
   size_t bytes = 0;
   const auto add = [&](const void* data, size_t size) {
     if (counted.insert(data).second) bytes += size;
   };
-  for (const Node& node : graph.nodes) {
-    ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
-  }
-  for (const Value& value : graph.values) {
-    if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+  for (const auto& graph : graphs) {
+    for (const Node& node : graph->nodes) {
+      ForEachConstant(node, [&](const Constant& c) { add(c.data.get(), BytesOf(c)); });
+    }
+    for (const Value& value : graph->values) {
+      if (value.is_constant()) add(value.data.get(), inference::BytesOf(value));
+    }
   }
   return bytes;
 }
@@ -96,7 +161,36 @@ std::string EngineAsJson(const Engine& engine) {
   for (const int output : graph.outputs) {
     SetBinding(graph.values[output], json::Append(&root, "outputs"));
   }
+  if (engine.preprocessing()) {
+    SetPreprocessing(*engine.preprocessing(), json::Object(&root, "preprocessing"));
+  }
+  if (!engine.class_names().empty()) json::Set(&root, "class_names", engine.class_names());
   for (const LayerInfo& layer : engine.layers()) SetLayer(layer, json::Append(&root, "layers"));
+  for (const ShapeProfile& profile : engine.profiles()) {
+    json::Struct* object = json::Append(&root, "profiles");
+    SetShapes("min", profile.min, object);
+    SetShapes("opt", profile.opt, object);
+    SetShapes("max", profile.max, object);
+  }
+  return json::Text(root);
+}
+
+std::string LayersAsJson(const Graph& graph, bool details) {
+  json::Struct root;
+  json::ListValue* layers = json::List(&root, "Layers");
+  for (const Node& node : graph.nodes) {
+    if (IsFree(graph, node)) continue;
+    if (details) {
+      SetDetails(graph, node, layers->add_values()->mutable_struct_value());
+    } else {
+      layers->add_values()->set_string_value(node.name());
+    }
+  }
+  std::vector<std::string> bindings;
+  for (const std::vector<int>* values : {&graph.inputs, &graph.outputs}) {
+    for (const int value : *values) bindings.push_back(graph.values[value].name);
+  }
+  json::Set(&root, "Bindings", bindings);
   return json::Text(root);
 }
 

@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_ENGINE_REPORT_HPP_
 #define CAFFE_INFERENCE_ENGINE_REPORT_HPP_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,11 @@
 namespace caffe {
 namespace inference {
 
-/// See Engine::layers, weight_bytes and ToJson.
+/// See Engine::layers, weight_bytes, ToJson and LayersToJson.
 std::vector<LayerInfo> LayersOf(const Graph& graph);
-size_t WeightBytes(const Graph& graph);
+size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs);
 std::string EngineAsJson(const Engine& engine);
+std::string LayersAsJson(const Graph& graph, bool details);
 
 }  // namespace inference
 }  // namespace caffe

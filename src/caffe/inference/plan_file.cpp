@@ -49,6 +49,10 @@ class Writer {
     Number(static_cast<int64_t>(text.size()));
     bytes_ += text;
   }
+  void Texts(const std::vector<std::string>& texts) {
+    Number(static_cast<int64_t>(texts.size()));
+    for (const std::string& text : texts) Text(text);
+  }
   void Numbers(const std::vector<int>& values) {
     Number(static_cast<int64_t>(values.size()));
     for (const int value : values) Number(value);
@@ -117,6 +121,21 @@ void Write(const Node& node, Writer* out) {
   out->Real(node.microseconds);
 }
 
+void Write(const ImagePreprocessing& preprocessing, Writer* out) {
+  out->Text(preprocessing.input);
+  out->Reals(preprocessing.mean);
+  out->Real(preprocessing.scale);
+  out->Number(preprocessing.rgb);
+  out->Number(preprocessing.resize_height);
+  out->Number(preprocessing.resize_width);
+  out->Number(preprocessing.engine_normalizes);
+  out->Number(static_cast<int64_t>(preprocessing.constants.size()));
+  for (const auto& [input, values] : preprocessing.constants) {
+    out->Text(input);
+    out->Reals(values);
+  }
+}
+
 void Write(const Graph& graph, Writer* out) {
   out->Text(graph.name);
   out->Number(static_cast<int64_t>(graph.values.size()));
@@ -125,7 +144,14 @@ void Write(const Graph& graph, Writer* out) {
   for (const Node& node : graph.nodes) Write(node, out);
   out->Numbers(graph.inputs);
   out->Numbers(graph.outputs);
+  for (const std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
+    out->Number(static_cast<int64_t>(shapes->size()));
+    for (const Shape& shape : *shapes) out->Numbers(shape);
+  }
   out->Number(static_cast<int64_t>(graph.arena_bytes));
+  out->Number(graph.preprocessing != nullptr);
+  if (graph.preprocessing) Write(*graph.preprocessing, out);
+  out->Texts(graph.class_names);
 }
 
 /// Takes what Writer appends, from a mapped file. Throws Error where there is less or nonsense.
@@ -156,6 +182,11 @@ class Reader {
     const char* begin = reinterpret_cast<const char*>(at_);
     at_ += size;
     return std::string(begin, size);
+  }
+  std::vector<std::string> Texts() {
+    std::vector<std::string> texts(Count());
+    for (std::string& text : texts) text = Text();
+    return texts;
   }
   std::vector<int> Numbers() {
     std::vector<int> values(Count());
@@ -270,6 +301,22 @@ Node ReadNode(Reader* in) {
   return node;
 }
 
+ImagePreprocessing ReadPreprocessing(Reader* in) {
+  ImagePreprocessing preprocessing;
+  preprocessing.input = in->Text();
+  preprocessing.mean = in->Reals();
+  preprocessing.scale = in->Real();
+  preprocessing.rgb = in->Number() != 0;
+  preprocessing.resize_height = in->Int();
+  preprocessing.resize_width = in->Int();
+  preprocessing.engine_normalizes = in->Number() != 0;
+  for (size_t left = in->Count(); left > 0; --left) {
+    const std::string input = in->Text();
+    preprocessing.constants[input] = in->Reals();
+  }
+  return preprocessing;
+}
+
 Graph ReadGraph(Reader* in) {
   Graph graph;
   graph.name = in->Text();
@@ -279,10 +326,17 @@ Graph ReadGraph(Reader* in) {
   for (Node& node : graph.nodes) node = ReadNode(in);
   graph.inputs = in->Numbers();
   graph.outputs = in->Numbers();
+  for (std::vector<Shape>* shapes : {&graph.min_inputs, &graph.opt_inputs}) {
+    shapes->resize(in->Count());
+    for (Shape& shape : *shapes) shape = in->Numbers();
+  }
   const int64_t arena = in->Number();
   Require(arena >= 0, "its arena's size is negative");
   graph.arena_bytes = static_cast<size_t>(arena);
-  Require(in->AtEnd(), "there is something behind its description");
+  if (in->Number() != 0) {
+    graph.preprocessing = std::make_shared<const ImagePreprocessing>(ReadPreprocessing(in));
+  }
+  graph.class_names = in->Texts();
   graph.Validate();
   return graph;
 }
@@ -330,8 +384,13 @@ Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
   Plan plan;
   plan.tuned_threads = reader.Int();
   Require(plan.tuned_threads >= 0, "its number of threads is negative");
-  plan.graph = ReadGraph(&reader);
-  plan.graph.target = target;
+  plan.graphs.resize(reader.Count());
+  Require(!plan.graphs.empty(), "it holds no graph");
+  for (Graph& graph : plan.graphs) {
+    graph = ReadGraph(&reader);
+    graph.target = target;
+  }
+  Require(reader.AtEnd(), "there is something behind its description");
   return plan;
 }
 
@@ -369,10 +428,12 @@ uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum) {
 }
 
 void WritePlan(const Plan& plan, const std::string& file) {
+  Require(!plan.graphs.empty(), "a plan holds a graph at least");
   Writer description;
-  description.Text(PlanFingerprint(plan.graph.target));
+  description.Text(PlanFingerprint(plan.graphs[0].target));
   description.Number(plan.tuned_threads);
-  Write(plan.graph, &description);
+  description.Number(static_cast<int64_t>(plan.graphs.size()));
+  for (const Graph& graph : plan.graphs) Write(graph, &description);
   // What follows the header, in one piece: the checksum stands before it.
   std::string rest = description.bytes();
   const size_t begin = Aligned(sizeof(Header) + rest.size()) - sizeof(Header);

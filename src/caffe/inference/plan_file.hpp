@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "caffe/inference/graph.hpp"
 
@@ -19,8 +21,8 @@ namespace inference {
 //         24..31   size of the description, uint64
 //         32..39   checksum of everything from byte 64 on and of bytes 0..31, uint64
 //         40..63   0
-//         64..     the description: fingerprint, tuned threads, then the graph, constants by their
-//         place
+//         64..     the description: fingerprint, tuned threads, the number of graphs, then the graphs
+//                  (one for each profile), constants by their place
 //         ...      constants, each at a multiple of 64 bytes
 //
 // The fingerprint says what the plan was built for; a plan for something else is refused.
@@ -34,13 +36,14 @@ constexpr uint32_t kPlanVersion = 5;
 std::string PlanFingerprint(const std::string& target = "");
 
 struct Plan {
-  Graph graph;
-  int tuned_threads = 0;  ///< as Engine's
+  std::vector<Graph> graphs;  ///< for one target, at least one
+  int tuned_threads = 0;      ///< as Engine's
 };
 
-/// Throws Error with the file; see Engine::Save.
+/// A constant that several graphs have in common is written once. Throws Error with the file; see
+/// Engine::Save.
 void WritePlan(const Plan& plan, const std::string& file);
-/// Constants of the graph lie in the mapped file. Throws Error with the file; see Engine::Load.
+/// Constants of the graphs lie in the mapped file. Throws Error with the file; see Engine::Load.
 Plan ReadPlan(const std::string& file);
 
 /// The checksum of `size` bytes behind those that `sum` is of: four sums over every fourth word,

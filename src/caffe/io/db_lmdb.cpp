@@ -2,7 +2,9 @@
 
 #include "caffe/util/db_lmdb.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstring>
@@ -17,6 +19,39 @@ constexpr size_t kFirstMapSize = size_t(1) << 24;  // bytes; doubled when it is 
 
 void Check(int status, const string& source, const char* doing) {
   Require(status == MDB_SUCCESS, source, ": LMDB cannot ", doing, ": ", mdb_strerror(status));
+}
+
+constexpr uint64_t kNearlyNothing = uint64_t(1) << 20;  // bytes; LMDB writes less than that at once
+
+bool IsDeviceFull(const string& source) {
+  struct statvfs space;
+  return statvfs(source.c_str(), &space) == 0 &&
+         uint64_t(space.f_bavail) * space.f_frsize < kNearlyNothing;
+}
+
+/// The bytes that a file of this process may have, if that of the database has as many; else 0.
+uint64_t ReachedFileLimit(const string& source) {
+  struct stat file;
+  struct rlimit limit;
+  const bool known = stat((source + "/data.mdb").c_str(), &file) == 0 &&
+                     getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known && uint64_t(file.st_size) + kNearlyNothing > limit.rlim_cur ? limit.rlim_cur : 0;
+}
+
+/// Of a write that stops short LMDB says that it is an input/output error.
+void CheckWritten(int status, const string& source) {
+  const bool stopped = status == EIO || status == ENOSPC;
+  if (stopped && IsDeviceFull(source)) {
+    Fail(source,
+         ": LMDB cannot write records: no space is left on the device: what was committed "
+         "before is there; make room or choose another folder");
+  }
+  if (status == EIO || status == EFBIG) {
+    const uint64_t limit = ReachedFileLimit(source);
+    Require(limit == 0, source, ": LMDB cannot write records: a file of this process may have ",
+            limit, " bytes at most (ulimit -f)");
+  }
+  Check(status, source, "write records");
 }
 
 std::shared_ptr<MDB_env> NewEnvironment(const string& source) {
@@ -136,7 +171,7 @@ bool LMDBTransaction::TryPut() {
   if (status == MDB_MAP_FULL) return false;
   Require(status != MDB_BAD_VALSIZE, source, ": the key '", records_[i - 1].first,
           "' is empty or too long: LMDB's keys have 1 to ", mdb_env_get_maxkeysize(env), " bytes");
-  Check(status, source, "write records");
+  CheckWritten(status, source);
   return true;
 }
 

@@ -22,7 +22,8 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(truths.size() == 2 && truths[1] == 5,
           "the true boxes must have shape (G, 5), rows of corners and class, not ",
           ShapeString(truths));
-  Require(!picture.empty() && picture.back() >= 2,
+  const bool is_empty = std::count(picture.begin(), picture.end(), 0) > 0;
+  Require(!picture.empty() && picture.back() >= 2 && !is_empty,
           "AnchorTarget takes the picture's height and width, (1, 2) or more, not ",
           ShapeString(picture));
   const Shape boxes = {1, 4 * anchors, scores[2], scores[3]};

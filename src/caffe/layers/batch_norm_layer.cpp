@@ -169,7 +169,7 @@ void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     GlobalStatistics(&mean, &variance);
   } else {
     normalization_.Moments(this->forward_type(), *bottom[0], &mean, &variance);
-    UpdateGlobalStatistics(mean, variance);
+    if (bottom[0]->count() > 0) UpdateGlobalStatistics(mean, variance);
   }
   normalization_.Forward(this->forward_type(), *bottom[0], mean, variance, eps_, FusedScale(),
                          FusedBias(), this->phase_ == TRAIN, top[0]);

@@ -39,7 +39,7 @@ void BatchNormLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
       GlobalStatisticsGpu<F>();
     } else {
       normalization_.template MomentsGpu<T>(*bottom[0]);
-      UpdateGlobalStatisticsGpu<F>();
+      if (bottom[0]->count() > 0) UpdateGlobalStatisticsGpu<F>();
     }
     normalization_.template ForwardGpu<T>(*bottom[0], eps_, FusedScale(), FusedBias(),
                                           this->phase_ == TRAIN, top[0]);

@@ -108,7 +108,7 @@ void BNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   vector<double> mean(channels, 0), variance(channels, 1);
   if (statistics() == Statistics::BATCH) {
     normalization_.Moments(this->forward_type(), *bottom[0], &mean, &variance);
-    if (!segnet_) UpdateStored(mean, variance);
+    if (!segnet_ && bottom[0]->count() > 0) UpdateStored(mean, variance);
   } else if (statistics() == Statistics::STORED) {
     std::copy_n(this->blobs_[2]->cpu_data(), channels, mean.begin());
     std::copy_n(this->blobs_[3]->cpu_data(), channels, variance.begin());

@@ -15,7 +15,7 @@ void BNLayer<Dtype>::FindStatisticsGpu(const Blob<Dtype>& bottom) {
   F* moments = normalization_.template DeviceMoments<F>();
   if (statistics() == Statistics::BATCH) {
     normalization_.template MomentsGpu<T>(bottom);
-    if (segnet_) return;
+    if (segnet_ || bottom.count() == 0) return;
     const double keep = this->layer_param_.bn_param().momentum();
     cuda::UpdateAverages<F>(stream, channels, keep, 1 - keep, 1, moments, moments + channels,
                             this->blobs_[2]->template mutable_gpu_data_as<F>(),

@@ -34,8 +34,9 @@ void ChannelNormalization<Dtype>::Reshape(const Blob<Dtype>& bottom, int channel
 template <typename Dtype>
 void ChannelNormalization<Dtype>::Moments(ElementType type, const Blob<Dtype>& bottom,
                                           vector<double>* mean, vector<double>* variance) const {
-  mean->resize(channels_);
-  variance->resize(channels_);
+  mean->assign(channels_, 0);
+  variance->assign(channels_, 0);
+  if (bottom.count() == 0) return;
   if (type == ElementType::FLOAT) {
     const Layout layout = BlockedLayoutFor<float>(bottom.data_tensor(), bottom.shape());
     if (layout.kind != Layout::PLAIN) {

@@ -72,7 +72,8 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
 template <typename Dtype>
 void DetectionOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
-  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(1) == 2 && bottom[2]->count(2) % 4 == 0,
+  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(0) > 0 && bottom[2]->shape(1) == 2 &&
+              bottom[2]->count(2) % 4 == 0,
           "DetectionOutput takes priors of shape (1, 2, priors * 4), not ",
           bottom[2]->shape_string());
   num_priors_ = bottom[2]->count(2) / 4;

@@ -64,7 +64,8 @@ template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::Reshape(bottom, top);
-  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(1) == 2 && bottom[2]->count(2) % 4 == 0,
+  Require(bottom[2]->num_axes() >= 3 && bottom[2]->shape(0) > 0 && bottom[2]->shape(1) == 2 &&
+              bottom[2]->count(2) % 4 == 0,
           "MultiBoxLoss takes priors of shape (1, 2, priors * 4), not ", bottom[2]->shape_string());
   num_priors_ = bottom[2]->count(2) / 4;
   Require(int64_t(num_priors_) * num_loc_classes_ * 4 == bottom[0]->count(1), num_priors_,
@@ -236,7 +237,7 @@ void MultiBoxLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     ReadPriorsOf(bottom, i, &of.back());
   }
   for (const TrueBox& truth :
-       ReadTruths(bottom[3]->cpu_data(), bottom[3]->height(), param().background_label_id())) {
+       ReadTruths(bottom[3]->cpu_data(), bottom[3]->count() / 8, param().background_label_id())) {
     if (truth.difficult && !param().use_difficult_gt()) continue;
     Require(truth.item >= 0 && truth.item < items, "a true box is of item ", truth.item,
             ", but the batch has ", items);

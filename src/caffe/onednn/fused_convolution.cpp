@@ -50,8 +50,12 @@ class OneDnnFusedConvolution : public FusedConvolution {
  public:
   OneDnnFusedConvolution(const kernels::ConvolutionShape& shape, int num, const Options& options)
       : problem_(WindowProblem(shape, num, false)), options_(options) {
-    const LinearProblem first = WindowProblem(shape, std::max(1, options.packed_num), false);
+    const bool is_packed = options.packed_num > 0;
+    const LinearProblem first = WindowProblem(is_packed ? options.packed_shape : shape,
+                                              std::max(1, options.packed_num), false);
+    options_.source_stride = options_.target_stride = options_.residual_stride = 0;
     const memory::desc weights = Describe(first, Any(first.weights_dims)).weights_desc();
+    options_ = options;
     desc_ = Describe(problem_, weights);
     if (IsPlainLoop(desc_, true)) throw dnnl::error(dnnl_unimplemented, "plain loops");
     forward_ = Primitive(desc_);
@@ -100,7 +104,7 @@ class OneDnnFusedConvolution : public FusedConvolution {
   }
 
   const LinearProblem problem_;
-  const Options options_;
+  Options options_;
   memory::desc residual_desc_;
   Primitive::primitive_desc desc_;
   Primitive forward_;

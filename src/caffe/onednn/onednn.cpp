@@ -35,8 +35,13 @@ const char* Version() {
 }
 
 void Run(const dnnl::primitive& primitive, const Arguments& arguments) {
-  primitive.execute(CpuStream(), arguments);
-  CpuStream().wait();
+  try {
+    primitive.execute(CpuStream(), arguments);
+    CpuStream().wait();
+  } catch (const dnnl::error& error) {
+    Fail(error.status == dnnl_out_of_memory ? "out of memory in oneDNN: " : "oneDNN failed: ",
+         error.what());
+  }
 }
 
 Dims DimsOf(std::initializer_list<int> first, const std::vector<int>& rest) {

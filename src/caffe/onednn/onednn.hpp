@@ -92,7 +92,9 @@ class FusedConvolution {
     int block = 8;
     /// Elements from one image to the next; 0: they lie one behind another.
     size_t source_stride = 0, target_stride = 0, residual_stride = 0;
-    /// The number of images for which weights were packed.
+    /// The convolution and the number of images for which weights were packed, without strides
+    /// between images; 0: this convolution, for one image.
+    kernels::ConvolutionShape packed_shape;
     int packed_num = 0;
   };
   static std::unique_ptr<FusedConvolution> Make(const kernels::ConvolutionShape& shape, int num,

@@ -7,7 +7,7 @@
 namespace caffe {
 
 /// The first pictures, batch by batch.
-class FirstPictures : public EntropyCalibrator {
+class FirstPictures : public AutoCalibrator {
  public:
   FirstPictures(const LabelledPictures& pictures, int count) : pictures_(pictures), count_(count) {}
   int64_t GetBatch(Net<float>* net) override {

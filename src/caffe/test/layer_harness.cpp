@@ -1,10 +1,12 @@
 #include "caffe/test/layer_harness.hpp"
 
 #include <google/protobuf/text_format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <regex>
 
 #include "../onednn/onednn.hpp"
+#include "caffe/allocator.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
@@ -259,11 +262,32 @@ class Runner {
       std::fill_n(blob.mutable_cpu_diff(), blob.count(), Dtype(options_.old_gradient));
       if (options_.fixed_parameters) layer_->set_param_propagate_down(i, false);
     }
-    std::vector<bool> propagate = options_.propagate;
-    if (propagate.empty()) {
-      for (const Bottom& bottom : case_.bottoms) propagate.push_back(bottom.gradient);
+    PropagateDown();
+  }
+
+  /// Both passes with bottoms of other shapes, which the layer may refuse.
+  void PassWith(const std::vector<Shape>& shapes) {
+    std::mt19937 random(inputs_.seed);
+    try {
+      for (size_t i = 0; i < bottoms_.size(); ++i) {
+        Bottom bottom = case_.bottoms[i];
+        if (bottom.shape != shapes[i]) bottom.values.clear();
+        bottom.shape = shapes[i];
+        bottoms_[i]->Reshape(shapes[i]);
+        Put(MakeValues(bottom, &random), bottoms_[i]->mutable_cpu_data());
+      }
+      layer_->Forward(bottoms_, tops_);
+      if (!case_.gradients) return;
+      for (Blob<Dtype>* top : tops_) std::fill_n(top->mutable_cpu_diff(), top->count(), Dtype(1));
+      PropagateDown();
+    } catch (const Error&) {
     }
-    layer_->Backward(tops_, propagate, bottoms_);
+  }
+
+  /// The shapes and parameters of the case again.
+  void Reset() {
+    for (size_t i = 0; i < bottoms_.size(); ++i) bottoms_[i]->Reshape(case_.bottoms[i].shape);
+    SetParameters();
   }
 
   Results Take(bool backward) const {
@@ -292,6 +316,14 @@ class Runner {
   const vector<Blob<Dtype>*>& bottoms() const { return bottoms_; }
 
  private:
+  void PropagateDown() {
+    std::vector<bool> propagate = options_.propagate;
+    if (propagate.empty()) {
+      for (const Bottom& bottom : case_.bottoms) propagate.push_back(bottom.gradient);
+    }
+    layer_->Backward(tops_, propagate, bottoms_);
+  }
+
   void SetParameters() {
     for (size_t i = 0; i < inputs_.parameters.size(); ++i) {
       Put(inputs_.parameters[i], layer_->blobs()[i]->mutable_cpu_data());
@@ -785,6 +817,237 @@ TEST_P(LayerCases, BlocksOfChannelsGiveTheSame) {
           ExpectSame(expected, RunLayer<float>(c, types, inputs, options), forward,
                      std::max(forward, Bound(case_, run.backward)));
         }
+      }
+    }
+  }
+}
+
+namespace {
+
+using Shapes = std::vector<Shape>;
+
+/// `shapes` with extent 0 in turn in each axis: of all bottoms that share the extent of the first
+/// one there, and of each bottom alone; and in all spatial axes together.
+std::vector<Shapes> EmptyShapes(const Shapes& shapes) {
+  std::vector<Shapes> empty;
+  const auto add = [&](size_t first, size_t end, const std::function<bool(size_t)>& takes_part) {
+    Shapes changed = shapes;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      if (!takes_part(i)) continue;
+      for (size_t axis = first; axis < std::min(end, shapes[i].size()); ++axis)
+        changed[i][axis] = 0;
+    }
+    if (changed != shapes && std::count(empty.begin(), empty.end(), changed) == 0) {
+      empty.push_back(changed);
+    }
+  };
+  size_t axes = 0;
+  for (const Shape& shape : shapes) axes = std::max(axes, shape.size());
+  for (size_t axis = 0; axis < axes; ++axis) {
+    add(axis, axis + 1, [&](size_t i) {
+      return axis < shapes[0].size() && axis < shapes[i].size() &&
+             shapes[i][axis] == shapes[0][axis];
+    });
+    for (size_t alone = 0; alone < shapes.size(); ++alone) {
+      add(axis, axis + 1, [&](size_t i) { return i == alone; });
+    }
+  }
+  add(2, axes, [](size_t) { return true; });
+  return empty;
+}
+
+/// The heap, but memory for nothing is a page that can neither be read nor written.
+class NothingIsUntouchable : public Allocator {
+ public:
+  NothingIsUntouchable()
+      : page_(mmap(nullptr, 1 << 12, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    CHECK(page_ != MAP_FAILED);
+  }
+  void* Allocate(size_t size) override { return size == 0 ? page_ : heap_.Allocate(size); }
+  void Free(void* pointer, size_t size) noexcept override {
+    if (size > 0) heap_.Free(pointer, size);
+  }
+  bool counts_itself() const override { return heap_.counts_itself(); }
+
+  /// While it lives, blobs without elements have that page. What outlives it keeps the allocator.
+  struct Installed {
+    Installed() {
+      static auto* const allocator = new NothingIsUntouchable();
+      Allocator::Set(allocator);
+    }
+    ~Installed() { Allocator::Set(nullptr); }
+  };
+
+ private:
+  Allocator& heap_ = Allocator::Get();
+  void* const page_;
+};
+
+Shapes ShapesOf(const LayerCase& c) {
+  Shapes shapes;
+  for (const Bottom& bottom : c.bottoms) shapes.push_back(bottom.shape);
+  return shapes;
+}
+
+LayerCase WithShapes(LayerCase c, const Shapes& shapes) {
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    if (c.bottoms[i].shape != shapes[i]) c.bottoms[i].values.clear();
+    c.bottoms[i].shape = shapes[i];
+  }
+  return c;
+}
+
+std::string Describe(const Shapes& shapes) {
+  std::string text = "bottoms of shapes";
+  for (const Shape& shape : shapes) text += " " + ShapeString(shape);
+  return text;
+}
+
+/// What a layer says to its bottoms: results, or why it refuses.
+struct Answer {
+  std::string refusal;
+  Shapes tops;
+  Results results;
+};
+
+std::ostream& operator<<(std::ostream& stream, const Answer& answer) {
+  return stream << (answer.refusal.empty() ? "an answer" : answer.refusal);
+}
+
+template <typename Dtype>
+Answer Ask(const LayerCase& c, const LayerTypes& types, unsigned seed, const RunOptions& options) {
+  Answer answer;
+  try {
+    const Inputs inputs = MakeInputs(c, seed);
+    Runner<Dtype> runner(c, types, inputs, options);
+    for (const Blob<Dtype>* top : runner.tops()) answer.tops.push_back(top->shape());
+    runner.Forward();
+    if (c.gradients) runner.Backward();
+    answer.results = runner.Take(c.gradients);
+  } catch (const Error& error) {
+    answer.refusal = error.what();
+  }
+  return answer;
+}
+
+bool HasNan(const std::vector<Values>& blobs) {
+  return std::any_of(blobs.begin(), blobs.end(), [](const Values& values) {
+    return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+  });
+}
+
+/// Undefined numbers, such as the mean or the maximum of nothing, are undefined in both.
+void ExpectSameOrBothNan(std::vector<Values> expected, std::vector<Values> actual, double bound,
+                         const std::string& what) {
+  for (size_t blob = 0; blob < std::min(expected.size(), actual.size()); ++blob) {
+    for (size_t i = 0; i < std::min(expected[blob].size(), actual[blob].size()); ++i) {
+      double &wanted = expected[blob][i], &found = actual[blob][i];
+      const bool maximum = wanted == std::numeric_limits<double>::lowest() && found <= -65504;
+      if (maximum || (std::isnan(wanted) && std::isnan(found))) wanted = found = 0;
+    }
+  }
+  ExpectNear(expected, actual, bound, what);
+}
+
+void ExpectSameAnswer(const Answer& expected, const Answer& actual, double bound) {
+  ASSERT_EQ(expected.refusal.empty(), actual.refusal.empty())
+      << expected << " of the reference, but " << actual;
+  if (!expected.refusal.empty()) return;
+  EXPECT_EQ(expected.tops, actual.tops);
+  ExpectSameOrBothNan(expected.results.tops, actual.results.tops, bound, "top");
+  ExpectSameOrBothNan(expected.results.bottom_diffs, actual.results.bottom_diffs, bound,
+                      "gradient of bottom");
+  ExpectSameOrBothNan(expected.results.parameter_diffs, actual.results.parameter_diffs, bound,
+                      "gradient of parameter");
+}
+
+/// What the operation table says of the tops: their shapes, or why it refuses the bottoms.
+void ExpectTheTableSaysSo(const LayerCase& c, const Answer& answer) {
+  const LayerParameter param = ParseLayer(c.prototxt, c.bottoms.size(), c.tops);
+  const Operation* operation = OperationTable::Find(param.type());
+  if (!operation || !operation->top_shapes) return;
+  try {
+    const Shapes tops = operation->top_shapes(param, ShapesOf(c));
+    if (answer.refusal.empty()) {
+      EXPECT_EQ(tops, answer.tops);
+    }
+  } catch (const Error& error) {
+    EXPECT_FALSE(answer.refusal.empty()) << "the operation table: " << error.what();
+  }
+}
+
+}  // namespace
+
+// Nothing was found, nothing is left of a crop: what has no elements gives the same shapes and
+// numbers in every type and on every engine, in both phases, or is refused by all of them.
+TEST_P(LayerCases, EmptyBottomsAreAnsweredOrRefused) {
+  const NothingIsUntouchable::Installed allocator;
+  for (const Shapes& shapes : EmptyShapes(ShapesOf(case_))) {
+    const LayerCase c = WithShapes(case_, shapes);
+    for (const bool test_phase : {false, true}) {
+      SCOPED_TRACE(Join(Describe(shapes), test_phase ? ", TEST" : ", TRAIN"));
+      RunOptions options;
+      options.test_phase = test_phase;
+      options.engine = "REFERENCE";
+      const Answer expected = Ask<double>(c, kDouble, seed_, options);
+      if (!test_phase) ExpectTheTableSaysSo(c, expected);
+      for (const TypedRun& run : TypedRuns()) {
+        const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+        const double bound = std::max(Bound(c, run.forward), Bound(c, run.backward));
+        for (const char* engine : EnginesFor(run)) {
+          SCOPED_TRACE(Join(run.name, " on engine ", engine));
+          options.engine = engine;
+          ExpectSameAnswer(expected, Ask<float>(c, types, seed_, options), bound);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LayerCases, EmptyBottomsGiveADeviceTheSame) {
+#ifndef CPU_ONLY
+  if (Draws(case_)) return;
+#endif
+  const NothingIsUntouchable::Installed allocator;
+  const FakeDevice::Installed device;
+  for (const Shapes& shapes : EmptyShapes(ShapesOf(case_))) {
+    const LayerCase c = WithShapes(case_, shapes);
+    RunOptions options;
+    options.engine = "REFERENCE";
+    const Answer expected = Ask<double>(c, kDouble, seed_, options);
+    const GpuMode gpu_mode;
+    options.engine = nullptr;
+    options.on_device = true;
+    for (const TypedRun& run : TypedRuns()) {
+      SCOPED_TRACE(Join(Describe(shapes), ", ", run.name));
+      const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+      const Answer answer = Ask<float>(c, types, seed_, options);
+      if (!expected.refusal.empty()) continue;  // for an index, which a device does not check
+      ExpectSameAnswer(expected, answer, std::max(Bound(c, run.forward), Bound(c, run.backward)));
+    }
+  }
+}
+
+// A layer that was set up for something, and gets nothing for a while.
+TEST_P(LayerCases, EmptyBottomsBetweenPassesLeaveNoTrace) {
+  const NothingIsUntouchable::Installed allocator;
+  const Inputs inputs = MakeInputs(case_, seed_);
+  const Shapes full = ShapesOf(case_);
+  for (const TypedRun& run : TypedRuns()) {
+    const LayerTypes types = {run.forward, run.backward, run.forward, run.backward};
+    for (const char* engine : EnginesFor(run)) {
+      RunOptions options;
+      options.engine = engine;
+      const Results expected = RunLayer<float>(case_, types, inputs, options);
+      for (const Shapes& empty : EmptyShapes(full)) {
+        SCOPED_TRACE(Join(run.name, " on engine ", engine, ", ", Describe(empty)));
+        Runner<float> runner(case_, types, inputs, options);
+        runner.PassWith(empty);
+        EXPECT_TRUE(HasNan(inputs.parameters) || !HasNan(runner.Parameters())) << "parameters";
+        runner.Reset();
+        runner.Forward();
+        if (case_.gradients) runner.Backward();
+        ExpectSame(expected, runner.Take(case_.gradients), 0, 0);
       }
     }
   }

@@ -95,6 +95,7 @@ void ExpectRightAtTheEnds() {
     EXPECT_EQ(Apply<T>({Activation::TANH}, x), (std::vector<T>{-1, 1, -1, 1, 0}));
     EXPECT_EQ(Apply<T>({Activation::ELU, 2, 1}, x), (std::vector<T>{-2, infinity, -2, T(1e30), 0}));
     EXPECT_EQ(Apply<T>({Activation::CLIP, -1, 6}, x), (std::vector<T>{-1, 6, -1, 6, 0}));
+    EXPECT_EQ(Apply<T>({Activation::THRESHOLD, 0}, x), (std::vector<T>{0, 1, 0, 1, 0}));
     for (Activation::Kind kind :
          {Activation::ABSOLUTE, Activation::POWER, Activation::EXPONENTIAL, Activation::LOGARITHM,
           Activation::SIGMOID, Activation::TANH, Activation::SOFTPLUS, Activation::ELU,

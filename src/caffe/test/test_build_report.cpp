@@ -3,16 +3,20 @@
 #include "caffe/inference/build_report.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <fstream>
 #include <random>
 
 #include "caffe/inference/builder.hpp"
+#include "caffe/inference/graph_drawing.hpp"
 #include "caffe/inference/report/drawing.hpp"
 #include "caffe/inference/report/format.hpp"
 #include "caffe/inference/report/html.hpp"
+#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/util/energy_counter.hpp"
 #include "caffe/util/svg.hpp"
+#include "caffe/version.hpp"
 #include "inference_test.hpp"
 #include "markup_check.hpp"
 #include "test_files.hpp"
@@ -97,6 +101,33 @@ TEST(BuildReport, NeedsNothingFromElsewhere) {
   for (const char* reference : {"src=", "href=", "@import", "fetch(", "XMLHttpRequest"}) {
     EXPECT_FALSE(Contains(page, reference)) << reference;
   }
+}
+
+TEST(BuildReport, SaysHowItCameAbout) {
+  BuildReport report = Example();
+  report.command = "caffe build -model 'a b.prototxt'";
+  report.date = "2025-03-01 14:05 CET";
+  const std::string page = ReportAsHtml(report);
+  const auto expect = [&](const std::string& what, const std::string& value) {
+    EXPECT_TRUE(Contains(page, "<dt>" + what + "</dt><dd>" + value + "</dd>")) << what;
+  };
+  expect("Cortado", Version());
+  expect("date", "2025-03-01 14:05 CET");
+  expect("command", "caffe build -model 'a b.prototxt'");
+  expect("model", "tiny.prototxt");
+  expect("instruction set", kernels::Name(kernels::CpuInstructionSet()));
+  expect("threads", std::to_string(omp_get_max_threads()));
+  EXPECT_TRUE(Contains(page, "<dt>processor</dt>"));
+  EXPECT_FALSE(Contains(ReportAsHtml(Example()), "<dt>command</dt>")) << "unknown";
+}
+
+TEST(BuildReport, SaysWhatTheOutputErrorIs) {
+  BuildReport report = Example();
+  EXPECT_FALSE(Contains(ReportAsHtml(report), "The output error is")) << "it was not measured";
+  report.engines[1].output_error = 0.015;
+  const std::string page = ReportAsHtml(report);
+  EXPECT_TRUE(Contains(page, "<th title=\"The output error is the root mean square"));
+  EXPECT_TRUE(Contains(page, ">The output error is the root mean square")) << "below the table";
 }
 
 TEST(BuildReport, ShowsEnginesSideBySide) {
@@ -214,6 +245,34 @@ TEST(ReportPage, WritesNumbersInThreeDigits) {
   EXPECT_EQ(BytesText(999), "999 B");
   EXPECT_EQ(BytesText(1536), "1.5 KB");
   EXPECT_EQ(BytesText(102 << 20), "102 MB");
+}
+
+// A graph by itself.
+
+TEST(GraphDrawing, IsAnSvgFileWithItsStyle) {
+  const std::string svg = GraphAsSvg(*ReferenceEngine()->graph());
+  const MarkupCheck check(svg);
+  EXPECT_EQ(check.error(), "");
+  EXPECT_EQ(svg.rfind("<svg ", 0), 0);
+  EXPECT_EQ(check.Count("style"), 1);
+  EXPECT_EQ(check.Count("marker"), 1) << "the head of arrows";
+  EXPECT_TRUE(Contains(svg, "data-name=\"conv\""));
+  EXPECT_FALSE(Contains(svg, "var(")) << "programs that convert SVG know no variables";
+}
+
+TEST(GraphDrawing, IsAPageWithZoomAndSearch) {
+  Graph graph = *ReferenceEngine()->graph();
+  graph.nodes[0].layer.set_name("a<b>&\"c\"");
+  const std::string page = GraphAsHtml(graph, "net <1>");
+  const MarkupCheck check(page);
+  EXPECT_EQ(check.error(), "");
+  EXPECT_TRUE(Contains(page, "<title>net &lt;1&gt;</title>"));
+  EXPECT_TRUE(Contains(page, "id=\"search\""));
+  EXPECT_TRUE(Contains(page, "data-zoom=\"1.25\""));
+  EXPECT_TRUE(Contains(page, "class=\"node end input\" data-name=\"data\"")) << "where it starts";
+  for (const char* reference : {"src=", "href=", "@import", "fetch(", "XMLHttpRequest"}) {
+    EXPECT_FALSE(Contains(page, reference)) << reference;
+  }
 }
 
 // Layouts.

@@ -43,6 +43,18 @@ constexpr char kExample[] =
     "weight scales:\n"
     "\"conv1\" 0.25 0.1\n";
 
+TEST(CalibrationTable, KeepsCommentsInFrontOfTheFirstSection) {
+  CalibrationTable table = Example();
+  table.AddComment("error of the outputs: mse 1 %, entropy 5 %: mse");
+  std::string text = kExample;
+  text.insert(text.find("\n\nactivations"), "\n# error of the outputs: mse 1 %, entropy 5 %: mse");
+  EXPECT_EQ(table.Text(), text);
+  EXPECT_EQ(CalibrationTable::Parse(text, "t").comments(), table.comments());
+  EXPECT_EQ(CalibrationTable::Parse(text, "t").Text(), text);
+  EXPECT_TRUE(CalibrationTable::Parse(kExample, "t").comments().empty());
+  ExpectContains(ErrorOf([&] { table.AddComment("a\nb"); }), "a comment of one line");
+}
+
 void ExpectEqual(const CalibrationTable& a, const CalibrationTable& b) {
   EXPECT_EQ(a.Text(), b.Text());
   ASSERT_EQ(a.blobs(), b.blobs());

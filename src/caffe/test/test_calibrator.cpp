@@ -5,10 +5,14 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
+#include "caffe/inference/builder.hpp"
 #include "caffe/inference/calibration_report.hpp"
+#include "caffe/inference/error_measure.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/simulated_int8.hpp"
+#include "captured_log.hpp"
 #include "net_fixture.hpp"
 #include "test_files.hpp"
 
@@ -149,8 +153,12 @@ TEST(Calibrators, ChooseByTheirNames) {
   EXPECT_EQ(choose("percentile"), PercentileThreshold(histogram, 99));
   EXPECT_EQ(choose("entropy"), EntropyThreshold(histogram, false));
   EXPECT_EQ(choose("mse"), MseThreshold(histogram, kInt8Steps));
-  ExpectContains(ErrorOf([&] { choose("kl"); }), "valid are entropy, minmax, percentile and mse");
-  ExpectContains(ErrorOf([&] { MakeCalibrator("percentile", nullptr, 0, 0); }), "a percentile");
+  EXPECT_EQ(choose("auto"), MseThreshold(histogram, kInt8Steps));
+  ExpectContains(ErrorOf([&] { choose("kl"); }),
+                 "valid are auto, entropy, minmax, percentile and mse");
+  for (const char* method : {"percentile", "auto"}) {
+    ExpectContains(ErrorOf([&] { MakeCalibrator(method, nullptr, 0, 0); }), "a percentile");
+  }
 }
 
 TEST(Calibrators, EndAfterTheGivenNumberOfBatches) {
@@ -191,7 +199,7 @@ TEST(Calibrators, MayBeTheUsersOwn) {
 // What docs/calibration.md shows.
 
 /// Pictures that a program has in memory. The table is kept there too.
-class MemoryCalibrator : public caffe::EntropyCalibrator {
+class MemoryCalibrator : public caffe::AutoCalibrator {
  public:
   explicit MemoryCalibrator(std::vector<std::vector<float>> pictures)
       : pictures_(std::move(pictures)) {}
@@ -247,6 +255,175 @@ TEST(Calibrators, WithoutDataSaySo) {
   EntropyCalibrator calibrator;
   ExpectContains(ErrorOf([&] { Calibrate(net.get(), &calibrator); }),
                  "give it batches or override");
+}
+
+// ------------------------------------------------------------------ the choice by outputs
+
+/// `ip` adds the two values of an item in one output and takes their difference in the other.
+constexpr char kSumAndDifference[] =
+    "layer { name: 'scale' type: 'Scale' bottom: 'data' top: 'scale' scale_param { filler { value: "
+    "1 } } } layer { name: 'ip' type: 'InnerProduct' bottom: 'scale' top: 'ip' "
+    "inner_product_param { num_output: 2 weight_filler { value: 1 } } } ";
+
+std::unique_ptr<Net<float>> SumAndDifference(int batch) {
+  auto net = MakeNet(Join("layer { name: 'data' type: 'Input' top: 'data' input_param { shape { ",
+                          "dim: ", batch, " dim: 1 dim: 1 dim: 2 } } } ", kSumAndDifference));
+  net->layer_by_name("ip")->blobs()[0]->mutable_cpu_data()[3] = -1;
+  return net;
+}
+
+/// Batches of normally distributed values, of which `outliers` of a thousand are far larger.
+class DrawnBatches : public AutoCalibrator {
+ public:
+  DrawnBatches(int batches, int outliers) : left_(batches), outliers_(outliers) {}
+  int64_t GetBatch(Net<float>* net) override {
+    if (left_-- == 0) return 0;
+    Blob<float>* input = net->input_blobs()[0];
+    std::normal_distribution<float> values;
+    for (int i = 0; i < input->count(); ++i) {
+      const bool outlier = int(generator_() % 1000) < outliers_;
+      input->mutable_cpu_data()[i] = values(generator_) * (outlier ? 300.f : 1.f);
+    }
+    return input->shape(0);
+  }
+
+ private:
+  int left_;
+  const int outliers_;
+  std::mt19937 generator_{7};
+};
+
+/// The error of the outputs of the INT8 engine with this table, on the same batches.
+double ErrorWith(const CalibrationTable& table, const Net<float>& net, int batches, int outliers) {
+  inference::BuilderConfig config;
+  config.precision = inference::Precision::INT8;
+  config.timing_iterations = 0;
+  config.calibration = std::make_shared<const CalibrationTable>(table);
+  inference::ExecutionContext context(
+      inference::Builder(config).Build(inference::NetworkDefinition(inference::GraphOf(net))));
+  const auto reference = SumAndDifference(net.input_blobs()[0]->shape(0));
+  DrawnBatches input(batches, outliers);
+  inference::ErrorMeasure error;
+  while (input.GetBatch(reference.get()) > 0) {
+    const Blob<float>& data = *reference->input_blobs()[0];
+    std::copy_n(data.cpu_data(), data.count(), context.Input("data"));
+    context.Run();
+    error.Add(reference->Forward()[0]->cpu_data(), context.Output("ip"), 2 * data.shape(0));
+  }
+  return error.Relative();
+}
+
+class AutoCalibration : public ::testing::TestWithParam<int> {};
+
+// All batches are in the sample, so that the errors are exactly those by which it chose.
+TEST_P(AutoCalibration, TakesTheMethodWhoseOutputsAreClosestToFloat) {
+  constexpr int kItems = 8, kBatches = 4;
+  const auto net = SumAndDifference(kItems);
+  DrawnBatches batches(kBatches, GetParam());
+  const CalibrationTable table = Calibrate(net.get(), &batches, AnyNumberOfImages());
+  const std::string chosen = table.At("scale").method;
+  const double taken = ErrorWith(table, *net, kBatches, GetParam());
+  ASSERT_EQ(table.comments().size(), 1u);
+  const std::string& comment = table.comments()[0];
+  ExpectContains(comment, "error of the outputs on 32 of 32 images: mse ");
+  EXPECT_EQ(comment.substr(comment.rfind(':')), ": " + chosen);
+  for (const char* method : {"mse", "percentile", "entropy", "minmax"}) {
+    DrawnBatches again(kBatches, GetParam());
+    const CalibrationData data = CollectCalibrationData(net.get(), &again, AnyNumberOfImages());
+    const CalibrationTable other =
+        MakeCalibrationTable(data, *MakeCalibrator(method, nullptr, 0, 99.99));
+    EXPECT_EQ(other.At("data").method, method);
+    EXPECT_TRUE(other.comments().empty());
+    EXPECT_LE(taken, ErrorWith(other, *net, kBatches, GetParam())) << method << ", not " << chosen;
+    ExpectContains(comment, std::string(method) + " ");
+    if (method == chosen) {
+      EXPECT_EQ(other.At("scale").threshold, table.At("scale").threshold);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Outliers, AutoCalibration, ::testing::Values(0, 20, 200));
+
+TEST(AutoCalibrator, ComparesOnAFewImagesSpreadOverAll) {
+  const auto compared_on = [](int batch, int batches) {
+    const auto net = SumAndDifference(batch);
+    DrawnBatches calibrator(batches, 0);
+    return Calibrate(net.get(), &calibrator, AnyNumberOfImages()).comments().at(0);
+  };
+  // Every second one, every fourth one, ... until there are 64 at most.
+  ExpectContains(compared_on(1, 60), "on 60 of 60 images");
+  ExpectContains(compared_on(1, 200), "on 50 of 200 images");
+  ExpectContains(compared_on(20, 10), "on 50 of 200 images");
+  ExpectContains(compared_on(100, 2), "on 100 of 200 images");  // a batch is larger than 64
+}
+
+TEST(AutoCalibrator, TellsWhichCandidateItTries) {
+  const auto net = SumAndDifference(2);
+  DrawnBatches calibrator(2, 0);
+  CalibrationOptions options = AnyNumberOfImages();
+  std::vector<std::pair<int, int>> seen;
+  options.candidate_progress = [&](int done, int of) { seen.emplace_back(done, of); };
+  Calibrate(net.get(), &calibrator, options);
+  EXPECT_EQ(seen, (std::vector<std::pair<int, int>>{{0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 4}}));
+}
+
+/// The batches of a layer that draws other ones in each pass.
+TEST(AutoCalibrator, RunsLayersThatReadDataOnceABatch) {
+  const std::string layers =
+      "layer { name: 'd' type: 'DummyData' top: 'd' dummy_data_param { shape { dim: 3 dim: 4 } "
+      "data_filler { type: 'uniform' min: -1 max: 2 } } }" +
+      Scale("a", "d", 2);
+  const auto range_of = [&](const char* method) {
+    Caffe::set_random_seed(3);
+    const auto net = MakeNet(layers);
+    const auto calibrator = MakeCalibrator(method, InputBatches::Own(4), 0, 99.99);
+    const CalibrationTable table = Calibrate(net.get(), calibrator.get(), AnyNumberOfImages());
+    EXPECT_EQ(table.images(), 12);
+    return std::make_pair(table.At("d").minimum, table.At("a").maximum);
+  };
+  EXPECT_EQ(range_of("auto"), range_of("minmax"));
+}
+
+TEST(AutoCalibrator, LeavesImagesOfAnotherSizeOutOfTheComparison) {
+  class TwoSizes : public DrawnBatches {
+   public:
+    TwoSizes() : DrawnBatches(8, 0) {}
+    int64_t GetBatch(Net<float>* net) override {
+      net->input_blobs()[0]->Reshape({2, 1, 4 + 4 * (calls_ / 4), 4});
+      ++calls_;
+      net->Reshape();
+      return DrawnBatches::GetBatch(net);
+    }
+
+   private:
+    int calls_ = 0;
+  };
+  const auto net = MakeNet(
+      kInput + std::string("layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' "
+                           "convolution_param { num_output: 2 kernel_size: 1 weight_filler { type: "
+                           "'xavier' } } }"));
+  TwoSizes calibrator;
+  const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  ExpectContains(table.comments().at(0), "on 8 of 16 images");
+}
+
+TEST(AutoCalibrator, TakesMseWhereANetIsNoEngine) {
+  const auto net = MakeNet(
+      "layer { name: 'p' type: 'Parameter' top: 'p' parameter_param { shape { dim: 2 dim: 2 } } }" +
+      Scale("a", "p", 2));
+  Fill(net->layer_by_name("p")->blobs()[0].get(), {1, 2, 3, 4});
+  class Once : public AutoCalibrator {
+   public:
+    int64_t GetBatch(Net<float>*) override { return left_-- > 0 ? 1 : 0; }
+    int left_ = 1;
+  };
+  Once calibrator;
+  const CapturedLog log;
+  const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  EXPECT_EQ(table.At("a").method, "mse");
+  ASSERT_EQ(table.comments().size(), 1u);
+  ExpectContains(table.comments()[0], "mse, without a comparison of outputs: net '");
+  EXPECT_TRUE(log.HasPrefix("Calibrators cannot be compared by the net's outputs: net "));
 }
 
 // ------------------------------------------------------------------ the cache
@@ -345,9 +522,23 @@ TEST(NetFingerprint, ChangesWithWhatIsComputed) {
 
 // ------------------------------------------------------------------ bad input
 
-TEST(Calibrate, NeedsEnoughImages) {
-  const std::string error = ErrorOf([] { CalibrateOn("", {{1, 2, 3, 4}}, CalibrationOptions()); });
-  ExpectContains(error, "calibration needs 100 images or more, there are 2");
+TEST(Calibrate, NeedsAsManyImagesAsAreDemanded) {
+  CalibrationOptions options;
+  options.minimum_images = 3;
+  const std::string error = ErrorOf([&] { CalibrateOn("", {{1, 2, 3, 4}}, options); });
+  ExpectContains(error, "calibration needs 3 images or more, there are 2");
+}
+
+TEST(Calibrate, WarnsOfFewImagesWhereNoNumberIsDemanded) {
+  const CapturedLog log;
+  CalibrateOn(Scale("a", "data", 2), {{1, 2, 3, 4}}, CalibrationOptions());
+  EXPECT_TRUE(log.HasPrefix("Calibrated on 2 images: thresholds are better with 100 or more"));
+}
+
+TEST(Calibrate, IsSilentAboutFewImagesWhereTheyWereDemanded) {
+  const CapturedLog log;
+  CalibrateOn(Scale("a", "data", 2), {{1, 2, 3, 4}});
+  EXPECT_FALSE(log.HasPrefix("Calibrated on"));
 }
 
 TEST(Calibrate, NeedsSomethingToQuantize) {
@@ -421,6 +612,86 @@ TEST(CalibrationReport, IsATableThatLinesUp) {
   ExpectContains(without.str(), "\na     s8            4   0.0315\n");
 }
 
+/// Two values are 300, the others lie around a half: INT8 makes 0 of them.
+class WideValues : public GivenBatches<MinMaxCalibrator> {
+ public:
+  WideValues() : GivenBatches<MinMaxCalibrator>({}) {}
+  int64_t GetBatch(Net<float>* net) override {
+    if (done_) return 0;
+    done_ = true;
+    Blob<float>* input = net->input_blobs()[0];
+    for (int i = 0; i < input->count(); ++i) {
+      input->mutable_cpu_data()[i] = i % 100000 == 0 ? 300.f : 0.5f + 0.0005f * float(i % 100);
+    }
+    return input->shape(0);
+  }
+
+ private:
+  bool done_ = false;
+};
+
+constexpr char kWideInput[] =
+    "layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 1 dim: 400 "
+    "dim: 500 } } } ";
+
+std::string ConvolutionOf(const std::string& name, const std::string& bottom) {
+  return Join("layer { name: '", name, "' type: 'Convolution' bottom: '", bottom, "' top: '", name,
+              "' convolution_param { num_output: 1 kernel_size: 1 bias_term: false weight_filler { "
+              "value: 1 } } } ");
+}
+
+TEST(CalibrationReport, NamesNoisyBlobsWithWhatReadsThem) {
+  // 'pool' and 'b' are read by no layer with weights: they stay float.
+  const auto net =
+      MakeNet(kWideInput + ConvolutionOf("a", "data") +
+              "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }" + ConvolutionOf("b", "a") +
+              "layer { name: 'pool' type: 'Pooling' bottom: 'b' top: 'pool' pooling_param { "
+              "kernel_size: 2 } }");
+  WideValues calibrator;
+  const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
+  const CalibrationTable table = MakeCalibrationTable(data, calibrator);
+  const std::vector<NoisyBlob> noisy = NoisyBlobs(table, data.statistics);
+  ASSERT_EQ(noisy.size(), 2u);
+  EXPECT_EQ(noisy[0].blob, "data");
+  EXPECT_EQ(noisy[0].readers, std::vector<std::string>{"a"});
+  EXPECT_EQ(noisy[1].blob, "a");
+  EXPECT_EQ(noisy[1].layer, "relu");
+  EXPECT_EQ(noisy[1].readers, std::vector<std::string>{"b"});
+  const std::string text = NoiseReport(table, data.statistics);
+  ExpectContains(text, "2 blobs are below 20 dB in INT8");
+  ExpectContains(text, "\n  'a' of layer 'relu', read by 'b': ");
+  ExpectContains(text, "-layer_precision a=fp32");
+  ExpectContains(text, "-bisect");
+  ASSERT_EQ(NoisyBlobs(table, data.statistics, {"a"}).size(), 1u);
+  EXPECT_EQ(NoisyBlobs(table, data.statistics, {"a"})[0].blob, "a");
+  EXPECT_EQ(NoiseReport(table, data.statistics, {"a", "b"}), "");
+}
+
+TEST(CalibrationReport, NamesTheFiveNoisiestBlobsAndCountsTheOthers) {
+  std::string layers = kWideInput, bottom = "data";
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) {
+    layers += ConvolutionOf(name, bottom);
+    bottom = name;
+  }
+  const auto net = MakeNet(layers);
+  WideValues calibrator;
+  const CapturedLog log;
+  const CalibrationTable table = Calibrate(net.get(), &calibrator, AnyNumberOfImages());
+  EXPECT_TRUE(log.HasPrefix("7 blobs are below 20 dB in INT8, more than a tenth off:\n"))
+      << "the last of the eight is read by nothing";
+  const bool counts = std::any_of(log.lines().begin(), log.lines().end(), [](const auto& line) {
+    return line.find("\n  and 2 more\n") != std::string::npos;
+  });
+  EXPECT_TRUE(counts);
+}
+
+TEST(CalibrationReport, IsSilentWhereNoBlobIsNoisy) {
+  const auto net = MakeNet(kInput + ConvolutionOf("a", "data"));
+  GivenBatches<MinMaxCalibrator> calibrator({{1, 2, 3, 4}});
+  const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
+  EXPECT_EQ(NoiseReport(MakeCalibrationTable(data, calibrator), data.statistics), "");
+}
+
 TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
   const auto net = MakeNet(kInput + Scale("a<b", "data", -2));
   HalfCalibrator calibrator({{0, 1, 1.5, 4}});
@@ -431,6 +702,9 @@ TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
   ExpectContains(svg, ">a&lt;b</text>");
   ExpectContains(svg, "u8, threshold 2 of 4, 25.00 % saturated");
   ExpectContains(svg, "stroke-dasharray");
+  ExpectContains(svg, "values that saturate");
+  ExpectContains(svg, ">count</text>");
+  ExpectContains(svg, ">|x|</text>");
   ExpectContains(svg, "</svg>");
 }
 

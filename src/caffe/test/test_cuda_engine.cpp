@@ -258,6 +258,42 @@ TEST(CudaEngine, EnqueuesOnTheCallersStreamFromAndToItsMemoryWithoutWaiting) {
   });
 }
 
+TEST(CudaEngine, TellsWhenARunDidWhat) {
+  const SmallNet net;
+  ForEachDevice([&](const FakeDevice* fake) {
+    ExecutionContext context(net.Build());
+    RunTimes times;
+    context.SetRunTimes(&times);
+    for (int run = 0; run < 3; ++run) ExpectClose(net.expected(), net.Run(&context));
+    EXPECT_GT(times.inputs, times.begin);
+    EXPECT_GT(times.enqueued, times.inputs);
+    EXPECT_GT(times.computed, times.enqueued);
+    EXPECT_GT(times.end, times.computed);
+    if (fake) {
+      EXPECT_EQ(fake->launches(), 2) << "as one graph from the second run on, as ever";
+    }
+    context.SetRunTimes(nullptr);
+    const RunTimes::Time end = times.end;
+    net.Run(&context);
+    EXPECT_EQ(times.end, end) << "nobody wants to know any more";
+  });
+}
+
+TEST(CudaEngine, RunsWithoutTransfersCopyNothing) {
+  const SmallNet net;
+  ForEachDevice([&](const FakeDevice*) {
+    ExecutionContext context(net.Build());
+    net.Run(&context);
+    RunTimes times;
+    context.SetRunTimes(&times, /*transfers=*/false);
+    float* const output = const_cast<float*>(context.Output("prob"));
+    output[0] = 7;
+    context.Run();
+    EXPECT_EQ(context.Output("prob")[0], 7) << "of before";
+    EXPECT_GT(times.computed, times.begin);
+  });
+}
+
 TEST(CudaEngine, WhatAFailedEnqueueHasBegunEndsBeforeItsMemoryGoes) {
   const SmallNet net;
   const FakeDevice::Installed device;

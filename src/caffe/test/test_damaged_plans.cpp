@@ -77,7 +77,7 @@ std::string Try(const std::string& file) {
 
 std::string TryGraph(const Graph& graph) {
   const std::string file = NewFileName();
-  WritePlan({graph, 0}, file);
+  WritePlan({{graph}, 0}, file);
   return Try(file);
 }
 

@@ -1,11 +1,15 @@
 #include "caffe/util/db.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <regex>
 
 #include "caffe/test/test_files.hpp"
 
@@ -187,6 +191,46 @@ TEST_P(DatabaseTest, SaysThatThereIsNone) {
   ExpectContains(OpenError(GetParam(), NewFile("text"), db::READ), "it is a file");
 }
 
+/// Writes a record of a mebibyte after the other, each in a transaction of its own, until that
+/// fails; at most 64.
+string ErrorOfFilling(const string& backend, const string& path) {
+  return ErrorOf([&] {
+    unique_ptr<db::DB> db = Open(backend, path, db::NEW);
+    for (int i = 0; i < 64; ++i) {
+      unique_ptr<db::Transaction> transaction(db->NewTransaction());
+      transaction->Put(Join("key", 100 + i), string(1 << 20, 'x'));
+      transaction->Commit();
+    }
+  });
+}
+
+// Needs a file system that the test may fill.
+TEST_P(DatabaseTest, SaysThatTheDeviceIsFullAndKeepsWhatWasCommitted) {
+  const string folder = NewFileName();
+  std::filesystem::create_directory(folder);
+  if (mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=8m") != 0) {
+    GTEST_SKIP() << "this user cannot mount a small file system";
+  }
+  const string path = folder + "/db";
+  string message, kept;
+  try {
+    message = ErrorOfFilling(GetParam(), path);
+    if (GetParam() == "lmdb") {
+      unique_ptr<db::DB> db = Open("lmdb", path, db::READ);
+      kept = ReadAll(db.get()).begin()->first;
+    }
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
+  EXPECT_EQ(umount(folder.c_str()), 0);
+  ExpectContains(message, path);
+  EXPECT_TRUE(std::regex_search(message, std::regex("[Nn]o space (is )?left on (the )?device")))
+      << message;
+  if (GetParam() == "lmdb") {
+    EXPECT_EQ(kept, "key100");
+  }
+}
+
 TEST(DatabaseBackendTest, NamesTheKnownOnes) {
   const string error = ErrorOf([] { unique_ptr<db::DB>(db::GetDB("sqlite")); });
   ExpectContains(error, "sqlite");
@@ -218,6 +262,19 @@ TEST(LMDBTest, RefusesAFileThatIsNoDatabase) {
   std::filesystem::create_directory(path);
   std::ofstream(path + "/data.mdb") << string(10000, 'x');
   ExpectContains(OpenError("lmdb", path, db::READ), path);
+}
+
+TEST(LMDBTest, NamesTheLimitOfTheProcessThatAFileReached) {
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit narrow = before;
+  narrow.rlim_cur = 4 << 20;
+  const auto old = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &narrow), 0);
+  const string message = ErrorOfFilling("lmdb", NewFileName());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, old);
+  ExpectContains(message, "a file of this process may have 4194304 bytes at most (ulimit -f)");
 }
 
 TEST(LMDBTest, NamesAKeyThatIsTooLong) {

@@ -1,7 +1,10 @@
 // Feeding engines from nets, comparing and scoring them.
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "caffe/inference/accuracy_loss.hpp"
 #include "caffe/inference/builder.hpp"
@@ -43,6 +46,28 @@ std::shared_ptr<const Engine> EngineOf(const Net<float>& net, const std::string&
 
 void FillWith(float first, Blob<float>* blob) {
   for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = first + std::sin(i + first);
+}
+
+TEST(OutputsToJson, WritesShapesAndValues) {
+  NetworkDefinition definition("twice");
+  definition.AddInput("x", {1, 3});
+  definition.AddLayer(
+      ParseLayer("name: 'twice' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 2 }"));
+  definition.MarkOutput("y");
+  ExecutionContext context(Builder().Build(definition));
+  const float x[] = {0.25f, -1, std::numeric_limits<float>::infinity()};
+  std::copy_n(x, 3, context.Input("x"));
+  context.Run();
+  google::protobuf::ListValue list;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(OutputsToJson(&context), &list).ok());
+  ASSERT_EQ(list.values_size(), 1);
+  const auto& y = list.values(0).struct_value().fields();
+  EXPECT_EQ(y.at("name").string_value(), "y");
+  EXPECT_EQ(y.at("dimensions").string_value(), "1x3");
+  const auto& values = y.at("values").list_value();
+  EXPECT_EQ(values.values(0).number_value(), 0.5);
+  EXPECT_EQ(values.values(1).number_value(), -2);
+  EXPECT_EQ(values.values(2).string_value(), "inf");
 }
 
 TEST(RunInPieces, GivesWhatOneBatchGives) {

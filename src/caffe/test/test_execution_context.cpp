@@ -570,6 +570,37 @@ TEST(Engine, DescribesItselfAsJson) {
   EXPECT_EQ(top.values(1).number_value(), 2);
 }
 
+TEST(Engine, DescribesItsLayersAsJson) {
+  const auto engine = Built(Watched(), Backend::REFERENCE);
+  const auto parsed = [&](bool details) {
+    google::protobuf::Struct root;
+    EXPECT_TRUE(
+        google::protobuf::util::JsonStringToMessage(engine->LayersToJson(details), &root).ok());
+    return root;
+  };
+  const google::protobuf::Struct names = parsed(false), details = parsed(true);
+  for (const google::protobuf::Struct* root : {&names, &details}) {
+    const auto& bindings = root->fields().at("Bindings").list_value();
+    EXPECT_EQ(bindings.values(0).string_value(), "x");
+    EXPECT_EQ(bindings.values(1).string_value(), "sum");
+    ASSERT_EQ(root->fields().at("Layers").list_value().values_size(), 3);
+  }
+  EXPECT_EQ(names.fields().at("Layers").list_value().values(0).string_value(), "conv");
+  const auto& conv = details.fields().at("Layers").list_value().values(0).struct_value().fields();
+  EXPECT_EQ(conv.at("Name").string_value(), "conv");
+  EXPECT_EQ(conv.at("LayerType").string_value(), "Convolution");
+  EXPECT_EQ(conv.at("Precision").string_value(), "FLOAT");
+  EXPECT_EQ(conv.at("TacticName").string_value(), "layer");
+  EXPECT_EQ(conv.at("FusedLayers").list_value().values(0).string_value(), "relu");
+  EXPECT_EQ(conv.at("WeightBytes").number_value(), 2 * sizeof(float));
+  EXPECT_EQ(conv.at("BuildTimeUs").number_value(), 0);
+  const auto& input = conv.at("Inputs").list_value().values(0).struct_value().fields();
+  EXPECT_EQ(input.at("Name").string_value(), "x");
+  EXPECT_EQ(input.at("Format/Datatype").string_value(), "row major FLOAT");
+  const auto& output = conv.at("Outputs").list_value().values(0).struct_value().fields();
+  EXPECT_EQ(output.at("Dimensions").list_value().values(3).number_value(), 2);
+}
+
 }  // namespace
 }  // namespace inference
 }  // namespace caffe

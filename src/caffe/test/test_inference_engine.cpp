@@ -11,6 +11,7 @@
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "captured_log.hpp"
+#include "hungry_layer.hpp"
 #include "inference_test.hpp"
 #include "test_files.hpp"
 
@@ -88,6 +89,31 @@ std::vector<float> RunOnce(ExecutionContext* context, const std::vector<float>& 
   context->Run();
   const float* y = context->Output("y");
   return {y, y + CountOf(context->OutputShape("y"))};
+}
+
+TEST(Engine, NamesTheLayerThatMemoryIsRefusedTo) {
+  HungryLayer::Register();
+  for (const Backend backend : {Backend::CPU, Backend::REFERENCE}) {
+    for (const std::string step : {"setup", "reshape", "forward", "elements"}) {
+      const std::string message = ErrorOf([&] {
+        NetworkDefinition net("hungry");
+        net.AddInput("data", {1, 2});
+        LayerParameter layer;
+        layer.set_name(step);
+        layer.set_type("Hungry");
+        layer.add_bottom("data");
+        layer.add_top("top");
+        net.AddLayer(layer);
+        net.MarkOutput("top");
+        BuilderConfig config;
+        config.backend = backend;
+        ExecutionContext context(Builder(config).Build(net));
+        context.Run();
+      });
+      ExpectContains(message, "layer '" + step + "' (Hungry)");
+      ExpectContains(message, ": out of memory");
+    }
+  }
 }
 
 TEST(Engine, RunsByNames) {
@@ -426,7 +452,7 @@ TEST_F(Plan, RefusesOtherFiles) {
   }
   std::string other = bytes_;
   other[8] = 99;
-  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 4");
+  ExpectContains(LoadError(other), "it is a plan of version 99, this library reads version 5");
   other = bytes_;
   other[other.find("Cortado")] = 'c';
   ExpectContains(LoadError(Signed(other)), "it was built for cortado");

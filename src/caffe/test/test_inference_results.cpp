@@ -128,6 +128,26 @@ TEST(Results, NeedANameForEachClass) {
   ExpectContains(ErrorOf([&] { Results(TwoOutputs(), ClassNames(), none); }), "-top must be");
 }
 
+TEST(Results, NeedANameForEachClassOfADetector) {
+  NetworkDefinition net("detector");
+  net.AddInput("loc", {1, 8});
+  net.AddInput("conf", {1, 6});
+  net.AddInput("priors", {1, 2, 8});
+  net.AddLayer(
+      ParseLayer("name: 'detection' type: 'DetectionOutput' bottom: 'loc' bottom: 'conf' "
+                 "bottom: 'priors' top: 'boxes' detection_output_param { num_classes: 3 "
+                 "nms_param { nms_threshold: 0.5 } }"));
+  net.MarkOutput("boxes");
+  const auto engine = Builder().Build(net);
+  const Tensors boxes = {{"boxes", {{1, 1, 1, 7}, {0, 2, 0.9f, 0, 0, 1, 1}}}};
+  Results short_of_one(engine, ClassNames(NewFile("background\ncat\n")), ResultOptions());
+  ExpectContains(ErrorOf([&] { short_of_one.Add({"a"}, boxes); }),
+                 "it names 2 classes, output 'boxes' has 3");
+  Results named(engine, ClassNames(NewFile("background\ncat\ndog\n")), ResultOptions());
+  named.Add({"a"}, boxes);
+  ExpectContains(named.Text(), "dog");
+}
+
 }  // namespace
 }  // namespace inference
 }  // namespace caffe

@@ -1,9 +1,13 @@
 // What is wrong with a net is said with file, layer, field and remedy; nothing crashes.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <random>
 
 #include "caffe/net.hpp"
+#include "hungry_layer.hpp"
 #include "net_fixture.hpp"
 #include "test_files.hpp"
 
@@ -53,6 +57,47 @@ TEST(NetBadInput, NamesTheFile) {
   const string file = NewFile("layer { name: 'c' type: 'ReLU' bottom: 'nowhere' top: 'c' }");
   ExpectContains(ErrorOf([&] { Net<float>(file, TEST); }), file + ": Unknown bottom blob");
   ExpectContains(ErrorOf([&] { Net<float>(file + ".not", TEST); }), file + ".not");
+}
+
+TEST(NetBadInput, NamesTheLayerThatMemoryIsRefusedTo) {
+  HungryLayer::Register();
+  for (const string step : {"setup", "reshape", "forward", "elements", "backward"}) {
+    const string message = ErrorOf([&] {
+      const auto net = MakeNet(Join(kInput, "force_backward: true layer { name: '", step,
+                                    "' type: 'Hungry' bottom: 'data' top: 'top' }"));
+      net->Forward();
+      net->Backward();
+    });
+    ExpectContains(message, "layer '" + step + "' (Hungry): out of memory");
+  }
+}
+
+/// The bytes of address space that this process takes.
+size_t AddressSpace() {
+  std::ifstream file("/proc/self/statm");
+  size_t pages = 0;
+  file >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// A blob may have 2^31 - 1 numbers; the test leaves half of what they take.
+TEST(NetBadInput, SaysHowManyBytesWereRefused) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs address space of its own";
+#endif
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  struct rlimit narrow = before;
+  narrow.rlim_cur = AddressSpace() + (size_t(1) << 32);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &narrow), 0);
+  const string message = ErrorOf([] {
+    MakeNet(
+        "layer { name: 'large' type: 'DummyData' top: 'a' "
+        "dummy_data_param { shape { dim: 2147483647 } } }")
+        ->Forward();
+  });
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  ExpectContains(message, "layer 'large' (DummyData): out of memory: 8589934588 bytes");
 }
 
 TEST(NetBadInput, UnknownBottomSuggestsANearOne) {

@@ -310,5 +310,15 @@ TEST(RangeReport, ThePictureShowsEachBlobAndEscapesNames) {
   ExpectContains(svg, "</svg>");
 }
 
+TEST(RangeReport, ThePictureHasAnAxisOnBothEnds) {
+  Inspected it(Power("a", "data", 2), {1, 2, 3, 4});
+  const std::string svg = RangesAsSvg(it.Run(), "net");
+  const size_t first = svg.find(">1e0</text>");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_NE(svg.find(">1e0</text>", first + 1), std::string::npos);
+  ExpectContains(svg, "|x|, logarithmic");
+  ExpectContains(svg, "the middle 98 % of its values");
+}
+
 }  // namespace
 }  // namespace caffe

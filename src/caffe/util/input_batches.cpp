@@ -7,25 +7,22 @@
 #include <sstream>
 
 #ifdef USE_OPENCV
-#include <opencv2/imgproc.hpp>
+#include <opencv2/core.hpp>
 #endif
 
-#include "caffe/data_transformer.hpp"
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/io/npy.hpp"
 #include "caffe/util/db.hpp"
+#include "caffe/util/image_files.hpp"
 #include "caffe/util/io.hpp"
 #include "caffe/util/printable.hpp"
+#include "image_input.hpp"
 
 namespace caffe {
-namespace {
 
-void FillWith(const std::vector<float>& values, const std::string& name, Blob<float>* blob) {
-  Require(!values.empty() && blob->count() % values.size() == 0, "-constant ", name, ": ",
-          values.size(), " values do not fill a blob of ", blob->shape_string());
-  float* data = blob->mutable_cpu_data();
-  for (int i = 0; i < blob->count(); ++i) data[i] = values[i % values.size()];
-}
+using inference::ImagePreprocessing;
+
+namespace {
 
 int64_t BatchesOf(int64_t items, int64_t batch_size) {
   return (items + batch_size - 1) / std::max<int64_t>(batch_size, 1);
@@ -41,125 +38,14 @@ int64_t BatchSize(const Net<float>& net) {
   return input.num_axes() == 0 ? 1 : input.shape(0);
 }
 
-/// Writes pictures to the items of a net's input, and constants to the inputs that take none.
-class PictureInput {
- public:
-  PictureInput(const PicturePreparation& preparation, Net<float>* net)
-      : preparation_(preparation), net_(net) {
-    for (int i = 0; i < net->num_inputs(); ++i) {
-      const std::string& name = net->blob_names()[net->input_blob_indices()[i]];
-      Blob<float>* blob = net->input_blobs()[i];
-      const auto constant = preparation.constants.find(name);
-      if (constant != preparation.constants.end()) {
-        FillWith(constant->second, name, blob);
-      } else {
-        Require(!picture_, "the net has several inputs; give values for '", name,
-                "' with -constant ", name, "=V,V,...");
-        picture_ = blob;
-        Require(blob->num_axes() == 4, "input '", name, "' is ", blob->shape_string(),
-                ", no pictures (N, C, H, W): give its values with -constant ", name, "=V,V,...");
-      }
-    }
-    Require(picture_ != nullptr, "the net has no input that takes pictures");
-    for (const auto& constant : preparation.constants) {
-      Require(net->has_blob(constant.first), "-constant: the net has no input '", constant.first,
-              "'");
-    }
-    MakeTransformer();
-  }
-
-  int items() const { return picture_->shape(0); }
-  Blob<float>& blob() { return *picture_; }
-
-  /// Pixels in the input's own shape, channels outermost, in the net's order of channels.
-  void WriteValues(const Datum& datum, int item) {
-    item_.Reshape(1, picture_->shape(1), datum.height(), datum.width());
-    if (crop_) item_.Reshape(1, picture_->shape(1), picture_->shape(2), picture_->shape(3));
-    transformer_->Transform(datum, &item_);
-    Copy(item);
-  }
-
-#ifdef USE_OPENCV
-  void Write(const cv::Mat& image, int item) {
-    cv::Mat picture = image;
-    const int channels = picture_->shape(1);
-    Require(channels == 1 || channels == 3, "the input has ", channels,
-            " channels: pictures have 1 or 3");
-    if (picture.channels() != channels) {
-      cv::cvtColor(image, picture, channels == 1 ? cv::COLOR_BGR2GRAY : cv::COLOR_GRAY2BGR);
-    }
-    if (preparation_.rgb && channels == 3) cv::cvtColor(picture, picture, cv::COLOR_BGR2RGB);
-    const cv::Size size(width_, height_);
-    if (picture.size() != size) cv::resize(picture, picture, size);
-    item_.Reshape(1, channels, picture_->shape(2), picture_->shape(3));
-    transformer_->Transform(picture, &item_);
-    Copy(item);
-  }
-#endif
-
- private:
-  // A mean picture larger than the input is one of uncut pictures.
-  void MakeTransformer() {
-    TransformationParameter param;
-    const TransformationParameter& given = preparation_.transform;
-    param.set_scale(given.scale());
-    *param.mutable_mean_value() = given.mean_value();
-    height_ = picture_->shape(2);
-    width_ = picture_->shape(3);
-    if (preparation_.resize_height > 0) {
-      height_ = preparation_.resize_height;
-      width_ = preparation_.resize_width;
-      Require(height_ >= picture_->shape(2) && width_ >= picture_->shape(3), "-resize ", height_,
-              "x", width_, " is smaller than the net's input, ", picture_->shape(2), "x",
-              picture_->shape(3));
-    }
-    if (given.has_mean_file()) {
-      param.set_mean_file(given.mean_file());
-      BlobProto proto;
-      ReadProtoFromBinaryFileOrDie(given.mean_file(), &proto);
-      Blob<float> mean;
-      mean.FromProto(proto);
-      Require(mean.num_axes() == 4 || mean.num_axes() == 3, given.mean_file(),
-              ": no mean picture but a blob of ", mean.shape_string());
-      Require(preparation_.resize_height == 0 ||
-                  (mean.shape(-2) == height_ && mean.shape(-1) == width_),
-              given.mean_file(), ": the mean picture is ", mean.shape(-2), "x", mean.shape(-1),
-              ", -resize says ", height_, "x", width_);
-      height_ = mean.shape(-2);
-      width_ = mean.shape(-1);
-    }
-    crop_ = height_ != picture_->shape(2) || width_ != picture_->shape(3);
-    if (crop_) {
-      param.set_crop_h(picture_->shape(2));
-      param.set_crop_w(picture_->shape(3));
-    }
-    transformer_.reset(new DataTransformer<float>(param, TEST));
-    transformer_->InitRand();
-  }
-
-  void Copy(int item) {
-    Require(item_.count() == picture_->count(1), "the picture has ", item_.count(),
-            " values, the net's input ", picture_->count(1), " for each");
-    std::copy_n(item_.cpu_data(), item_.count(),
-                picture_->mutable_cpu_data() + size_t(item) * picture_->count(1));
-  }
-
-  const PicturePreparation& preparation_;
-  Net<float>* net_;
-  Blob<float>* picture_ = nullptr;
-  Blob<float> item_;
-  std::unique_ptr<DataTransformer<float>> transformer_;
-  int height_ = 0, width_ = 0;  // before cutting
-  bool crop_ = false;
-};
-
 /// Numbered pictures, of which batches take the next ones.
 class NumberedPictures : public InputBatches {
  public:
-  explicit NumberedPictures(const PicturePreparation& preparation) : preparation_(preparation) {}
+  explicit NumberedPictures(const ImagePreprocessing& preprocessing)
+      : preprocessing_(preprocessing) {}
 
   bool Feed(int batch, Net<float>* net) override {
-    PictureInput input(preparation_, net);
+    ImageInput input(preprocessing_, InputsOf(net));
     const int64_t first = int64_t(batch) * input.items();
     if (!Begin(first, input.items())) return false;
     items_.clear();
@@ -175,10 +61,10 @@ class NumberedPictures : public InputBatches {
   virtual bool Begin(int64_t first, int count) = 0;
   /// Writes that picture and says what it is; behind the last writes an earlier one in its place
   /// and returns false.
-  virtual bool Write(int64_t number, int item, PictureInput* input, InputItem* about) = 0;
+  virtual bool Write(int64_t number, int item, ImageInput* input, InputItem* about) = 0;
 
  private:
-  PicturePreparation preparation_;
+  const ImagePreprocessing preprocessing_;
 };
 
 #ifdef USE_OPENCV
@@ -205,10 +91,17 @@ InputItem PictureOnLine(const std::string& line, const std::filesystem::path& fo
   Fail("'", Printable(line), "': there is no such picture");
 }
 
+std::vector<InputItem> WithoutLabels(const std::vector<std::string>& files) {
+  std::vector<InputItem> items;
+  for (const std::string& file : files) items.push_back({file, -1});
+  return items;
+}
+
 std::vector<InputItem> PicturesInList(const std::string& list) {
-  constexpr char kWanted[] = "-images takes a text file with the path of a picture on each line";
-  Require(std::filesystem::exists(list) && !std::filesystem::is_directory(list), list,
-          ": there is no such file: ", kWanted);
+  if (IsFolderOrPattern(list)) return WithoutLabels(ImageFilesIn(list));
+  constexpr char kWanted[] =
+      "-images takes a folder, a pattern, or a text file with the path of an image on each line";
+  Require(std::filesystem::exists(list), list, ": there is no such file: ", kWanted);
   const MappedFile file(list);
   const std::string why_no_text = WhyNoText(file);
   Require(why_no_text.empty(), list, ": this is no list of pictures, ", why_no_text, ": ", kWanted);
@@ -232,25 +125,23 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
 
 std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
   Require(!paths.empty(), "no pictures are given");
-  std::vector<InputItem> pictures;
   for (const std::string& path : paths) {
     Require(std::filesystem::exists(path), path, ": there is no such picture");
-    pictures.push_back({path, -1});
   }
-  return pictures;
+  return WithoutLabels(paths);
 }
 
 class ListedPictures : public NumberedPictures {
  public:
-  ListedPictures(std::vector<InputItem> pictures, const PicturePreparation& preparation)
-      : NumberedPictures(preparation), pictures_(std::move(pictures)) {}
+  ListedPictures(std::vector<InputItem> pictures, const ImagePreprocessing& preprocessing)
+      : NumberedPictures(preprocessing), pictures_(std::move(pictures)) {}
   int64_t batches(const Net<float>& net) const override {
     return BatchesOf(pictures_.size(), BatchSize(net));
   }
 
  protected:
   bool Begin(int64_t first, int) override { return first < int64_t(pictures_.size()); }
-  bool Write(int64_t number, int item, PictureInput* input, InputItem* about) override {
+  bool Write(int64_t number, int item, ImageInput* input, InputItem* about) override {
     *about = pictures_[number % pictures_.size()];
     const cv::Mat image = ReadImageToCVMat(about->name, input->blob().shape(1) == 3);
     Require(!image.empty(), about->name, ": cannot be read as a picture");
@@ -277,8 +168,8 @@ cv::Mat PixelsOf(const Datum& datum) {
 class DatabasePictures : public NumberedPictures {
  public:
   DatabasePictures(const std::string& source, const std::string& backend, int limit,
-                   const PicturePreparation& preparation)
-      : NumberedPictures(preparation), source_(source), limit_(limit), db_(db::GetDB(backend)) {
+                   const ImagePreprocessing& preprocessing)
+      : NumberedPictures(preprocessing), source_(source), limit_(limit), db_(db::GetDB(backend)) {
     db_->Open(source, db::READ);
     cursor_.reset(db_->NewCursor());
     Require(cursor_->valid(), source, ": the database has no records");
@@ -298,7 +189,7 @@ class DatabasePictures : public NumberedPictures {
     return !ended_ && cursor_->valid();  // not the records that filled up the last batch
   }
 
-  bool Write(int64_t, int item, PictureInput* input, InputItem* about) override {
+  bool Write(int64_t, int item, ImageInput* input, InputItem* about) override {
     ended_ |= !cursor_->valid();
     if (!cursor_->valid()) cursor_->SeekToFirst();
     try {
@@ -327,13 +218,13 @@ class DatabasePictures : public NumberedPictures {
   }
 
   /// Returns the label.
-  static int WriteRecord(const std::string& value, int item, PictureInput* input) {
+  static int WriteRecord(const std::string& value, int item, ImageInput* input) {
     const Datum datum = Parsed(value);
     WriteDatum(datum, item, input);
     return datum.has_label() ? datum.label() : -1;
   }
 
-  static void WriteDatum(const Datum& datum, int item, PictureInput* input) {
+  static void WriteDatum(const Datum& datum, int item, ImageInput* input) {
 #ifdef USE_OPENCV
     if (datum.encoded()) {
       return input->Write(DecodeDatumToCVMat(datum, input->blob().shape(1) == 3), item);
@@ -357,22 +248,21 @@ class DatabasePictures : public NumberedPictures {
 
 class RandomPictures : public NumberedPictures {
  public:
-  RandomPictures(int count, unsigned seed, const PicturePreparation& preparation)
-      : NumberedPictures(preparation), count_(count), seed_(seed) {}
+  RandomPictures(int count, unsigned seed, const ImagePreprocessing& preprocessing)
+      : NumberedPictures(preprocessing), count_(count), seed_(seed) {}
   int64_t batches(const Net<float>&) const override { return count_; }
 
  protected:
   bool Begin(int64_t first, int count) override { return first / count < count_; }
-  bool Write(int64_t number, int item, PictureInput* input, InputItem* about) override {
+  bool Write(int64_t number, int item, ImageInput* input, InputItem* about) override {
     about->name = Join("random ", number);
     std::minstd_rand generator(seed_ + static_cast<unsigned>(number) * 7919u + 1);
-    const Blob<float>& blob = input->blob();
     Datum datum;
-    datum.set_channels(blob.shape(1));
-    datum.set_height(blob.shape(2));
-    datum.set_width(blob.shape(3));
+    datum.set_channels(input->blob().shape(1));
+    datum.set_height(input->image_height());
+    datum.set_width(input->image_width());
     std::string* pixels = datum.mutable_data();
-    pixels->resize(blob.count(1));
+    pixels->resize(size_t(datum.channels()) * datum.height() * datum.width());
     for (char& pixel : *pixels) pixel = static_cast<char>(generator() >> 8 & 255);
     input->WriteValues(datum, item);
     return true;
@@ -428,7 +318,7 @@ class NpyRows : public InputBatches {
       const std::string& name = InputName(*net, i);
       const auto constant = constants_.find(name);
       if (constant != constants_.end()) {
-        FillWith(constant->second, name, blob);
+        FillWith(constant->second, {name, blob});
       } else {
         Read(*arrays_.at(name), name, first, size, blob);
       }
@@ -481,35 +371,46 @@ class NpyRows : public InputBatches {
 
 }  // namespace
 
+ImagePart SeenPart(const ImagePreprocessing& preprocessing, int input_height, int input_width,
+                   int image_height, int image_width) {
+  const bool resized = preprocessing.resize_height > 0;
+  const int height = resized ? preprocessing.resize_height : input_height;
+  const int width = resized ? preprocessing.resize_width : input_width;
+  const double x = double(image_width) / width, y = double(image_height) / height;
+  // DataTransformer cuts at a whole pixel.
+  const int left = (width - input_width) / 2, top = (height - input_height) / 2;
+  return {left * x, top * y, input_width * x, input_height * y};
+}
+
 std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
-                                                     const PicturePreparation& preparation) {
+                                                     const ImagePreprocessing& preprocessing) {
 #ifdef USE_OPENCV
-  return std::make_unique<ListedPictures>(PicturesInList(list), preparation);
+  return std::make_unique<ListedPictures>(PicturesInList(list), preprocessing);
 #else
-  (void)preparation;
+  (void)preprocessing;
   Fail(list, ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
 #endif
 }
 
 std::unique_ptr<InputBatches> InputBatches::FromPictures(const std::vector<std::string>& paths,
-                                                         const PicturePreparation& preparation) {
+                                                         const ImagePreprocessing& preprocessing) {
 #ifdef USE_OPENCV
-  return std::make_unique<ListedPictures>(ExistingPictures(paths), preparation);
+  return std::make_unique<ListedPictures>(ExistingPictures(paths), preprocessing);
 #else
-  (void)preparation;
+  (void)preprocessing;
   Fail(paths.empty() ? "" : paths[0], ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
 #endif
 }
 
 std::unique_ptr<InputBatches> InputBatches::FromDatabase(const std::string& source,
                                                          const std::string& backend, int limit,
-                                                         const PicturePreparation& preparation) {
-  return std::make_unique<DatabasePictures>(source, backend, limit, preparation);
+                                                         const ImagePreprocessing& preprocessing) {
+  return std::make_unique<DatabasePictures>(source, backend, limit, preprocessing);
 }
 
 std::unique_ptr<InputBatches> InputBatches::Random(int count, unsigned seed,
-                                                   const PicturePreparation& preparation) {
-  return std::make_unique<RandomPictures>(count, seed, preparation);
+                                                   const ImagePreprocessing& preprocessing) {
+  return std::make_unique<RandomPictures>(count, seed, preprocessing);
 }
 
 std::unique_ptr<InputBatches> InputBatches::FromNpy(

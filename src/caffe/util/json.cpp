@@ -5,31 +5,45 @@
 #include <cmath>
 
 #include "caffe/error.hpp"
+#include "caffe/util/printable.hpp"
 
 namespace caffe {
 namespace json {
 
-void Set(Struct* object, const std::string& key, double number) {
-  auto& value = (*object->mutable_fields())[key];
+namespace {
+
+void SetNumber(double number, google::protobuf::Value* value) {
   if (std::isfinite(number)) {
-    value.set_number_value(number);
+    value->set_number_value(number);
   } else {
-    value.set_string_value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
+    value->set_string_value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
   }
 }
 
+}  // namespace
+
+void Set(Struct* object, const std::string& key, double number) {
+  SetNumber(number, &(*object->mutable_fields())[key]);
+}
+
+// JSON is UTF-8, which names in a net need not be.
 void Set(Struct* object, const std::string& key, const std::string& text) {
-  (*object->mutable_fields())[key].set_string_value(text);
+  (*object->mutable_fields())[key].set_string_value(Printable(text));
 }
 
 void Set(Struct* object, const std::string& key, const std::vector<std::string>& texts) {
   ListValue* list = List(object, key);
-  for (const std::string& text : texts) list->add_values()->set_string_value(text);
+  for (const std::string& text : texts) list->add_values()->set_string_value(Printable(text));
 }
 
 void Set(Struct* object, const std::string& key, const std::vector<int>& numbers) {
   ListValue* list = List(object, key);
   for (const int number : numbers) list->add_values()->set_number_value(number);
+}
+
+void Set(Struct* object, const std::string& key, const std::vector<float>& numbers) {
+  ListValue* list = List(object, key);
+  for (const float number : numbers) SetNumber(number, list->add_values());
 }
 
 Struct* Object(Struct* object, const std::string& key) {

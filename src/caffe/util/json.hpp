@@ -19,6 +19,7 @@ void Set(Struct* object, const std::string& key, double number);
 void Set(Struct* object, const std::string& key, const std::string& text);
 void Set(Struct* object, const std::string& key, const std::vector<std::string>& texts);
 void Set(Struct* object, const std::string& key, const std::vector<int>& numbers);
+void Set(Struct* object, const std::string& key, const std::vector<float>& numbers);
 /// An empty object (list) that was put there.
 Struct* Object(Struct* object, const std::string& key);
 ListValue* List(Struct* object, const std::string& key);

@@ -7,6 +7,12 @@
 #include "caffe/error.hpp"
 
 namespace caffe {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenDrawings(300);
+constexpr std::chrono::seconds kBetweenLines(5);
+
+}  // namespace
 
 std::string FormatDuration(double seconds) {
   const int64_t s = static_cast<int64_t>(seconds + 0.5);
@@ -15,28 +21,33 @@ std::string FormatDuration(double seconds) {
   return Join(s / 3600, " h ", s % 3600 / 60, " min");
 }
 
-Progress::Progress(std::string what, int64_t total, int64_t done)
+std::string ProgressText(const std::string& what, int64_t done, int64_t total, int64_t first,
+                         double seconds) {
+  std::string text = Join(what, " ", done, " of ", total);
+  if (done <= first || done > total) return text;
+  const double left = seconds * static_cast<double>(total - done) / (done - first);
+  return text + ", about " + FormatDuration(left) + " left";
+}
+
+Progress::Progress(std::string what, int64_t total, int64_t done, ProgressOutput output)
     : what_(std::move(what)),
       total_(total),
       first_(done),
-      active_(isatty(STDERR_FILENO) && total > 0),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      active_(total > 0 && (terminal_ || output == ProgressOutput::ANYWHERE)),
       start_(Clock::now()),
       last_(start_) {}
 
 void Progress::Update(int64_t done) {
   if (!active_) return;
   const Clock::time_point now = Clock::now();
-  if (now - last_ < std::chrono::milliseconds(300)) return;
+  if (terminal_ ? now - last_ < kBetweenDrawings : now - last_ < kBetweenLines) return;
   last_ = now;
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string left;
-  if (done > first_) {
-    left = ", " + FormatDuration(elapsed * (total_ - done) / (done - first_)) + " left";
-  }
-  std::fprintf(stderr, "\r\033[K%4d%%  %s %lld of %lld%s", static_cast<int>(100 * done / total_),
-               what_.c_str(), static_cast<long long>(done), static_cast<long long>(total_),
-               left.c_str());
-  drawn_ = true;
+  const std::string text = ProgressText(what_, done, total_, first_,
+                                        std::chrono::duration<double>(now - start_).count());
+  // The cursor goes back to the front: a line that is logged meanwhile writes over this one.
+  std::fprintf(stderr, terminal_ ? "\r%s\033[K\r" : "%s\n", text.c_str());
+  drawn_ = terminal_;
 }
 
 void Progress::Clear() {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "../../error_context.hpp"
 #include "../graph/node_layer.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
@@ -101,7 +102,9 @@ std::vector<LoweredRunner::Entry> LoweredRunner::MakeEntries() const {
   std::vector<Entry> entries;
   for (const Node& node : graph_->nodes) {
     Entry entry;
-    entry.step = ImplementationOf(target_, node.implementation).Make(*graph_, node);
+    entry.step = WithMemoryErrors(
+        [&] { return DescribeLayer(node); },
+        [&] { return ImplementationOf(target_, node.implementation).Make(*graph_, node); });
     entry.layer = dynamic_cast<LayerStep*>(entry.step.get());
     entry.free = IsFree(*graph_, node);
     const auto depends = [&](int value) { return dependent_[value]; };
@@ -160,12 +163,8 @@ void LoweredRunner::InferShapes(const std::vector<Shape>& inputs) {
 // How much scratch memory steps need is known once they have been placed.
 void LoweredRunner::Place() {
   do {
-    try {
-      Grow(wanted_, &arena_);
-    } catch (Error& error) {
-      error.AddContext("memory for the activations of engine '" + graph_->name + "'");
-      throw;
-    }
+    WithContext([&] { return "memory for the activations of engine '" + graph_->name + "'"; },
+                [&] { Grow(wanted_, &arena_); });
     PlaceInArena();
   } while (wanted_ > arena_.bytes);
 }
@@ -254,14 +253,12 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   }
   if (allocate) return;
   entry.binding.parameters = PlacesOfParameters(index);
-  try {
-    entry.step->Bind(entry.binding);
-    entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
-    wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
-  } catch (Error& error) {
-    error.AddContext(Join("layer '", node.name(), "' (", node.type(), ")"));
-    throw;
-  }
+  WithContext([&] { return DescribeLayer(node); },
+              [&] {
+                entry.step->Bind(entry.binding);
+                entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
+                wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
+              });
 }
 
 // A layer has its parameters itself.
@@ -345,12 +342,15 @@ size_t LoweredRunner::activation_bytes() const {
 void LoweredRunner::Run(const AfterNode& after) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].free) continue;
+    const auto run = [&] {
+      WithMemoryErrors([&] { return DescribeLayer(graph_->nodes[i]); }, [&] { RunEntry(i); });
+    };
     if (!after) {
-      RunEntry(i);
+      run();
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    RunEntry(i);
+    run();
     memory_->Wait();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     after(static_cast<int>(i), took.count());

@@ -31,8 +31,12 @@ bool RoundsWeights(const Node& node) {
 /// All candidates of all nodes with their times, and a choice among them.
 class Choice {
  public:
-  Choice(const LoweringContext& context, const LoweringOptions& options, Timing* timing)
+  /// `timed` and `least` are `context` in the shapes that are timed, and in the smallest.
+  Choice(const LoweringContext& context, const LoweringContext& timed, const LoweringContext& least,
+         const LoweringOptions& options, Timing* timing)
       : context_(context),
+        timed_(timed),
+        least_(least),
         graph_(context.graph),
         producers_(Producers(graph_)),
         readers_(Readers(graph_)),
@@ -76,6 +80,8 @@ class Choice {
   double CostOfNode(int node) const { return costs_[node][choice_[node]]; }
 
   const LoweringContext& context_;
+  const LoweringContext& timed_;
+  const LoweringContext& least_;
   const Graph& graph_;
   const std::vector<int> producers_;
   const std::vector<std::vector<int>> readers_;
@@ -90,6 +96,12 @@ bool Touches(const Node& node, const std::vector<bool>& values) {
   const std::vector<int> reads = node.Reads();
   return std::any_of(reads.begin(), reads.end(), marked) ||
          std::any_of(node.outputs.begin(), node.outputs.end(), marked);
+}
+
+/// True if both are the same way of computing a node.
+bool IsTheSame(const Candidate& a, const Candidate& b) {
+  return a.implementation == b.implementation && a.variant == b.variant && a.math == b.math &&
+         a.inputs == b.inputs && a.operands == b.operands && a.outputs == b.outputs;
 }
 
 /// Appends a candidate, or puts it in the place of a slower variant of itself.
@@ -112,8 +124,16 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
   for (const Implementation* implementation : timing_->target().implementations()) {
     const bool any = implementation == &timing_->target().any_layer();
     if (Touches(node, context_.dependent) && !any) continue;
+    const auto is_one = [&](const LoweringContext& shaped, const Candidate& candidate) {
+      if (&shaped.graph == &graph_) return true;
+      const std::vector<Candidate> others = implementation->Candidates(shaped, node);
+      return std::any_of(others.begin(), others.end(),
+                         [&](const Candidate& other) { return IsTheSame(candidate, other); });
+    };
     for (Candidate& candidate : implementation->Candidates(context_, node)) {
-      all.push_back(std::move(candidate));
+      if (is_one(timed_, candidate) && is_one(least_, candidate)) {
+        all.push_back(std::move(candidate));
+      }
     }
   }
   if (Touches(node, context_.dependent)) all.resize(1);  // shapes are known to FLOAT layers only
@@ -148,7 +168,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
   double least = std::numeric_limits<double>::infinity();
   for (Candidate& candidate : candidates) {
     const bool only = candidates.size() == 1;
-    const std::optional<double> time = only ? 0 : timing_->Of(context_, node, candidate);
+    const std::optional<double> time = only ? 0 : timing_->Of(timed_, node, candidate);
     if (!time) continue;
     candidate.microseconds = *time;
     least = std::min(least, *time);
@@ -157,7 +177,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
   for (int round = 0; round < kRounds && timed.size() > 1; ++round) {
     for (Candidate& candidate : timed) {
       if (candidate.microseconds > kNear * least) continue;
-      candidate.microseconds = timing_->Again(context_, node, candidate);
+      candidate.microseconds = timing_->Again(timed_, node, candidate);
       least = std::min(least, candidate.microseconds);
     }
   }
@@ -265,7 +285,7 @@ double Choice::CostOfValue(int value) const {
   if (graph_.IsOutput(value)) want(Format());
   double cost = 0;
   for (const Format& format : wanted) {
-    cost += WeightedTime(timing_->OfReorder(context_, value, made, format), SizeOf(format.type),
+    cost += WeightedTime(timing_->OfReorder(timed_, value, made, format), SizeOf(format.type),
                          SizeOf(ElementType::FLOAT));
   }
   return cost;
@@ -365,9 +385,10 @@ const std::vector<int>& Choice::Search() {
 /// Makes the graph that a choice stands for.
 class Rewriting {
  public:
-  Rewriting(const LoweringContext& context, const LoweringOptions& options, const Choice& choice,
-            Timing* timing)
+  Rewriting(const LoweringContext& context, const LoweringContext& timed,
+            const LoweringOptions& options, const Choice& choice, Timing* timing)
       : context_(context),
+        timed_(timed),
         options_(options),
         choice_(choice),
         timing_(timing),
@@ -454,11 +475,12 @@ class Rewriting {
     node.outputs = {to};
     node.implementation = target_.reorder().name();
     node.math = after.type;
-    node.microseconds = static_cast<float>(timing_->OfReorder(context_, original, before, after));
+    node.microseconds = static_cast<float>(timing_->OfReorder(timed_, original, before, after));
     graph_.nodes.push_back(node);
   }
 
   const LoweringContext& context_;
+  const LoweringContext& timed_;
   const LoweringOptions& options_;
   const Choice& choice_;
   Timing* const timing_;
@@ -484,11 +506,19 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
       }
     }
   }
-  const LoweringContext context = {graph, options.ranges, HaveDataDependentShapes(graph), storage,
-                                   options.tensor_float};
-  Choice choice(context, options, timing);
+  const bool has_range = !graph.min_inputs.empty();
+  const Graph timed = has_range ? WithInputShapes(graph, graph.opt_inputs) : Graph();
+  const Graph least = has_range ? WithInputShapes(graph, graph.min_inputs) : Graph();
+  const auto context_of = [&](const Graph& shaped) {
+    return LoweringContext{shaped, options.ranges, HaveDataDependentShapes(shaped), storage,
+                           options.tensor_float};
+  };
+  const LoweringContext context = context_of(graph);
+  const LoweringContext in_timed = context_of(has_range ? timed : graph);
+  const LoweringContext in_least = context_of(has_range ? least : graph);
+  Choice choice(context, in_timed, in_least, options, timing);
   choice.Search();
-  return Rewriting(context, options, choice, timing).Run();
+  return Rewriting(context, in_timed, options, choice, timing).Run();
 }
 
 }  // namespace inference

@@ -31,7 +31,8 @@ double WeightedTime(double microseconds, double bytes, double float_bytes);
 /// Chooses for each node of an optimized graph the implementation, and for each value the type and
 /// layout, with which all takes the least time (WeightedTime) together on the timing's target; puts
 /// reorders in where a value is wanted in several; packs weights. Inputs and outputs of the graph
-/// stay FLOAT in Caffe's order.
+/// stay FLOAT in Caffe's order. Of a graph with a range of shapes the time is that in the shapes of
+/// opt_inputs, and what is chosen can compute the smallest and the largest too.
 ///
 /// Exact for chains; elsewhere the search changes one node, or a node and what makes its bottom, at
 /// a time, until nothing gets better.

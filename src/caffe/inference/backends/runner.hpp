@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "caffe/device.hpp"
-#include "caffe/inference/graph.hpp"
+#include "caffe/inference/engine.hpp"
 
 namespace caffe {
 namespace inference {
@@ -27,6 +27,10 @@ class Runner {
 
   /// Computes all nodes. `after` may be empty.
   virtual void Run(const AfterNode& after) = 0;
+
+  /// The same, and when it did what. Without `transfers` no inputs and outputs are copied to and
+  /// from a GPU.
+  virtual RunTimes TimedRun(bool transfers);
 
   /// Puts a run on a stream of the GPU that the graph was built for, behind what is there: from
   /// `inputs` to `outputs`, in the order of the graph's, FLOAT elements in Caffe's order in the

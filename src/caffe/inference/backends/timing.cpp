@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../error_context.hpp"
 #include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
@@ -72,8 +73,12 @@ std::optional<Timing::Alone> Timing::AloneOf(const LoweringContext& context, con
 
 std::optional<double> Timing::Measured(const Candidate& candidate, Alone* alone) const {
   try {
-    alone->node.parameters = candidate.implementation->Pack(alone->graph, alone->node);
-    return target_.Measure(alone->graph, alone->node, iterations_, max_workspace_);
+    return WithMemoryErrors(
+        [&] { return DescribeLayer(alone->node); },
+        [&] {
+          alone->node.parameters = candidate.implementation->Pack(alone->graph, alone->node);
+          return target_.Measure(alone->graph, alone->node, iterations_, max_workspace_);
+        });
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -1,7 +1,6 @@
 #include "caffe/inference/accuracy_loss.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "caffe/error.hpp"
 #include "caffe/inference/error_measure.hpp"
@@ -69,16 +68,17 @@ double AccuracyLoss::Accuracy(const std::shared_ptr<const Engine>& engine) const
   return right / items();
 }
 
-double AccuracyLoss::OutputError(const std::shared_ptr<const Engine>& engine) const {
+std::map<std::string, double> AccuracyLoss::OutputErrors(
+    const std::shared_ptr<const Engine>& engine) const {
   ExecutionContext context(engine);
   std::map<std::string, ErrorMeasure> errors;
-  std::map<std::string, double> unmatched;
+  std::map<std::string, double> result;
   for (const Batch& batch : batches_) {
     for (const auto& output : RunInPieces(batch.inputs, &context)) {
       const NamedTensor& actual = output.second;
       const NamedTensor& expected = batch.expected.at(output.first);
       if (IsDetections(*engine, output.first)) {
-        unmatched[output.first] += UnmatchedShare(expected, actual) / batches_.size();
+        result[output.first] += UnmatchedShare(expected, actual) / batches_.size();
       } else if (expected.shape != actual.shape) {
         errors[output.first].AddOtherShape();
       } else {
@@ -87,15 +87,16 @@ double AccuracyLoss::OutputError(const std::shared_ptr<const Engine>& engine) co
       }
     }
   }
-  double largest = 0;
-  for (const auto& error : errors) largest = std::max(largest, error.second.Relative());
-  for (const auto& share : unmatched) largest = std::max(largest, share.second);
-  return largest;
+  for (const auto& error : errors) result[error.first] = error.second.Relative();
+  return result;
 }
 
 double AccuracyLoss::operator()(const std::shared_ptr<const Engine>& engine) const {
   Require(!batches_.empty(), "accuracy loss: there is no data to judge engines by");
-  return HasLabels() ? FloatAccuracy() - Accuracy(engine) : OutputError(engine);
+  if (HasLabels()) return FloatAccuracy() - Accuracy(engine);
+  double largest = 0;
+  for (const auto& error : OutputErrors(engine)) largest = std::max(largest, error.second);
+  return largest;
 }
 
 }  // namespace inference

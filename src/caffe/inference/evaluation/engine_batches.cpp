@@ -1,9 +1,16 @@
 #include "caffe/inference/engine_batches.hpp"
 
 #include <algorithm>
-#include <set>
 
+#ifdef USE_OPENCV
+#include <opencv2/core.hpp>
+#endif
+
+#include "../../util/image_input.hpp"
+#include "../../util/json.hpp"
+#include "../shape_profiles.hpp"
 #include "caffe/error.hpp"
+#include "caffe/util/io.hpp"
 
 namespace caffe {
 namespace inference {
@@ -14,17 +21,6 @@ const Value& OutputOf(const Engine& engine, const std::string& name) {
     if (engine.graph()->values[output].name == name) return engine.graph()->values[output];
   }
   Fail("engine '", engine.name(), "' has no output '", name, "'");
-}
-
-/// Items [first, first + count) of a batch; all of what has no batch.
-NamedTensor Items(const NamedTensor& all, int batch, int first, int count) {
-  if (all.shape.empty() || all.shape[0] != batch) return all;
-  NamedTensor piece{all.shape, {}};
-  piece.shape[0] = count;
-  const size_t item = CountOf(all.shape) / batch;
-  piece.values.assign(all.values.begin() + first * item,
-                      all.values.begin() + (first + count) * item);
-  return piece;
 }
 
 /// Puts a piece that begins at item `first` behind the pieces before it.
@@ -52,10 +48,14 @@ bool IsDetections(const Engine& engine, const std::string& output) {
          value.shape[0] == 1 && value.shape[1] == 1 && value.shape[3] == 7;
 }
 
-std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch) {
+std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch,
+                                       const std::map<std::string, Shape>& given) {
   const Graph& graph = *engine.graph();
-  const std::vector<Shape> shapes =
-      InputShapes(graph, batch > 0 ? std::min(batch, engine.max_batch()) : engine.max_batch());
+  const int most = BatchOf(graph);
+  std::vector<Shape> shapes = InputShapes(graph, batch > 0 ? std::min(batch, most) : most);
+  for (const auto& [name, shape] : given) {
+    shapes[InputNamed(graph, name, Join("engine '", engine.name(), "'"))] = shape;
+  }
   NetParameter param;
   param.set_name(engine.name());
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -70,25 +70,28 @@ std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch) {
   return std::make_unique<Net<float>>(param);
 }
 
-InputSource::InputSource(const Net<float>& net, const Engine& engine) : inputs_(engine.inputs()) {
-  const std::set<std::string> wanted(inputs_.begin(), inputs_.end());
-  std::set<std::string> found;
+InputSource::InputSource(const Net<float>& net) {
   for (size_t i = 0; i < net.layers().size(); ++i) {
     const LayerParameter& layer = net.layers()[i]->layer_param();
     const Operation* operation = OperationTable::Find(layer.type());
-    if (!operation || !operation->source) continue;
-    for (const std::string& top : layer.top()) {
-      last_layer_ = static_cast<int>(i);
-      if (wanted.count(top) > 0) {
-        found.insert(top);
-      } else {
-        others_.push_back(top);
-      }
-    }
+    if (!operation || !operation->source || layer.top_size() == 0) continue;
+    last_layer_ = static_cast<int>(i);
+    inputs_.insert(inputs_.end(), layer.top().begin(), layer.top().end());
   }
+}
+
+InputSource::InputSource(const Net<float>& net, const Engine& engine) : InputSource(net) {
+  const std::vector<std::string> found = std::move(inputs_);
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  inputs_ = engine.inputs();
   for (const std::string& input : inputs_) {
-    Require(found.count(input) > 0, "engine '", engine.name(), "' has an input '", input,
-            "' and net '", net.name(), "' has none of this name, or computes it");
+    Require(has(found, input), "engine '", engine.name(), "' has an input '", input, "' and net '",
+            net.name(), "' has none of this name, or computes it");
+  }
+  for (const std::string& top : found) {
+    if (!has(inputs_, top)) others_.push_back(top);
   }
 }
 
@@ -103,6 +106,16 @@ Tensors InputSource::ReadOthers(const Net<float>& net) const {
   Tensors tensors;
   for (const std::string& other : others_) tensors[other] = CopyOf(*net.blob_by_name(other));
   return tensors;
+}
+
+NamedTensor Items(const NamedTensor& all, int batch, int first, int count) {
+  if (all.shape.empty() || all.shape[0] != batch) return all;
+  NamedTensor piece{all.shape, {}};
+  piece.shape[0] = count;
+  const size_t item = CountOf(all.shape) / batch;
+  piece.values.assign(all.values.begin() + first * item,
+                      all.values.begin() + (first + count) * item);
+  return piece;
 }
 
 void SetInputs(const Tensors& inputs, ExecutionContext* context) {
@@ -126,6 +139,51 @@ void SetInputs(const Tensors& inputs, ExecutionContext* context) {
   }
 }
 
+#ifdef USE_OPENCV
+namespace {
+
+cv::Mat Read(const ImageSource& image, int channels) {
+  if (!image.values) {
+    cv::Mat read = ReadImageToCVMat(image.name, channels == 3);
+    Require(!read.empty(), image.name, ": cannot be read as an image");
+    return read;
+  }
+  Require(image.height > 0 && image.width > 0 && (image.channels == 1 || image.channels == 3),
+          image.name, ": ", image.height, "x", image.width, "x", image.channels,
+          " is no image: it has rows, columns, and 1 or 3 channels");
+  // OpenCV has no matrices of constants; this one is read only.
+  return cv::Mat(image.height, image.width, CV_8UC(image.channels),
+                 const_cast<uint8_t*>(image.values));
+}
+
+}  // namespace
+#endif
+
+void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context) {
+#ifdef USE_OPENCV
+  const Engine& engine = context->engine();
+  Require(engine.preprocessing() != nullptr, "engine '", engine.name(),
+          "' does not know how images are prepared: build it with preprocessing");
+  if (context->batch() != static_cast<int>(images.size())) {
+    context->SetBatch(static_cast<int>(images.size()));
+  }
+  std::vector<std::unique_ptr<Blob<float>>> blobs;
+  std::vector<NamedBlob> inputs;
+  for (const std::string& name : engine.inputs()) {
+    blobs.push_back(std::make_unique<Blob<float>>(context->InputShape(name)));
+    blobs.back()->set_cpu_data(context->Input(name));
+    inputs.push_back({name, blobs.back().get()});
+  }
+  ImageInput input(*engine.preprocessing(), inputs);
+  for (size_t i = 0; i < images.size(); ++i) {
+    input.Write(Read(images[i], input.blob().shape(1)), static_cast<int>(i));
+  }
+#else
+  (void)images;
+  Fail("engine '", context->engine().name(), "': images need OpenCV: build with USE_OPENCV=ON");
+#endif
+}
+
 Tensors Outputs(ExecutionContext* context) {
   Tensors outputs;
   for (const std::string& name : context->engine().outputs()) {
@@ -134,6 +192,24 @@ Tensors Outputs(ExecutionContext* context) {
     outputs[name] = {shape, {values, values + CountOf(shape)}};
   }
   return outputs;
+}
+
+std::string OutputsToJson(ExecutionContext* context) {
+  std::string text = "[";
+  for (const std::string& name : context->engine().outputs()) {
+    std::string dimensions;
+    for (const int extent : context->OutputShape(name)) {
+      dimensions += (dimensions.empty() ? "" : "x") + std::to_string(extent);
+    }
+    json::Struct object;
+    json::Set(&object, "name", name);
+    json::Set(&object, "dimensions", dimensions);
+    const float* values = context->Output(name);
+    json::Set(&object, "values",
+              std::vector<float>(values, values + CountOf(context->OutputShape(name))));
+    text += (text.size() > 1 ? ",\n" : "\n") + json::Text(object);
+  }
+  return text + "]\n";
 }
 
 Tensors RunInPieces(const Tensors& inputs, ExecutionContext* context) {

@@ -157,8 +157,7 @@ void EngineScoring::MakeScores(const NetParameter& filtered, int batch) {
   for (const StandIn& stand_in : stand_ins_) {
     const Graph& graph = *engine_->graph();
     Shape shape = graph.values[graph.FindValue(stand_in.output)].shape;
-    if (!shape.empty() && shape[0] == engine_->max_batch() &&
-        !IsDetections(*engine_, stand_in.output)) {
+    if (!shape.empty() && shape[0] == BatchOf(graph) && !IsDetections(*engine_, stand_in.output)) {
       shape[0] = batch;
     }
     add_input(stand_in.blob, shape);

@@ -91,58 +91,75 @@ double MillisecondsSince(Clock::time_point begin) {
 }
 
 /// One context and its runs.
-struct Stream {
-  explicit Stream(ExecutionContext c) : context(std::move(c)) {}
-  ExecutionContext context;
-  Latencies latency;
+struct StreamState {
+  int index = 0;
+  ExecutionContext* context = nullptr;
+  RunTimes times;  // of its last run
+  std::vector<RunTrace> traces;
 };
 
-/// Runs until there are enough runs and enough time is over.
+/// Says whether another round of runs begins.
 class Loop {
  public:
   Loop(const LoadOptions& options, Clock::time_point begin) : options_(options), begin_(begin) {}
-  bool Goes() { return done_++ < options_.iterations || MillisecondsSince(begin_) < Limit(); }
+  bool Goes() {
+    if (done_ > 0 && options_.stop && *options_.stop) return false;
+    const bool goes = done_ < options_.iterations || MillisecondsSince(begin_) < Limit();
+    if (goes && done_++ > 0 && options_.idle_ms > 0) {
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.idle_ms));
+    }
+    return goes;
+  }
 
  private:
   double Limit() const { return options_.seconds * 1000; }
 
   const LoadOptions& options_;
   const Clock::time_point begin_;
-  int done_ = 0;
+  int64_t done_ = 0;
 };
 
-void RunAlone(const LoadOptions& options, Clock::time_point begin, Stream* stream) {
+RunTrace TraceOf(const StreamState& stream, Clock::time_point begin, Clock::time_point asked) {
+  const auto at = [&](Clock::time_point time) {
+    return std::chrono::duration<double, std::milli>(time - begin).count();
+  };
+  const RunTimes& times = stream.times;
+  return {stream.index,       at(asked),          at(times.begin), at(times.inputs),
+          at(times.enqueued), at(times.computed), at(times.end)};
+}
+
+void RunAlone(const LoadOptions& options, Clock::time_point begin, StreamState* stream) {
   for (Loop loop(options, begin); loop.Goes();) {
-    const Clock::time_point start = Clock::now();
-    stream->context.Run();
-    stream->latency.Add(MillisecondsSince(start));
+    const Clock::time_point asked = Clock::now();
+    stream->context->Run();
+    stream->traces.push_back(TraceOf(*stream, begin, asked));
   }
 }
 
-/// A run that was enqueued; its context's thread says when it has ended.
+/// A run that was enqueued on its context's thread; waits for its end, whatever happens.
 class Pending {
  public:
-  explicit Pending(Stream* stream) : stream_(stream), start_(Clock::now()) {
-    auto done = std::make_shared<std::promise<double>>();
-    took_ = done->get_future();
-    stream->context.Enqueue([done, start = start_](std::exception_ptr error) {
-      if (error) {
-        done->set_exception(error);
-      } else {
-        done->set_value(MillisecondsSince(start));
-      }
-    });
+  explicit Pending(StreamState* stream)
+      : stream_(stream), asked_(Clock::now()), done_(stream->context->Enqueue()) {}
+  Pending(Pending&&) = default;
+  Pending& operator=(Pending&&) = default;
+  ~Pending() {
+    if (done_.valid()) done_.wait();
   }
-  void Wait() { stream_->latency.Add(took_.get()); }
+  void Wait(Clock::time_point begin) {
+    done_.get();
+    stream_->traces.push_back(TraceOf(*stream_, begin, asked_));
+  }
 
  private:
-  Stream* stream_;
-  Clock::time_point start_;
-  std::future<double> took_;
+  StreamState* stream_;
+  Clock::time_point asked_;
+  std::future<void> done_;
 };
 
 /// This thread keeps all streams busy: each gets its next run when its last one has ended.
-void RunByTurns(const LoadOptions& options, Clock::time_point begin, std::vector<Stream>* streams) {
+void RunByTurns(const LoadOptions& options, Clock::time_point begin,
+                std::vector<StreamState>* streams) {
   std::vector<Pending> pending;
   for (Loop loop(options, begin); loop.Goes();) {
     for (size_t i = 0; i < streams->size(); ++i) {
@@ -150,15 +167,15 @@ void RunByTurns(const LoadOptions& options, Clock::time_point begin, std::vector
         pending.emplace_back(&(*streams)[i]);
         continue;
       }
-      pending[i].Wait();
+      pending[i].Wait(begin);
       pending[i] = Pending(&(*streams)[i]);
     }
   }
-  for (Pending& last : pending) last.Wait();
+  for (Pending& last : pending) last.Wait(begin);
 }
 
 void RunInThreads(const LoadOptions& options, Clock::time_point begin,
-                  std::vector<Stream>* streams) {
+                  std::vector<StreamState>* streams) {
   std::vector<std::exception_ptr> errors(streams->size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < streams->size(); ++i) {
@@ -176,36 +193,86 @@ void RunInThreads(const LoadOptions& options, Clock::time_point begin,
   }
 }
 
-void RequirePossible(const Engine& engine, const LoadOptions& options) {
+void RequirePossible(const LoadOptions& options) {
   Require(options.iterations > 0, "iterations must be positive, got ", options.iterations);
-  Require(options.streams > 0, "streams must be positive, got ", options.streams);
   Require(options.seconds >= 0, "the duration must not be negative, got ", options.seconds);
   Require(options.warm_up_ms >= 0, "the warm-up must not be negative, got ", options.warm_up_ms);
   Require(options.threads_each >= 0, "the threads of a stream must not be negative, got ",
           options.threads_each);
-  Require(options.batch >= 0 && options.batch <= engine.max_batch(), "batch ", options.batch,
-          ": engine '", engine.name(), "' is built for 1 to ", engine.max_batch());
+  Require(options.idle_ms >= 0, "the idle time must not be negative, got ", options.idle_ms);
 }
+
+void WarmUp(const LoadOptions& options, std::vector<StreamState>* streams, LoadResult* result) {
+  const Clock::time_point begin = Clock::now();
+  do {
+    for (const StreamState& stream : *streams) stream.context->Run();
+    result->warm_up_runs += static_cast<int>(streams->size());
+  } while (MillisecondsSince(begin) < options.warm_up_ms);
+  result->warm_up_seconds = MillisecondsSince(begin) / 1000;
+}
+
+/// While it lives, contexts tell when they did what; the first one its layers' times too.
+class Watch {
+ public:
+  Watch(const LoadOptions& options, std::vector<StreamState>* streams, LayerTimes* layers)
+      : streams_(*streams) {
+    for (StreamState& stream : streams_) {
+      stream.context->SetRunTimes(&stream.times, options.transfers);
+    }
+    if (options.profile) streams_[0].context->SetProfiler(layers);
+  }
+  ~Watch() {
+    for (StreamState& stream : streams_) stream.context->SetRunTimes(nullptr);
+    streams_[0].context->SetProfiler(nullptr);
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  std::vector<StreamState>& streams_;
+};
 
 }  // namespace
 
-LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOptions& options) {
-  RequirePossible(*engine, options);
+std::string LoadResult::TracesToJson() const {
+  std::string text = "[";
+  for (const RunTrace& trace : traces) {
+    json::Struct object;
+    const auto span = [&](const char* name, double begin, double end) {
+      json::Set(&object, Join("start", name, "Ms"), begin);
+      json::Set(&object, Join("end", name, "Ms"), end);
+    };
+    span("Enq", trace.inputs, trace.enqueued);
+    span("H2d", trace.begin, trace.inputs);
+    span("In", trace.begin, trace.inputs);
+    span("Compute", trace.inputs, trace.computed);
+    span("D2h", trace.computed, trace.end);
+    span("Out", trace.computed, trace.end);
+    json::Set(&object, "h2dMs", trace.inputs - trace.begin);
+    json::Set(&object, "inMs", trace.inputs - trace.begin);
+    json::Set(&object, "computeMs", trace.computed - trace.inputs);
+    json::Set(&object, "d2hMs", trace.end - trace.computed);
+    json::Set(&object, "outMs", trace.end - trace.computed);
+    json::Set(&object, "latencyMs", trace.end - trace.begin);
+    json::Set(&object, "endToEndMs", trace.end - trace.asked);
+    text += (text.size() > 1 ? ",\n" : "\n") + json::Text(object);
+  }
+  return text + "]\n";
+}
+
+LoadResult MeasureLoad(std::vector<ExecutionContext>* contexts, const LoadOptions& options) {
+  RequirePossible(options);
+  Require(!contexts->empty(), "there is no context to measure");
   LoadResult result;
-  result.batch = options.batch > 0 ? options.batch : std::max(1, engine->max_batch());
-  std::vector<Stream> streams;
-  for (int i = 0; i < options.streams; ++i) {
-    streams.emplace_back(ExecutionContext(engine, options.threads_each));
-    ExecutionContext& context = streams.back().context;
-    if (options.batch > 0) context.SetBatch(options.batch);
-    FillWithNoise(i + 1, &context);
-    context.Run();
+  result.batch = std::max(1, contexts->front().batch());
+  result.profile = contexts->front().profile();
+  std::vector<StreamState> streams(contexts->size());
+  for (size_t i = 0; i < streams.size(); ++i) {
+    streams[i].index = static_cast<int>(i);
+    streams[i].context = &(*contexts)[i];
   }
-  const Clock::time_point warm_up = Clock::now();
-  while (MillisecondsSince(warm_up) < options.warm_up_ms) {
-    for (Stream& stream : streams) stream.context.Run();
-  }
-  if (options.profile) streams[0].context.SetProfiler(&result.layers);
+  WarmUp(options, &streams, &result);
+  const Watch watch(options, &streams, &result.layers);
   const Clock::time_point begin = Clock::now();
   if (streams.size() == 1) {
     RunAlone(options, begin, &streams[0]);
@@ -215,8 +282,30 @@ LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOp
     RunByTurns(options, begin, &streams);
   }
   result.seconds = MillisecondsSince(begin) / 1000;
-  for (const Stream& stream : streams) result.latency.Add(stream.latency);
+  for (const StreamState& stream : streams) {
+    result.traces.insert(result.traces.end(), stream.traces.begin(), stream.traces.end());
+  }
+  std::stable_sort(result.traces.begin(), result.traces.end(),
+                   [](const RunTrace& a, const RunTrace& b) { return a.asked < b.asked; });
+  for (const RunTrace& trace : result.traces) result.latency.Add(trace.end - trace.asked);
   return result;
+}
+
+LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOptions& options) {
+  RequirePossible(options);
+  Require(options.streams > 0, "streams must be positive, got ", options.streams);
+  Require(options.batch >= 0 && options.batch <= engine->max_batch(), "batch ", options.batch,
+          ": engine '", engine->name(), "' is built for 1 to ", engine->max_batch());
+  Require(options.batch == 0 || options.input_shapes.empty(),
+          "give the batch or the shapes of inputs, which have one, not both");
+  std::vector<ExecutionContext> contexts;
+  for (int i = 0; i < options.streams; ++i) {
+    contexts.emplace_back(engine, options.threads_each);
+    if (options.batch > 0) contexts.back().SetBatch(options.batch);
+    if (!options.input_shapes.empty()) contexts.back().SetInputShapes(options.input_shapes);
+    FillWithNoise(i + 1, &contexts.back());
+  }
+  return MeasureLoad(&contexts, options);
 }
 
 }  // namespace inference

@@ -103,7 +103,7 @@ double UnmatchedShare(const NamedTensor& expected, const NamedTensor& actual, fl
   return double(Unmatched(a, b, least_score) + Unmatched(b, a, least_score)) / boxes;
 }
 
-ClassNames::ClassNames(const std::string& file) : file_(file) {
+ClassNames::ClassNames(const std::string& file) : source_(file) {
   if (EndsWith(file, ".prototxt") || EndsWith(file, ".pbtxt")) {
     std::map<int, std::string> names;
     Require(MapLabelToDisplayName(ReadLabelMap(file), true, &names), file,
@@ -128,7 +128,7 @@ std::string ClassNames::Of(int label) const {
 }
 
 void ClassNames::RequireFor(const std::string& output, int classes) const {
-  Require(empty() || names_.size() >= size_t(classes), file_, ": it names ", names_.size(),
+  Require(empty() || names_.size() >= size_t(classes), source_, ": it names ", names_.size(),
           " classes, output '", output, "' has ", classes);
 }
 
@@ -145,7 +145,7 @@ NamedTensor ItemOf(const Engine& engine, const std::string& output, const NamedT
     return rows;
   }
   const Shape& largest = engine.graph()->values[engine.graph()->FindValue(output)].shape;
-  const bool has_items = !largest.empty() && largest[0] == engine.max_batch();
+  const bool has_items = !largest.empty() && largest[0] == BatchOf(*engine.graph());
   if (!has_items || batch.shape.empty() || batch.shape[0] <= item) return batch;
   NamedTensor one{{batch.shape.begin() + 1, batch.shape.end()}, {}};
   const size_t count = CountOf(one.shape);
@@ -170,6 +170,16 @@ Kind KindOf(const Engine& engine, const std::string& output, const NamedTensor& 
   const bool scores =
       largest != item.shape.end() && *largest > 1 && size_t(*largest) == CountOf(item.shape);
   return scores ? Kind::TOP : Kind::RAW;
+}
+
+/// How many classes a detector knows, the background among them; 0 where its layer does not say.
+int ClassesOfDetector(const Graph& graph, const std::string& output) {
+  const int value = graph.FindValue(output);
+  for (const Node& node : graph.nodes) {
+    if (std::count(node.outputs.begin(), node.outputs.end(), value) == 0) continue;
+    return static_cast<int>(node.layer.detection_output_param().num_classes());
+  }
+  return 0;
 }
 
 std::string NumberText(float value) {
@@ -264,8 +274,11 @@ void Results::Add(const std::vector<std::string>& items, const Tensors& outputs)
     Item item{items[i], {}};
     for (const auto& output : outputs) {
       NamedTensor one = ItemOf(*engine_, output.first, output.second, static_cast<int>(i));
-      if (KindOf(*engine_, output.first, one, options_.raw) == Kind::TOP) {
+      const Kind kind = KindOf(*engine_, output.first, one, options_.raw);
+      if (kind == Kind::TOP) {
         names_.RequireFor(output.first, static_cast<int>(CountOf(one.shape)));
+      } else if (kind == Kind::BOXES) {
+        names_.RequireFor(output.first, ClassesOfDetector(*engine_->graph(), output.first));
       }
       item.outputs[output.first] = std::move(one);
     }

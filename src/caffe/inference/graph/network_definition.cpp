@@ -153,13 +153,7 @@ void NetworkDefinition::NormalizeInput(const std::string& input, const std::vect
   }
   std::string name = "normalize_" + input;
   for (int i = 2; graph_.FindNode(name) >= 0; ++i) name = Join("normalize_", input, "_", i);
-  Normalization normalization = {input, graph_.values[normalized].name, 0, 0, scale};
-  if (!mean.empty()) {
-    const auto [least, largest] = std::minmax_element(mean.begin(), mean.end());
-    normalization.least_mean = *least;
-    normalization.largest_mean = *largest;
-  }
-  normalizations_.push_back(normalization);
+  normalizations_.push_back({input, graph_.values[normalized].name, mean, scale});
   Node node = ScaleAndShift(name, of_elements ? item : Shape{shape[1]}, scale, std::move(shift));
   node.inputs = {value};
   node.outputs = {normalized};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "../../error_context.hpp"
 #include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -55,13 +56,11 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   };
   add(bottoms, &bottoms_);
   add(tops, &tops_);
-  try {
-    full.set_type(LayerType(param.type()));
-    layer_ = LayerRegistry<float>::CreateLayer(full);
-  } catch (Error& error) {
-    error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
-    throw;
-  }
+  WithContext([&] { return DescribeLayer(param); },
+              [&] {
+                full.set_type(LayerType(param.type()));
+                layer_ = LayerRegistry<float>::CreateLayer(full);
+              });
   layer_->set_types(LayerTypes::All(ElementType::FLOAT));
 }
 
@@ -106,18 +105,15 @@ void NodeLayer::SetUp() {
 }
 
 std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {
-  try {
-    for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
-    if (is_set_up_) {
-      layer_->Reshape(bottoms_, tops_);
-    } else {
-      SetUp();
-    }
-  } catch (Error& error) {
-    const LayerParameter& param = layer_->layer_param();
-    error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
-    throw;
-  }
+  WithContext([&] { return DescribeLayer(layer_->layer_param()); },
+              [&] {
+                for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
+                if (is_set_up_) {
+                  layer_->Reshape(bottoms_, tops_);
+                } else {
+                  SetUp();
+                }
+              });
   std::vector<Shape> shapes;
   for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
   return shapes;
@@ -200,18 +196,15 @@ bool NodeLayer::RunPlaced(const std::vector<Place>& bottoms, const std::vector<P
 
 /// Tops that are `fixed` must keep their shapes.
 void NodeLayer::Forward(const std::vector<Shape>& shapes, const std::vector<bool>& fixed) {
-  try {
-    layer_->Forward(bottoms_, tops_);
-    for (size_t i = 0; i < fixed.size(); ++i) {
-      if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
-      Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
-           " where Reshape had announced ", ShapeString(shapes[i]));
-    }
-  } catch (Error& error) {
-    const LayerParameter& param = layer_->layer_param();
-    error.AddContext(Join("layer '", param.name(), "' (", param.type(), ")"));
-    throw;
-  }
+  WithContext([&] { return DescribeLayer(layer_->layer_param()); },
+              [&] {
+                layer_->Forward(bottoms_, tops_);
+                for (size_t i = 0; i < fixed.size(); ++i) {
+                  if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
+                  Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
+                       " where Reshape had announced ", ShapeString(shapes[i]));
+                }
+              });
 }
 
 std::vector<Constant> NodeLayer::Parameters() const {

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "../shape_profiles.hpp"
 #include "caffe/inference/graph.hpp"
 #include "caffe/util/listed.hpp"
 #include "regions.hpp"
@@ -7,12 +8,6 @@
 namespace caffe {
 namespace inference {
 namespace {
-
-std::string Extents(const Shape& shape) {
-  std::string text;
-  for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text.empty() ? "scalar" : text;
-}
 
 std::string Names(const Graph& graph, const std::vector<int>& values) {
   std::vector<std::string> names;
@@ -74,8 +69,14 @@ std::string ToText(const Graph& graph) {
   text << "graph '" << graph.name << "': " << graph.nodes.size() << " nodes";
   if (graph.arena_bytes > 0) text << ", " << graph.arena_bytes << " bytes of activations";
   text << '\n';
-  for (const int input : graph.inputs) {
-    text << "input " << graph.values[input].name << ": " << Described(graph, input) << '\n';
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const int input = graph.inputs[i];
+    text << "input " << graph.values[input].name << ": " << Described(graph, input);
+    if (!graph.min_inputs.empty()) {
+      text << ", from " << Extents(graph.min_inputs[i]) << " on, tuned for "
+           << Extents(graph.opt_inputs[i]);
+    }
+    text << '\n';
   }
   for (size_t i = 0; i < graph.values.size(); ++i) {
     if (!graph.values[i].is_constant()) continue;

@@ -20,6 +20,10 @@ std::vector<Shape> ShapesOf(const Graph& graph) {
   return shapes;
 }
 
+std::vector<Shape> ShapesInSmallestRun(const Graph& graph) {
+  return graph.min_inputs.empty() ? ShapesOf(graph) : ShapesFor(graph, graph.min_inputs);
+}
+
 namespace {
 
 /// The part of `base`, laid out as `within` says, that a view of `count` elements is.

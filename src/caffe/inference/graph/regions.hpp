@@ -31,6 +31,8 @@ std::optional<Region> RegionOf(const Graph& graph, int value);
 
 /// The graph's own shapes, one a value.
 std::vector<Shape> ShapesOf(const Graph& graph);
+/// Those of the smallest inputs that will be run; without a range the graph's own.
+std::vector<Shape> ShapesInSmallestRun(const Graph& graph);
 
 /// True if views leave nothing to do for the node: every value that it would copy lies where it
 /// shall go.

@@ -47,7 +47,9 @@ class Validation {
       CheckIndex(output, "the graph's outputs");
       Require(available_[output], "the graph's output ", Quoted(output), " is made by no node");
     }
+    CheckRange();
     CheckPlaces();
+    if (graph_.preprocessing) graph_.preprocessing->Validate(graph_);
   }
 
  private:
@@ -93,6 +95,21 @@ class Validation {
       CheckIndex(output, "its outputs");
       Require(!available_[output], "it makes ", Quoted(output), ", which there is already");
       available_[output] = true;
+    }
+  }
+
+  void CheckRange() const {
+    const size_t count = graph_.min_inputs.size();
+    Require(graph_.opt_inputs.size() == count && (count == 0 || count == graph_.inputs.size()),
+            "its range of shapes is not one of all inputs");
+    for (size_t i = 0; i < count; ++i) {
+      const Value& input = graph_.values[graph_.inputs[i]];
+      const Shape &least = graph_.min_inputs[i], &best = graph_.opt_inputs[i];
+      bool in_order = least.size() == input.shape.size() && best.size() == input.shape.size();
+      for (size_t axis = 0; in_order && axis < least.size(); ++axis) {
+        in_order = least[axis] > 0 && least[axis] <= best[axis] && best[axis] <= input.shape[axis];
+      }
+      Require(in_order, Quoted(graph_.inputs[i]), " has a range of shapes that are not in order");
     }
   }
 

@@ -1,23 +1,48 @@
+#include "../backends/top_shapes.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph.hpp"
 #include "node_layer.hpp"
+#include "regions.hpp"
 
 namespace caffe {
 namespace inference {
 
-Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes) {
-  for (size_t i = 0; i < shapes.size(); ++i) graph.values[graph.inputs[i]].shape = shapes[i];
-  for (Value& value : graph.values) {
-    value.view = View();
-    value.arena_offset = -1;
-  }
-  graph.arena_bytes = 0;
+namespace {
+
+/// A lowered node's parameters may be packed, so that its layer cannot take them; those of nodes
+/// that run by their layer are not.
+std::vector<Shape> TopShapes(const Graph& graph, const Node& node,
+                             const std::vector<Shape>& bottoms) {
+  const Operation* operation = OperationTable::Find(node.type());
+  const bool known = node.type() == kReorder || (operation && operation->top_shapes);
+  if (!node.implementation.empty() && known) return TopShapesOf(graph, node, bottoms);
+  return MainLayer(node).Reshape(bottoms);
+}
+
+}  // namespace
+
+std::vector<Shape> ShapesFor(const Graph& graph, const std::vector<Shape>& inputs) {
+  std::vector<Shape> shapes = ShapesOf(graph);
+  for (size_t i = 0; i < inputs.size(); ++i) shapes[graph.inputs[i]] = inputs[i];
   for (const Node& node : graph.nodes) {
     std::vector<Shape> bottoms;
-    for (const int input : node.inputs) bottoms.push_back(graph.values[input].shape);
-    const std::vector<Shape> tops = MainLayer(node).Reshape(bottoms);
-    for (size_t i = 0; i < tops.size(); ++i) graph.values[node.outputs[i]].shape = tops[i];
+    for (const int input : node.inputs) bottoms.push_back(shapes[input]);
+    const std::vector<Shape> tops = TopShapes(graph, node, bottoms);
+    for (size_t i = 0; i < tops.size(); ++i) shapes[node.outputs[i]] = tops[i];
   }
+  return shapes;
+}
+
+Graph WithInputShapes(Graph graph, const std::vector<Shape>& shapes) {
+  const std::vector<Shape> all = ShapesFor(graph, shapes);
+  for (size_t i = 0; i < all.size(); ++i) {
+    graph.values[i].shape = all[i];
+    graph.values[i].view = View();
+    graph.values[i].arena_offset = -1;
+  }
+  graph.arena_bytes = 0;
+  graph.min_inputs.clear();
+  graph.opt_inputs.clear();
   return graph;
 }
 

@@ -3,6 +3,7 @@
 
 #include "../../repeatable.hpp"
 #include "../graph/node_layer.hpp"
+#include "../graph/regions.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
@@ -22,10 +23,22 @@ bool MakesTheSameAgain(const Node& node) {
          !OperationTable::Find(node.type())->source;
 }
 
-/// PriorBox looks at its bottoms' shapes only, and not at the batch.
-bool IsFoldable(const Graph& graph, const Node& node) {
+/// True if the value's extents behind the batch are the same in the largest and in the smallest
+/// run.
+bool KeepsItsSize(const Shape& largest, const Shape& least) {
+  return largest.size() == least.size() && !largest.empty() &&
+         std::equal(largest.begin() + 1, largest.end(), least.begin() + 1);
+}
+
+/// PriorBox looks at its bottoms' shapes only, and not at the batch. `least` has the values' shapes
+/// in the smallest run.
+bool IsFoldable(const Graph& graph, const std::vector<Shape>& least, const Node& node) {
   if (node.outputs.empty() || !node.epilogue.empty() || !MakesTheSameAgain(node)) return false;
-  if (node.type() == "PriorBox") return true;
+  if (node.type() == "PriorBox") {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](int input) {
+      return KeepsItsSize(graph.values[input].shape, least[input]);
+    });
+  }
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](int input) { return graph.values[input].is_constant(); });
 }
@@ -61,9 +74,10 @@ void Fold(const Node& node, Graph* graph) {
 }  // namespace
 
 Graph FoldConstants(Graph graph) {
+  const std::vector<Shape> least = ShapesInSmallestRun(graph);
   std::vector<bool> folded(graph.nodes.size(), false);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    folded[i] = IsFoldable(graph, graph.nodes[i]);
+    folded[i] = IsFoldable(graph, least, graph.nodes[i]);
     if (folded[i]) Fold(graph.nodes[i], &graph);
   }
   RemoveNodes(folded, &graph);

@@ -111,9 +111,15 @@ class LossRemoval {
   void DropLabels() {
     const auto readers = Readers(graph_);
     for (const int label : maybe_labels_) {
-      if (!readers[label].empty() || graph_.IsOutput(label)) continue;
-      graph_.inputs.erase(std::remove(graph_.inputs.begin(), graph_.inputs.end(), label),
-                          graph_.inputs.end());
+      const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), label);
+      if (!readers[label].empty() || graph_.IsOutput(label) || input == graph_.inputs.end()) {
+        continue;
+      }
+      const auto place = input - graph_.inputs.begin();
+      graph_.inputs.erase(input);
+      if (graph_.min_inputs.empty()) continue;
+      graph_.min_inputs.erase(graph_.min_inputs.begin() + place);
+      graph_.opt_inputs.erase(graph_.opt_inputs.begin() + place);
     }
   }
 

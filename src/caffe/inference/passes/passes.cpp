@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 
@@ -47,13 +48,11 @@ void CheckNames(const std::vector<std::string>& skipped) {
 
 Graph Run(const std::string& name, const std::function<Graph(Graph)>& pass, Graph graph,
           const PassObserver& observer) {
-  try {
-    graph = pass(std::move(graph));
-    graph.Validate();
-  } catch (Error& error) {
-    error.AddContext(Join("pass '", name, "'"));
-    throw;
-  }
+  WithContext([&] { return "pass '" + name + "'"; },
+              [&] {
+                graph = pass(std::move(graph));
+                graph.Validate();
+              });
   if (observer) observer(name, graph);
   return graph;
 }

@@ -1,7 +1,8 @@
 // Values are put where their reader wants them. From the last layer to the first: bottoms of a
 // Concat into its top, tops of a Slice into its bottom, and of Flatten and Reshape one into the
 // other. A value goes into one place only; layers of which some values do not fit copy those. Where
-// channels lie in blocks, whole blocks can be shared only.
+// channels lie in blocks, whole blocks can be shared only. Where a range of shapes will be run,
+// only values that begin at the same place in all of them.
 #include <algorithm>
 
 #include "../graph/regions.hpp"
@@ -32,7 +33,8 @@ class ViewMaker {
   explicit ViewMaker(Graph graph)
       : graph_(std::move(graph)),
         dependent_(HaveDataDependentShapes(graph_)),
-        producers_(Producers(graph_)) {}
+        producers_(Producers(graph_)),
+        least_(ShapesInSmallestRun(graph_)) {}
 
   Graph Run() {
     for (size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -91,7 +93,8 @@ class ViewMaker {
     }
     view = {base, axis, offset};
     for (size_t i = 0; i < graph_.values.size(); ++i) {
-      if (RootOf(graph_, i) == RootOf(graph_, base) && !RegionOf(graph_, i)) {
+      if (RootOf(graph_, i) == RootOf(graph_, base) &&
+          !(RegionOf(graph_, i) && RegionOf(graph_, i, least_))) {
         view = View();
         return false;
       }
@@ -102,6 +105,7 @@ class ViewMaker {
   Graph graph_;
   const std::vector<bool> dependent_;
   const std::vector<int> producers_;
+  const std::vector<Shape> least_;
 };
 
 }  // namespace

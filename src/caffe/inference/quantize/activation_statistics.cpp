@@ -88,10 +88,10 @@ ActivationStatistics::ActivationStatistics(Net<float>* net) : net_(net) {
   }
 }
 
-void ActivationStatistics::Forward() {
+void ActivationStatistics::Forward(int first) {
   size_t next = 0;  // places are in the order of the layers
   for (int i = 0; i < static_cast<int>(net_->layers().size()); ++i) {
-    net_->ForwardFromTo(i, i);
+    if (i >= first) net_->ForwardFromTo(i, i);
     for (; next < places_.size() && places_[next].layer == i; ++next) {
       const Blob<float>& top = *net_->top_vecs()[i][places_[next].top];
       blobs_[next].histogram.Add(top.cpu_data(), static_cast<size_t>(top.count()));

@@ -1,17 +1,28 @@
 #include "caffe/inference/calibration_report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
+#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/util/listed.hpp"
 #include "caffe/util/text_table.hpp"
 
 namespace caffe {
 namespace {
 
-std::string Decibels(double signal, double noise) {
-  if (noise <= 0) return "exact";
+/// In decibels; infinity for no noise.
+double SignalToNoise(const Histogram& histogram, const BlobCalibration& calibration) {
+  const double noise = QuantizationError(histogram, calibration.threshold, calibration.steps());
+  if (noise <= 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(MeanSquare(histogram) / noise);
+}
+
+std::string Decibels(double value) {
+  if (std::isinf(value)) return "exact";
   char text[32];
-  std::snprintf(text, sizeof(text), "%.1f dB", 10 * std::log10(signal / noise));
+  std::snprintf(text, sizeof(text), "%.1f dB", value);
   return text;
 }
 
@@ -30,14 +41,30 @@ Rows SeenRows(const CalibrationTable& table, const ActivationStatistics& statist
     const BlobStatistics* seen = statistics.Find(blob);
     if (!seen) continue;
     const Histogram& histogram = seen->histogram;
-    rows.push_back(
-        {blob, seen->layer, TypeName(calibration), ThreeDigits(histogram.minimum()),
-         ThreeDigits(histogram.maximum()), ThreeDigits(calibration.threshold),
-         PercentText(SaturatedShare(histogram, calibration.threshold)),
-         Decibels(MeanSquare(histogram),
-                  QuantizationError(histogram, calibration.threshold, calibration.steps()))});
+    rows.push_back({blob, seen->layer, TypeName(calibration), ThreeDigits(histogram.minimum()),
+                    ThreeDigits(histogram.maximum()), ThreeDigits(calibration.threshold),
+                    PercentText(SaturatedShare(histogram, calibration.threshold)),
+                    Decibels(SignalToNoise(histogram, calibration))});
   }
   return rows;
+}
+
+/// Layers with weights that read value `v`, or what layers without weights make of it in integers.
+void AddReaders(const Net<float>& net, const ValueGraph& graph, int v,
+                const std::set<std::string>& float_layers, std::vector<std::string>* names) {
+  for (const auto& [reader, bottom] : graph.values[v].readers) {
+    const LayerParameter& layer = net.layers()[graph.layers[reader].net_index]->layer_param();
+    const Operation* operation = OperationTable::Find(layer.type());
+    if (float_layers.count(layer.name()) > 0) continue;
+    if (HasWeightScales(layer.type())) {
+      const bool known = std::count(names->begin(), names->end(), layer.name()) > 0;
+      if (bottom == 0 && !known) names->push_back(layer.name());
+    } else if (operation &&
+               (operation->quantizable || operation->type_agnostic || operation->test_identity)) {
+      for (const int top : graph.layers[reader].tops)
+        AddReaders(net, graph, top, float_layers, names);
+    }
+  }
 }
 
 }  // namespace
@@ -51,6 +78,47 @@ Rows CalibrationRows(const CalibrationTable& table, const ActivationStatistics* 
                     ThreeDigits(calibration.scale())});
   }
   return rows;
+}
+
+std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
+                                  const ActivationStatistics& statistics,
+                                  const std::set<std::string>& float_layers) {
+  const Net<float>& net = statistics.net();
+  const ValueGraph graph(net);
+  std::vector<NoisyBlob> noisy;
+  for (int v = 0; v < static_cast<int>(graph.values.size()); ++v) {
+    const std::string& blob = graph.values[v].blob;
+    const BlobCalibration* calibration = table.Find(blob);
+    const BlobStatistics* seen = statistics.Find(blob);
+    if (graph.values[v].overwriter >= 0 || !calibration || !seen) continue;
+    const double decibels = SignalToNoise(seen->histogram, *calibration);
+    if (decibels >= kLowSignalToNoise) continue;
+    noisy.push_back({blob, seen->layer, {}, decibels});
+    AddReaders(net, graph, v, float_layers, &noisy.back().readers);
+    if (noisy.back().readers.empty()) noisy.pop_back();
+  }
+  std::stable_sort(noisy.begin(), noisy.end(), [](const NoisyBlob& a, const NoisyBlob& b) {
+    return a.signal_to_noise < b.signal_to_noise;
+  });
+  return noisy;
+}
+
+std::string NoiseReport(const CalibrationTable& table, const ActivationStatistics& statistics,
+                        const std::set<std::string>& float_layers) {
+  constexpr size_t kShown = 5, kReadersShown = 3;
+  const std::vector<NoisyBlob> noisy = NoisyBlobs(table, statistics, float_layers);
+  if (noisy.empty()) return "";
+  std::string text = Join(noisy.size(), noisy.size() == 1 ? " blob is" : " blobs are", " below ",
+                          kLowSignalToNoise, " dB in INT8, more than a tenth off:\n");
+  for (size_t i = 0; i < std::min(noisy.size(), kShown); ++i) {
+    text += Join("  '", noisy[i].blob, "' of layer '", noisy[i].layer, "', read by ",
+                 ListedQuoted(noisy[i].readers, kReadersShown), ": ",
+                 Decibels(noisy[i].signal_to_noise), "\n");
+  }
+  if (noisy.size() > kShown) text += Join("  and ", noisy.size() - kShown, " more\n");
+  return text + Join("Remedies: more images; readers in floats, as by -layer_precision ",
+                     noisy[0].readers[0],
+                     "=fp32; caffe compare -precision int8 -bisect finds the layers that matter\n");
 }
 
 void PrintCalibration(const CalibrationTable& table, const ActivationStatistics* statistics,

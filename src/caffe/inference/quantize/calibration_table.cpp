@@ -107,6 +107,12 @@ void CalibrationTable::SetChannelMeans(const std::string& blob, std::vector<floa
   channel_means_[blob] = std::move(means);
 }
 
+void CalibrationTable::AddComment(const std::string& line) {
+  Require(line.find_first_of("\r\n") == std::string::npos, "a comment of one line, not '", line,
+          "'");
+  comments_.push_back(line);
+}
+
 std::string CalibrationTable::WhatIsStale(const NetFingerprint& net) const {
   const auto differs = [](uint64_t ours, uint64_t theirs) { return ours != 0 && ours != theirs; };
   const bool other_net = differs(fingerprint_.net, net.net);

@@ -130,7 +130,10 @@ class Parser {
       return;
     }
     Words words(line);
-    if (!words.More()) return;
+    if (!words.More()) {
+      if (section_.empty()) ParseComment(line);
+      return;
+    }
     const std::string trimmed = Trimmed(line);
     if (trimmed == kActivations || trimmed == kWeightScales || trimmed == kChannelRanges ||
         trimmed == kChannelMeans) {
@@ -154,6 +157,14 @@ class Parser {
     const std::string text = line.substr(0, line.find('#'));
     const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
     return end == std::string::npos ? "" : text.substr(begin, end + 1 - begin);
+  }
+
+  void ParseComment(const std::string& line) {
+    const size_t sign = line.find('#');
+    if (sign == std::string::npos) return;
+    const size_t begin = line.find_first_not_of(" \t\r", sign + 1);
+    const size_t end = line.find_last_not_of(" \t\r");
+    if (begin != std::string::npos) table_.AddComment(line.substr(begin, end + 1 - begin));
   }
 
   void ParseFact(Words* words) {
@@ -260,6 +271,7 @@ std::string CalibrationTable::Text() const {
   if (fingerprint_.net != 0) out << "net: " << HexText(fingerprint_.net) << '\n';
   if (fingerprint_.weights != 0) out << "weights: " << HexText(fingerprint_.weights) << '\n';
   if (images_ > 0) out << "images: " << images_ << '\n';
+  for (const std::string& comment : comments_) out << "# " << comment << '\n';
   out << '\n' << kActivations << '\n';
   for (const auto& row : rows) {
     std::string line;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "caffe/inference/calibration_report.hpp"
 #include "caffe/inference/weight_quantization.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/text_file.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/edit_distance.hpp"
+#include "caffe/util/text_table.hpp"
+#include "output_comparison.hpp"
 
 namespace caffe {
 namespace {
@@ -151,24 +154,45 @@ double MseCalibrator::ChooseThreshold(const Histogram& histogram) const {
   return MseThreshold(histogram, StepsOf(histogram.IsNonNegative()));
 }
 
+void AutoCalibrator::set_percent(double percent) {
+  PercentileCalibrator().set_percent(percent);  // checks it
+  percent_ = percent;
+}
+
+double AutoCalibrator::ChooseThreshold(const Histogram& histogram) const {
+  return MseCalibrator().ChooseThreshold(histogram);
+}
+
+std::vector<std::shared_ptr<const Calibrator>> AutoCalibrator::Candidates() const {
+  const auto percentile = std::make_shared<PercentileCalibrator>();
+  percentile->set_percent(percent_);
+  return {std::make_shared<MseCalibrator>(), percentile, std::make_shared<EntropyCalibrator>(),
+          std::make_shared<MinMaxCalibrator>()};
+}
+
 CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
                                        const CalibrationOptions& options) {
   CalibrationData data(net);
+  std::shared_ptr<inference::ImageSample> sample;
+  if (!calibrator->Candidates().empty()) sample = std::make_shared<inference::ImageSample>(*net);
   while (const int64_t images = calibrator->GetBatch(net)) {
     Require(images > 0, "GetBatch returned ", images, " images");
-    data.statistics.Forward();
+    data.statistics.Forward(sample ? sample->Offer(images, net) : 0);
     data.images += images;
     if (options.progress) options.progress(data.statistics.batches(), data.images);
   }
   Require(data.images >= options.minimum_images, "calibration needs ", options.minimum_images,
           " images or more, there are ", data.images,
-          ": thresholds would be those of single pictures (-min_images changes the limit)");
+          ": thresholds would be those of single images (-min_images changes the limit)");
   RequireUseful(data.statistics, options);
+  data.sample = std::move(sample);
   return data;
 }
 
-CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibrator& calibrator,
-                                      const CalibrationOptions& options) {
+namespace {
+
+CalibrationTable TableBy(const Calibrator& calibrator, const CalibrationData& data,
+                         const CalibrationOptions& options) {
   const std::vector<BlobStatistics>& blobs = data.statistics.blobs();
   std::vector<BlobCalibration> calibrations(blobs.size());
   kernels::ParallelFor(blobs.size(), 1, [&](size_t begin, size_t end) {
@@ -192,12 +216,73 @@ CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibra
   return table;
 }
 
+/// "mse 1.24 %"; of detections "mse 2.10 % (0.80 %)".
+std::string Figures(const std::string& method, const inference::OutputError& error, bool boxes) {
+  const std::string text = method + " " + PercentText(error.outputs);
+  return boxes ? Join(text, " (", PercentText(error.box_inputs), ")") : text;
+}
+
+/// The table of the candidate after which outputs are closest to those in FLOAT; its comment says
+/// how close they are after each. Throws Error if the net cannot be an engine.
+CalibrationTable BestTable(const std::vector<std::shared_ptr<const Calibrator>>& candidates,
+                           const CalibrationData& data, const CalibrationOptions& options) {
+  const inference::OutputComparison comparison(data.statistics.net(), *data.sample);
+  const bool boxes = comparison.has_detections();
+  std::string comment = Join(
+      boxes ? "boxes without a partner (error of what they are made of)" : "error of the outputs",
+      " on ", data.sample->images(), " of ", data.images, " images: ");
+  CalibrationTable best;
+  std::string chosen;
+  inference::OutputError least;
+  const int count = static_cast<int>(candidates.size());
+  for (int i = 0; i < count; ++i) {
+    if (options.candidate_progress) options.candidate_progress(i, count);
+    CalibrationTable table = TableBy(*candidates[i], data, options);
+    const inference::OutputError error = comparison.ErrorOf(table);
+    comment += (i == 0 ? "" : ", ") + Figures(candidates[i]->method(), error, boxes);
+    if (i > 0 && !(error < least)) continue;
+    least = error;
+    best = std::move(table);
+    chosen = candidates[i]->method();
+  }
+  if (options.candidate_progress) options.candidate_progress(count, count);
+  best.AddComment(Join(comment, ": ", chosen));
+  return best;
+}
+
+}  // namespace
+
+CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibrator& calibrator,
+                                      const CalibrationOptions& options) {
+  const auto candidates = calibrator.Candidates();
+  if (candidates.empty()) return TableBy(calibrator, data, options);
+  std::string why;
+  try {
+    Require(data.sample != nullptr, "no images were kept: the data come from another calibrator");
+    return BestTable(candidates, data, options);
+  } catch (const Error& error) {
+    why = error.what();
+    LOG(WARNING) << "Calibrators cannot be compared by the net's outputs: " << why;
+  }
+  CalibrationTable table = TableBy(*candidates[0], data, options);
+  table.AddComment(Join(candidates[0]->method(),
+                        ", without a comparison of outputs: ", why.substr(0, why.find('\n'))));
+  return table;
+}
+
 CalibrationTable Calibrate(Net<float>* net, Calibrator* calibrator,
                            const CalibrationOptions& options) {
   const CalibrationTable cached = TableFromCache(calibrator->ReadCalibrationCache(), *net, options);
   if (!cached.blobs().empty()) return cached;
   const CalibrationData data = CollectCalibrationData(net, calibrator, options);
   const CalibrationTable table = MakeCalibrationTable(data, *calibrator, options);
+  if (options.minimum_images == 0 && data.images < CalibrationOptions::kEnoughImages) {
+    LOG(WARNING) << "Calibrated on " << data.images << " images: thresholds are better with "
+                 << CalibrationOptions::kEnoughImages
+                 << " or more like those that the net will see";
+  }
+  const std::string noise = NoiseReport(table, data.statistics);
+  if (!noise.empty()) LOG(WARNING) << noise;
   calibrator->WriteCalibrationCache(table.Text());
   return table;
 }
@@ -221,8 +306,13 @@ std::unique_ptr<Calibrator> MakeCalibrator(const std::string& method,
     return std::make_unique<MinMaxCalibrator>(std::move(batches), most_batches);
   }
   if (method == "mse") return std::make_unique<MseCalibrator>(std::move(batches), most_batches);
+  if (method == "auto") {
+    auto calibrator = std::make_unique<AutoCalibrator>(std::move(batches), most_batches);
+    calibrator->set_percent(percent);
+    return calibrator;
+  }
   Require(method == "percentile", "calibrator '", method,
-          "' is not known: valid are entropy, minmax, percentile and mse");
+          "' is not known: valid are auto, entropy, minmax, percentile and mse");
   auto calibrator = std::make_unique<PercentileCalibrator>(std::move(batches), most_batches);
   calibrator->set_percent(percent);
   return calibrator;

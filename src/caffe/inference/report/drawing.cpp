@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "../graph/regions.hpp"
+#include "../shape_profiles.hpp"
 #include "caffe/util/svg.hpp"
 #include "format.hpp"
 
@@ -15,24 +16,7 @@ namespace {
 constexpr size_t kMostLetters = 42;
 constexpr double kLetterWidth = 6.4, kBoxHeight = 36, kPadding = 14;
 
-std::string Extents(const Shape& shape) {
-  std::string text;
-  for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
-}
-
-/// The first byte of the letter (UTF-8) that byte i belongs to.
-size_t LetterAt(const std::string& text, size_t i) {
-  while (i > 0 && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) --i;
-  return i;
-}
-
-/// Without its middle if it is long.
-std::string Shortened(const std::string& text) {
-  if (text.size() <= kMostLetters) return text;
-  return text.substr(0, LetterAt(text, kMostLetters / 2 - 1)) + "..." +
-         text.substr(LetterAt(text, text.size() - kMostLetters / 2 + 2));
-}
+std::string Shortened(const std::string& text) { return ShortenedInTheMiddle(text, kMostLetters); }
 
 Box MakeBox(const std::string& name, const std::string& subtitle, const std::string& look) {
   Box box;
@@ -87,7 +71,8 @@ class Drawer {
   void AddSource(int value, const std::string& what) {
     made_by_[value] = static_cast<int>(drawing_.boxes.size());
     drawing_.boxes.push_back(MakeBox(graph_.values[value].name,
-                                     what + " " + Extents(graph_.values[value].shape), "end"));
+                                     what + " " + Extents(graph_.values[value].shape),
+                                     "end " + what));
   }
 
   void AddNode(const Node& node) {
@@ -140,7 +125,7 @@ void DrawBox(const Box& box, std::ostream& out) {
   out << "<g class=\"node " << box.look << "\" data-name=\"" << SvgEscaped(box.name) << "\"><title>"
       << SvgEscaped(box.tip.empty() ? box.name : box.tip) << "</title><rect x=\"" << left
       << "\" y=\"" << top << "\" width=\"" << box.width << "\" height=\"" << box.height
-      << "\" rx=\"" << (box.look == "end" ? box.height / 2 : 4) << "\"/>";
+      << "\" rx=\"" << (box.look.rfind("end", 0) == 0 ? box.height / 2 : 4) << "\"/>";
   if (box.share > 0) {
     out << "<rect class=\"share\" x=\"" << left << "\" y=\"" << top + box.height - 4
         << "\" width=\"" << box.width * std::min(1.0, box.share) << "\" height=\"4\"/>";

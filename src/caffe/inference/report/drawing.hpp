@@ -18,7 +18,7 @@ struct Box {
   std::string name;      ///< what a search finds
   std::string subtitle;  ///< the second line
   std::string tip;       ///< shown when the mouse rests on it
-  std::string look;      ///< a class of the page's style sheet
+  std::string look;      ///< classes of kDrawingStyle: "end input"
   double share = 0;      ///< of a bar at its foot, 0 to 1
   double width = 0, height = 0;
   double x = 0, y = 0;

@@ -139,7 +139,7 @@ void ConvolutionForward(const ConvolutionShape& s, int num, const X* x, const W*
   if (IsDepthwise(s)) return DepthwiseForward(s, num, x, weights, bias, y);
   using F = AccumulatorType<X>;
   const Product p(s);
-  if (num == 0 || p.n == 0) return;
+  if (num == 0 || p.n == 0 || p.m == 0) return;
   const Widened<F, W> w(weights, s.weight_count());
   const size_t units = size_t(num) * s.group, threads = Threads();
   const int band = BandOf(p, units, threads);
@@ -171,6 +171,15 @@ int ChannelBlock(const Product& p, size_t units, size_t threads) {
   return static_cast<int>(std::min({cached, fair, size_t(p.channels)}));
 }
 
+/// What BackwardData computes where there is no output: the bias, or zero.
+template <typename W, typename X>
+void FillChannels(const ConvolutionShape& s, int num, const W* bias, X* dx) {
+  const size_t inputs = s.input_spatial();
+  for (size_t i = 0; i < size_t(num) * s.channels; ++i) {
+    std::fill_n(dx + i * inputs, inputs, bias ? static_cast<X>(bias[i % s.channels]) : X(0));
+  }
+}
+
 }  // namespace
 
 // Each piece of work is a block of channels of one image: its rows of the column matrix are a
@@ -178,10 +187,11 @@ int ChannelBlock(const Product& p, size_t units, size_t threads) {
 template <typename W, typename X>
 void ConvolutionBackwardData(const ConvolutionShape& s, int num, const X* dy, const W* weights,
                              const W* bias, X* dx) {
+  if (s.output_size() == 0) return FillChannels(s, num, bias, dx);
   if (IsDepthwise(s)) return DepthwiseBackwardData(s, num, dy, weights, bias, dx);
   using F = AccumulatorType<X>;
   const Product p(s);
-  if (num == 0 || p.n == 0 || p.channels == 0) return;
+  if (num == 0 || p.channels == 0) return;
   const size_t inputs = s.input_spatial(), units = size_t(num) * s.group, threads = Threads();
   const Widened<F, W> w(weights, s.weight_count());
   const int block = ChannelBlock(p, units, threads);
@@ -229,7 +239,7 @@ void ConvolutionBackwardWeights(const ConvolutionShape& s, int num, const X* x, 
   if (IsDepthwise(s)) return DepthwiseBackwardWeights(s, num, x, dy, d_weights);
   using F = AccumulatorType<D>;
   const Product p(s);
-  if (num == 0 || p.n == 0 || p.channels == 0) return;
+  if (num == 0 || p.n == 0 || p.m == 0 || p.channels == 0) return;
   const size_t threads = Threads();
   const int block = ChannelBlock(p, s.group, threads);
   const size_t blocks = CeilDivide(p.channels, block);

@@ -173,6 +173,7 @@ void ReferenceAveragePoolingBackward(const PoolingShape& s, const D* dy, D* dx) 
 
 template <typename T>
 void ReferenceSoftmax(size_t outer, size_t channels, size_t inner, const T* x, T* y) {
+  if (channels == 0) return;
   for (size_t column = 0; column < outer * inner; ++column) {
     const size_t first = column / inner * channels * inner + column % inner;
     double largest = Value(x[first]), sum = 0;

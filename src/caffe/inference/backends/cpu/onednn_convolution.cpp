@@ -17,7 +17,9 @@ using Options = onednn::FusedConvolution::Options;
 // Weights that may lie there as floats where they were to be halves.
 constexpr size_t kMostWide = 1 << 15;
 
-Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
+/// For weights packed for this convolution of `packed_num` images.
+Options OptionsFor(const Node& node, bool plain_input,
+                   const kernels::ConvolutionShape& packed_shape, int packed_num) {
   const FusedEpilogue epilogue = *FusedEpilogueOf(node);
   Options options;
   options.bias = true;
@@ -28,6 +30,7 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
   options.blocked_source = !plain_input;
   options.blocked_target = true;
   options.block = ChannelBlock();
+  options.packed_shape = packed_shape;
   options.packed_num = packed_num;
   return options;
 }
@@ -35,7 +38,9 @@ Options OptionsFor(const Node& node, bool plain_input, int packed_num) {
 class OneDnnStep : public ConvolutionStep {
  public:
   OneDnnStep(const Graph& graph, const Node& node)
-      : ConvolutionStep(node), built_(graph.values[node.inputs[0]].shape) {}
+      : ConvolutionStep(node), built_(ConvolutionShapeOf(graph, node)) {
+    if (built_) built_num_ = graph.values[node.inputs[0]].shape[0];
+  }
 
   void Run(void*) override {
     for (int n = 0; n < passes_; ++n) {
@@ -55,7 +60,8 @@ class OneDnnStep : public ConvolutionStep {
               ", not FLOAT");
     }
     RequireParameter(node_, 0, ElementType::FLOAT, node_.parameters[0].count());
-    Options options = OptionsFor(node_, !x_.blocked(), built_[0]);
+    Require(built_.has_value(), "it was not built for a convolution");
+    Options options = OptionsFor(node_, !x_.blocked(), *built_, built_num_);
     options.source_stride = x_.stride;
     options.target_stride = y_.stride;
     options.residual_stride = residual_.stride;
@@ -72,7 +78,8 @@ class OneDnnStep : public ConvolutionStep {
             ShapeString(x_.shape));
   }
 
-  const Shape built_;  // of the bottom, for which the weights are packed
+  const std::optional<kernels::ConvolutionShape> built_;  // for which the weights are packed
+  int built_num_ = 0;
   std::unique_ptr<onednn::FusedConvolution> convolution_;
   int passes_ = 1;  // over which the images are spread
 };
@@ -89,8 +96,8 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-      const auto convolution =
-          onednn::FusedConvolution::Make(*shape, input[0], OptionsFor(node, plain, input[0]));
+      const auto convolution = onednn::FusedConvolution::Make(
+          *shape, input[0], OptionsFor(node, plain, *shape, input[0]));
       if (!convolution) continue;
       for (const ElementType type : kFloatTypes) {
         if (!context.Stores(type)) continue;
@@ -107,7 +114,8 @@ class Family : public Implementation {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
     const auto convolution = onednn::FusedConvolution::Make(
-        *shape, input.shape[0], OptionsFor(node, input.layout == Layout::PLAIN, input.shape[0]));
+        *shape, input.shape[0],
+        OptionsFor(node, input.layout == Layout::PLAIN, *shape, input.shape[0]));
     const Constant packed = NewConstant(ElementType::FLOAT, convolution->packed_size());
     const std::vector<float> weights = RoundedTo(node.math, node.parameters[0]);
     convolution->PackWeights(weights.data(), Elements<float>(packed));

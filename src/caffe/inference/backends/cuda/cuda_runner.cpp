@@ -150,16 +150,34 @@ void CudaRunner::Compute(Stream& stream) {
   has_run_ = true;
 }
 
-void CudaRunner::Run(const AfterNode& after) {
-  const GpuQueue::Scope scope(*queue_);
-  Stream& stream = queue_->stream();
+/// In memory of the runner's own.
+void CudaRunner::PutAllHere() {
   for (const std::vector<int>* values : {&graph().inputs, &graph().outputs}) {
     for (const int value : *values) Put(value, nullptr);
   }
+}
+
+void CudaRunner::CopyInputs(Stream& stream) {
   for (const int input : graph().inputs) {
     const size_t bytes = CountOf(shape(input)) * sizeof(float);
     if (bytes > 0) queue_->device().CopyToDevice(place(input), data(input), bytes, stream);
   }
+}
+
+void CudaRunner::CopyOutputs(Stream& stream) {
+  for (const int output : graph().outputs) {
+    if (graph().IsInput(output)) continue;
+    const size_t bytes = CountOf(shape(output)) * sizeof(float);
+    void* const host = Grow(bytes, &host_[output]);
+    if (bytes > 0) queue_->device().CopyToHost(host, place(output), bytes, stream);
+  }
+}
+
+void CudaRunner::Run(const AfterNode& after) {
+  const GpuQueue::Scope scope(*queue_);
+  Stream& stream = queue_->stream();
+  PutAllHere();
+  CopyInputs(stream);
   if (after) {
     stream.Synchronize();
     MakeReady();
@@ -167,13 +185,32 @@ void CudaRunner::Run(const AfterNode& after) {
   } else {
     Compute(stream);
   }
-  for (const int output : graph().outputs) {
-    if (graph().IsInput(output)) continue;
-    const size_t bytes = CountOf(shape(output)) * sizeof(float);
-    void* const host = Grow(bytes, &host_[output]);
-    if (bytes > 0) queue_->device().CopyToHost(host, place(output), bytes, stream);
-  }
+  CopyOutputs(stream);
   stream.Synchronize();
+}
+
+RunTimes CudaRunner::TimedRun(bool transfers) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const GpuQueue::Scope scope(*queue_);
+  Stream& stream = queue_->stream();
+  PutAllHere();
+  RunTimes times;
+  times.begin = now();
+  if (transfers) {
+    CopyInputs(stream);
+    stream.Synchronize();
+  }
+  times.inputs = now();
+  Compute(stream);
+  times.enqueued = now();
+  stream.Synchronize();
+  times.computed = now();
+  if (transfers) {
+    CopyOutputs(stream);
+    stream.Synchronize();
+  }
+  times.end = now();
+  return times;
 }
 
 void CudaRunner::Start(Stream& stream, const std::vector<const void*>& inputs,

@@ -25,6 +25,7 @@ class CudaRunner : public LoweredRunner {
 
   void SetInputShapes(const std::vector<Shape>& shapes) override;
   void Run(const AfterNode& after) override;
+  RunTimes TimedRun(bool transfers) override;
   void Start(Stream& stream, const std::vector<const void*>& inputs,
              const std::vector<void*>& outputs) override;
   float* data(int value) override;
@@ -42,6 +43,9 @@ class CudaRunner : public LoweredRunner {
   void MakeReady();
   void Compute(Stream& stream);
   void Put(int value, void* memory);
+  void PutAllHere();
+  void CopyInputs(Stream& stream);
+  void CopyOutputs(Stream& stream);
   void Forget();
 
   const std::shared_ptr<GpuQueue> queue_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "../../../error_context.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
@@ -154,7 +155,7 @@ void ReferenceRunner::Run(const AfterNode& after) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (IsFree(*graph_, graph_->nodes[i])) continue;
     const auto begin = std::chrono::steady_clock::now();
-    RunNode(i);
+    WithMemoryErrors([&] { return DescribeLayer(graph_->nodes[i]); }, [&] { RunNode(i); });
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     if (after) after(static_cast<int>(i), took.count());
   }

@@ -1,0 +1,179 @@
+"""Every layer type, pass, activation and kernel is in all the places that docs/maintainers.md names."""
+import re
+
+import caffe
+import pytest
+from documents import ROOT
+
+if not (ROOT / "docs").exists():
+    pytest.skip("needs the source tree", allow_module_level=True)
+
+TESTS = "src/caffe/test"
+
+#: Exporters without a case in the tests so far.
+UNTESTED_EXPORTERS = {"BatchReindex", "Embed", "Filter", "FocalLoss", "HDF5Output", "MarginInnerProduct",
+                      "SigmoidCrossEntropyLoss", "SoftmaxWithLossOHEM", "Unpooling"}
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def all_text(pattern):
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(pattern)))
+
+
+class Place:
+    """Where a name has to stand: a file that a pattern with the name in it has to fit, so often."""
+
+    def __init__(self, name, content, pattern, remedy, times=1):
+        self.name, self.content, self.pattern = name, content, pattern
+        self.remedy, self.times = remedy, times
+
+    def lacks(self, name):
+        found = re.findall(self.pattern.replace("NAME", re.escape(name)), self.content, re.MULTILINE)
+        return len(found) < self.times
+
+
+def missing(kind, names, places):
+    """A line for each place that a name lacks."""
+    return [f"{kind} {name}: {place.name}: {place.remedy}"
+            for name in names for place in places if place.lacks(name)]
+
+
+def report(lines):
+    assert not lines, "\n" + "\n".join(lines)
+
+
+def layer_places():
+    layers = "\n".join(path.read_text(encoding="utf-8")
+                       for path in sorted((ROOT / "src/caffe/layers").rglob("*.cpp"))
+                       if "OperationTable::Add" in path.read_text(encoding="utf-8"))
+    return [
+        Place("src/caffe/layers/", layers, r'"NAME"', "add an Operation to the table next to the layer"),
+        Place("docs/layers.md", text("docs/layers.md"), r"^\| NAME \|", "write what `caffe layers` prints"),
+        Place(TESTS, all_text(f"{TESTS}/*.[ch]pp"), r"""type: ?['"]NAME['"]""",
+              "add a case to the harness (INSTANTIATE_TEST_SUITE_P(..., LayerCases, ...))"),
+        Place("python/caffe/onnx/", all_text("python/caffe/onnx/**/*.py"), r"""["']NAME["']""",
+              "write an @exports function in layers/, or name the type among those that training needs or"
+              " that have no ONNX form"),
+    ]
+
+
+def exporter_places():
+    return [Place("python/tests/", all_text("python/tests/test_onnx*.py") + all_text("python/tests/onnx_support.py"),
+                  r"""["']NAME["']""", "add a case to test_onnx_layers.py")]
+
+
+def passes():
+    """Names of passes with the functions that they are."""
+    return re.findall(r'^      \{"(\w+)",.*?(\w+)(?:, true)?\},$', text("src/caffe/inference/passes/passes.cpp"),
+                      re.DOTALL | re.MULTILINE)
+
+
+def pass_places(function):
+    sources = "\n".join(path.read_text(encoding="utf-8")
+                        for path in sorted((ROOT / "src/caffe/inference/passes").glob("*.cpp"))
+                        if path.name != "passes.cpp")
+    tests = all_text(f"{TESTS}/test_inference_*.cpp") + all_text(f"{TESTS}/test_*plan*.cpp")
+    return [
+        Place("include/caffe/inference/passes.hpp", text("include/caffe/inference/passes.hpp"),
+              rf"\b{function}\(", f"declare {function}"),
+        Place("src/caffe/inference/passes/", sources, rf"^Graph {function}\(", f"define {function} in a file of its own"),
+        Place("docs/optimizer.md", text("docs/optimizer.md"), r"^\| `NAME` \|",
+              "add a row to \"What the passes do\""),
+        Place(TESTS, tests, rf'\b{function}\b|"NAME"', "add tests to test_inference_passes.cpp"),
+    ]
+
+
+def kinds(header, struct):
+    """The values of an enum Kind within a struct."""
+    body = re.search(rf"struct {struct} \{{\s*enum Kind \{{(.*?)\}};", text(header), re.DOTALL)[1]
+    return [name for name in re.findall(r"^\s*(\w+)", body, re.MULTILINE) if name != "NONE"]
+
+
+def fused_kinds():
+    """Those of one number; PRELU, which takes a slope for each output, is an argument of the tiles."""
+    return [kind for kind in kinds("include/caffe/kernels/fused_function.hpp", "FusedFunction")
+            if kind != "PRELU"]
+
+
+def case(path, times, remedy):
+    return Place(path, text(path), r"(?:Activation|Kind|FusedFunction|Function)::NAME\b", remedy, times)
+
+
+def activation_places():
+    cpu, gpu = "src/caffe/kernels/cpu/activation.cpp", "src/caffe/kernels/cuda/activation.cu"
+    test = f"{TESTS}/test_activation_kernels.cpp"
+    return [case(cpu, 2, "compute the value and the derivative"),
+            case(gpu, 2, "compute the value and the derivative"),
+            Place(test, text(test), r"Activation::NAME\b", "compare it with its formula")]
+
+
+def fused_places():
+    return [case("src/caffe/kernels/cpu/fused_functions.inc", 1, "compute it on registers"),
+            case("src/caffe/kernels/cpu/pointwise.cpp", 1, "compute it on blocks"),
+            case("src/caffe/onednn/fused_convolution.cpp", 1, "name oneDNN's post operation, or refuse"),
+            case("src/caffe/kernels/cuda/lanes.hpp", 1, "compute it on a GPU"),
+            case("src/caffe/cuda/cudnn_fused_convolution.cpp", 1, "name cuDNN's pointwise mode, or refuse"),
+            case("src/caffe/inference/backends/convolution_node.cpp", 1, "make it of a LayerParameter"),
+            case(f"{TESTS}/engine_values.hpp", 1, "compute it slowly, for the tests of engines")]
+
+
+def kernel_families():
+    """Names of loops that are compiled once for each instruction set."""
+    return sorted(path.name[:-len("_generic.cpp")]
+                  for path in (ROOT / "src/caffe/kernels/cpu").glob("*_generic.cpp"))
+
+
+def family_places():
+    names = "\n".join(path.name for path in (ROOT / "src/caffe/kernels/cpu").iterdir())
+    listed = re.search(r"foreach\(loops ([^)]*)\)", text("cmake/Kernels.cmake"))[1]
+    return [Place("src/caffe/kernels/cpu/", names, rf"^NAME_{isa}\.cpp$", f"write NAME_{isa}.cpp: the loops for it")
+            for isa in ("avx2", "avx512")] + [
+                Place("cmake/Kernels.cmake", listed, r"\bNAME\b", "add it to foreach(loops ...)")]
+
+
+def kernel_headers():
+    return sorted(path.stem for path in (ROOT / "include/caffe/kernels").glob("*.hpp"))
+
+
+def header_places():
+    included = "".join(map(all_text, (f"{TESTS}/*.[ch]pp", "include/caffe/**/*.hpp", "src/caffe/layers/*.cpp",
+                                      "src/caffe/inference/**/*.cpp")))
+    return [Place("who includes it", included, r"caffe/kernels/NAME\.hpp", "nothing uses or tests it: remove it")]
+
+
+def test_layer_types():
+    types = caffe.layer_type_list()
+    exported = re.findall(r'"(\w+)"', " ".join(re.findall(r"@exports\(([^)]*)\)",
+                                                          all_text("python/caffe/onnx/layers/*.py"))))
+    untested = [name for name in exported if missing("", [name], exporter_places())]
+    assert UNTESTED_EXPORTERS <= set(untested), "these have a case now: take them off UNTESTED_EXPORTERS"
+    report(missing("layer type", types, layer_places()) +
+           missing("ONNX form of", set(exported) - UNTESTED_EXPORTERS, exporter_places()))
+
+
+def test_passes():
+    found = passes()
+    assert len(found) > 10
+    report([line for name, function in found for line in missing("pass", [name], pass_places(function))])
+
+
+def test_activations():
+    report(missing("activation", kinds("include/caffe/kernels/activation.hpp", "Activation"), activation_places()) +
+           missing("fused activation", fused_kinds(), fused_places()))
+
+
+def test_kernels():
+    assert kernel_families()
+    report(missing("loops", kernel_families(), family_places()) +
+           missing("kernel", kernel_headers(), header_places()))
+
+
+@pytest.mark.parametrize("places", [layer_places(), pass_places("Frobnicate"), activation_places(), fused_places(),
+                                    family_places(), exporter_places()])
+def test_a_new_name_lacks_every_place(places):
+    """What the tests above find for a name that is nowhere: each place, with what to do."""
+    assert [line.split(": ", 1)[1] for line in missing("new", ["Frobnicate"], places)] == [
+        f"{place.name}: {place.remedy}" for place in places]

@@ -1,0 +1,117 @@
+#include "caffe/util/termination_notice.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace {
+
+/// What the handler says. It may not allocate: all texts are made before.
+struct Notice {
+  std::string who;  // "caffe: rank 2 of 4 ends at iteration "
+  std::atomic<int> iteration{0};
+  std::string snapshots[2];  // the latest one is [latest], the other one was before it
+  std::atomic<int> latest{0};
+  struct sigaction before;
+};
+
+Notice notice;
+std::atomic<bool> exists{false};
+
+/// A line of limited length, put together without allocation.
+class Line {
+ public:
+  void Add(const char* text) {
+    const size_t length = std::min(std::strlen(text), sizeof text_ - size_);
+    std::memcpy(text_ + size_, text, length);
+    size_ += length;
+  }
+  void Add(int number) {
+    char digits[12];
+    char* first = digits + sizeof digits - 1;
+    *first = 0;
+    do {
+      *--first = static_cast<char>('0' + number % 10);
+    } while ((number /= 10) > 0);
+    Add(first);
+  }
+  void Write() const {
+    if (write(STDERR_FILENO, text_, size_) < 0) return;  // there is no one left to tell
+  }
+
+ private:
+  char text_[4096];
+  size_t size_ = 0;
+};
+
+/// The newest snapshot that is there; null without one. Snapshots are written aside and renamed:
+/// one that is there is complete.
+const char* NewestSnapshot() {
+  const int latest = notice.latest;
+  for (const int i : {latest, 1 - latest}) {
+    const std::string& file = notice.snapshots[i];
+    if (!file.empty() && access(file.c_str(), R_OK) == 0) return file.c_str();
+  }
+  return nullptr;
+}
+
+void Tell(int) {
+  Line line;
+  line.Add(notice.who.c_str());
+  line.Add(notice.iteration);
+  line.Add(": another rank has died or failed, or the job was told to end; ");
+  if (const char* snapshot = NewestSnapshot()) {
+    line.Add("the latest snapshot is ");
+    line.Add(snapshot);
+    line.Add(": resume with -snapshot ");
+    line.Add(snapshot);
+    line.Add("\n");
+  } else {
+    line.Add("there is no snapshot yet\n");
+  }
+  line.Write();
+  _exit(1);
+}
+
+}  // namespace
+
+TerminationNotice::TerminationNotice(int rank, int ranks, const std::string& snapshot) {
+  Require(!exists.exchange(true), "there is a TerminationNotice already");
+  notice.who = Join("caffe: rank ", rank, " of ", ranks, " ends at iteration ");
+  notice.iteration = 0;
+  notice.snapshots[0] = snapshot;
+  notice.snapshots[1].clear();
+  notice.latest = 0;
+  struct sigaction action;
+  std::memset(&action, 0, sizeof action);
+  action.sa_handler = Tell;
+  sigfillset(&action.sa_mask);
+  sigaction(SIGTERM, &action, &notice.before);
+}
+
+TerminationNotice::~TerminationNotice() {
+  sigaction(SIGTERM, &notice.before, nullptr);
+  exists = false;
+}
+
+void TerminationNotice::SetIteration(int iteration) { notice.iteration = iteration; }
+
+// The signal may come while the text changes: not while the handler could read it.
+void TerminationNotice::SetSnapshot(const std::string& file) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const int other = 1 - notice.latest;
+  notice.snapshots[other] = file;
+  notice.latest = other;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace caffe
