@@ -22,13 +22,13 @@ net="-model net.prototxt -weights net.caffemodel"
 pictures 12 4
 python3 - <<'TEXT'
 import struct
-header = "{'descr': '<f4', 'fortran_order': False, 'shape': (25, 3, 8, 8), }"
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (300, 3, 8, 8), }"
 header += " " * (-(10 + len(header) + 1) % 64) + "\n"
-values = [0.5 + 0.0005 * (i % 97) for i in range(4800)]
+values = [0.4 + 0.001 * (i % 97) for i in range(57600)]
 values[5] = 300.0
 with open("wide.npy", "wb") as file:
     file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-    file.write(struct.pack("<4800f", *values))
+    file.write(struct.pack("<57600f", *values))
 TEXT
 list="$net -images list.txt -min_images 12"
 
