@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <tuple>
 #include <utility>
 
+#include "backends/constants.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/error.hpp"
 #include "plan_file.hpp"
@@ -145,19 +145,26 @@ std::string RangeAsText(const Graph& graph) {
 
 void ShareConstants(std::vector<Graph>* graphs) {
   using Data = std::shared_ptr<const void>;
-  std::multimap<std::tuple<size_t, bool, uint64_t>, Data> known;
+  std::multimap<std::pair<size_t, uint64_t>, Data> known;
   std::map<std::pair<const void*, size_t>, Data> replaced;  // by the place that it had
   const auto share = [&](size_t bytes, Data* data) {
     const void* const before = data->get();
     const auto seen = replaced.find({before, bytes});
     if (seen != replaced.end()) return void(*data = seen->second);
-    const bool is_aligned = reinterpret_cast<uintptr_t>(before) % Allocator::kAlignment == 0;
-    const auto key = std::make_tuple(bytes, is_aligned, PlanChecksum(before, bytes, 0));
+    const auto key = std::make_pair(bytes, PlanChecksum(before, bytes, 0));
     const auto same = known.equal_range(key);
     for (auto other = same.first; other != same.second; ++other) {
       if (std::memcmp(other->second.get(), before, bytes) == 0) *data = other->second;
     }
-    if (data->get() == before) known.insert({key, *data});
+    if (data->get() == before) {
+      // What takes its place may be read by kernels that want it aligned.
+      if (reinterpret_cast<uintptr_t>(before) % Allocator::kAlignment != 0) {
+        const Constant aligned = NewConstant(ElementType::INT8, bytes);
+        std::memcpy(Elements<void>(aligned), before, bytes);
+        *data = aligned.data;
+      }
+      known.insert({key, *data});
+    }
     replaced[{before, bytes}] = *data;
   };
   const auto share_all = [&](std::vector<Constant>* constants) {

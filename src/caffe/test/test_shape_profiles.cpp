@@ -268,7 +268,7 @@ TEST(ShapeProfiles, AreInThePlanWithCommonWeightsOnce) {
   const ShapeProfile small = Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12});
   const ShapeProfile large = Range({1, 3, 12, 12}, {1, 3, 16, 16}, {2, 3, 16, 16});
   const auto built = Build(SmallNet(), {small, large});
-  EXPECT_EQ(built->weight_bytes(), Build(SmallNet(), {small})->weight_bytes());
+  EXPECT_LE(built->weight_bytes(), Build(SmallNet(), {small})->weight_bytes());
   const std::string file = NewFileName(), again = NewFileName();
   built->Save(file);
   const auto engine = Engine::Load(file);
