@@ -82,9 +82,10 @@ lacks out.txt "'data' of layer 'data'"
 cd ..
 
 # NumPy's rows are the pictures as the net takes them.
-runs "$caffe" calibrate $list -mean 100 -channel_order RGB -calibration_table list.table
-runs "$caffe" calibrate $net -npy rows.npy -min_images 12 -calibration_table npy.table
-runs "$caffe" calibrate $net -npy data=rows.npy -min_images 12 -calibration_table named.table
+mse="-min_images 12 -calibrator mse" # which of them is the best depends on the weights
+runs "$caffe" calibrate $net -images list.txt $mse -mean 100 -channel_order RGB -calibration_table list.table
+runs "$caffe" calibrate $net -npy rows.npy $mse -calibration_table npy.table
+runs "$caffe" calibrate $net -npy data=rows.npy $mse -calibration_table named.table
 for table in npy named; do
   # The fillers draw other weights in each run: only the input is the same.
   diff <(grep '^"data"' list.table | tr -s ' ') <(grep '^"data"' $table.table | tr -s ' ') ||
