@@ -146,7 +146,8 @@ std::vector<std::string> Photographs(const std::string& folder) {
 }
 
 /// Photographs as a detector takes them, one after the other.
-class FolderOfPictures : public AutoCalibrator {
+template <typename Thresholds>
+class FolderOfPictures : public Thresholds {
  public:
   FolderOfPictures(const Detector& detector, const std::string& folder)
       : detector_(detector), files_(Photographs(folder)) {}
@@ -163,7 +164,7 @@ class FolderOfPictures : public AutoCalibrator {
 };
 
 CalibrationPointer CalibrateOnFolder(const Detector& detector, Net<float>* net) {
-  FolderOfPictures pictures(detector, FolderOf(detector.picture));
+  FolderOfPictures<MinMaxCalibrator> pictures(detector, FolderOf(detector.picture));
   CalibrationOptions options;
   options.minimum_images = 1;
   return std::make_shared<const CalibrationTable>(Calibrate(net, &pictures, options));
@@ -280,7 +281,7 @@ TEST(DefaultCalibration, KeepsTheBoxesOfADetectorOfPlates) {
   const std::string model = folder + "deploy.prototxt", weights = folder + "weights.caffemodel";
   Net<float> calibrated(model, TEST);
   calibrated.CopyTrainedLayersFrom(weights);
-  FolderOfPictures pictures(detector, "");
+  FolderOfPictures<AutoCalibrator> pictures(detector, "");
   const auto table = std::make_shared<const CalibrationTable>(Calibrate(&calibrated, &pictures));
   EXPECT_NE(table->At(table->blobs()[0]).method, "entropy");
 
