@@ -65,6 +65,9 @@ refuses '-scale: the plan was built with -normalize' \
   "$caffe" infer -plan pixels.plan -scale 0.01 0.png
 runs "$caffe" compare $net -plan pixels.plan -images list.txt
 has out.txt '^no blob is below'
+# Blobs that are overwritten in the net are not compared under the optimizer's names.
+lacks out.txt '_before_'
+has out.txt '^   *data_normalized '
 
 # A transform_param of the net, with a mean image that is not there any more: it is in the plan.
 python3 - <<'PYTHON'
