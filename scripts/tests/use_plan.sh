@@ -253,6 +253,7 @@ done
 refuses 'iterations must be positive' "$caffe" infer -plan net.plan -iterations 0 0.png
 for flag in '-batch 1' '-shape 1x3x8x8' '-hint latency'; do
   refuses "${flag%% *} is for a plan" "$caffe" time -model net.prototxt $flag
+  refuses "${flag%% *} is for a plan" "$caffe" test -model train_val.prototxt $flag
 done
 refuses 'infer needs an engine' "$caffe" infer 0.png
 refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png

@@ -173,11 +173,7 @@ int Time() {
     ChooseEngineDevice();
     return TimePlan();
   }
-  for (const char* flag : {"batch", "shape", "hint"}) {
-    Require(!IsGiven(flag), "-", flag,
-            " is for a plan: give -plan FILE; a net runs in the shapes "
-            "of its prototxt");
-  }
+  RequireNoPlanFlags();
   Require(!FLAGS_model.empty(), "time needs a net definition: -model FILE");
   RequireIterations();
   const Phase phase = PhaseOr(TRAIN);

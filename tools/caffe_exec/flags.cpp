@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 
 #include "../common/command_line.hpp"
 #include "caffe/error.hpp"
