@@ -116,6 +116,15 @@ runs "$caffe" build $net -plan best.plan -precision best -calibration_table net.
   -npy rows.npy -max_accuracy_loss 0.1 -timing_iterations 1
 has out.txt 'without labels -max_accuracy_loss bounds the error of the outputs'
 
+# Commas and spaces in names: arrays are found, and what to do next can be given to a shell.
+cp rows.npy 'my rows,all.npy'
+for npy in 'my rows,all.npy' 'data=my rows,all.npy'; do
+  runs "$caffe" build $net -plan 'my net.plan' -precision int8 -npy "$npy" -min_images 12 \
+    -timing_iterations 0
+done
+has out.txt "^  caffe time -plan 'my net.plan'$"
+runs "$caffe" inspect -plan 'my net.plan'
+
 # A table for other weights, and one that lacks a blob.
 sed 's/^weights: ..../weights: 0123/' net.table > stale.table
 runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table stale.table \
@@ -168,7 +177,23 @@ refuses "no pass 'afine'" "$caffe" build $net -plan a.plan -skip_pass afine
 refuses 'max_batch must not be negative' "$caffe" build $net -plan a.plan -max_batch -1
 refuses '/no/such/folder/a.plan' "$caffe" build $net -plan /no/such/folder/a.plan
 refuses 'dump_passes /proc/none' "$caffe" build $net -plan a.plan -dump_passes /proc/none
-refuses 'is what the net is read from' "$caffe" build $net -plan net.caffemodel
+# What is written is neither read nor written twice, by whatever path.
+md5sum net.prototxt net.caffemodel net.table list.txt > before.md5
+for output in -plan '-plan a.plan -report' '-plan a.plan -plot' '-plan a.plan -timing_cache'; do
+  refuses 'net.caffemodel would be overwritten, which -weights reads' "$caffe" build $net \
+    $output "$PWD/net.caffemodel"
+  refuses 'net.prototxt would be overwritten, which -model reads' "$caffe" build $net \
+    $output ./net.prototxt
+done
+refuses 'net.table would be overwritten, which -calibration_table reads' "$caffe" build $net \
+  -precision int8 -calibration_table net.table -plan net.table
+refuses 'list.txt would be overwritten, which -images reads' "$caffe" build $net -plan a.plan \
+  -precision int8 $data -plot list.txt
+refuses '-report: ./a.plan is what -plan writes' "$caffe" build $net -plan a.plan -report ./a.plan
+cp net.plan net.svg
+refuses 'net.svg would be overwritten, which -plan reads' "$caffe" inspect -plan net.svg \
+  -graph net.svg
+md5sum --quiet -c before.md5
 refuses 'fp32, fp16, bf16, int8' "$caffe" build $net -plan a.plan -precision fp8
 refuses 'fp32, fp16, bf16, int8' "$caffe" build $net -plan a.plan -layer_precision conv=half
 refuses "'conv' is not NAME=VALUE" "$caffe" build $net -plan a.plan -layer_precision conv
@@ -187,7 +212,18 @@ refuses 'max_accuracy_loss needs data' "$caffe" build $net -plan a.plan -precisi
 refuses 'workspace must not be negative' "$caffe" build $net -plan a.plan -workspace -1
 refuses 'timing_iterations must not be negative' "$caffe" build $net -plan a.plan \
   -timing_iterations -1
-refuses "'1x3xx8' is no shape" "$caffe" build $net -plan a.plan -input_shape data=1x3xx8
+refuses "'1x3xx8' is not a shape" "$caffe" build $net -plan a.plan -input_shape data=1x3xx8
+refuses "'2x3x8x8x' is not a shape" "$caffe" build $net -plan a.plan -input_shape 2x3x8x8x
+refuses '-resize abc is not HxW' "$caffe" build $net -plan a.plan -resize abc
+refuses '-channel_order XYZ: valid are BGR and RGB' "$caffe" build $net -plan a.plan \
+  -channel_order XYZ
+refuses "-constant: 'foo' is not NAME=V,V,..." "$caffe" build $net -plan a.plan -constant foo
+printf 'ant\nbee\n' > two.txt
+refuses "two.txt: it names 2 classes, output 'prob' has 5" "$caffe" build $net -plan a.plan \
+  -labels two.txt
+refuses '-labels net.caffemodel: it is no text' "$caffe" build $net -plan a.plan \
+  -labels net.caffemodel
+refuses '-threads must be 4096 or less, got 4097' "$caffe" build $net -plan a.plan -threads 4097
 refuses 'date' "$caffe" build $net -plan a.plan -input_shape date=1x3x8x8
 echo 'no cache' > wrong.times
 refuses 'wrong.times' "$caffe" build $net -plan a.plan -timing_cache wrong.times

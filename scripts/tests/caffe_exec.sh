@@ -172,10 +172,24 @@ has out.txt 'Batch: Explicit$'
 runs "$tool" --loadEngine=range.plan $short --shapes=data:3x3x8x8
 has out.txt 'data with dimensions 3x3x8x8 is created'
 has out.txt 'Timing trace has 1 queries'
+runs "$tool" --loadEngine=range.plan $short --dumpOptimizationProfile
+has out.txt 'profile 0, data: min 1x3x8x8, opt 2x3x8x8, max 4x3x8x8$'
+# A plan of several profiles.
+runs "$caffe" build $net -plan ranges.plan -min_shape 1x3x8x8:2x3x8x8 -max_shape 2x3x8x8:6x3x8x8 \
+  -timing_iterations 0
+runs "$tool" --loadEngine=ranges.plan $short --useProfile=1 --dumpOptimizationProfile
+has out.txt 'data with dimensions 6x3x8x8 is created'
+has out.txt 'profile 0, data: min 1x3x8x8, opt 2x3x8x8, max 2x3x8x8$'
+has out.txt 'profile 1, data: min 2x3x8x8, opt 6x3x8x8, max 6x3x8x8$'
+runs "$tool" --loadEngine=ranges.plan $short --useProfile=0
+has out.txt 'data with dimensions 2x3x8x8 is created'
+fails '1x3x8x8' --loadEngine=ranges.plan --useProfile=1 --shapes=data:1x3x8x8
+fails 'useProfile=2: the plan has 2 profiles' --loadEngine=ranges.plan --useProfile=2
 fails 'does not lie within --maxShapes' $deploy --minShapes=data:5x3x8x8 --maxShapes=data:4x3x8x8
 fails 'is not built for data 5x3x8x8, but for profile 0' --loadEngine=range.plan --shapes=data:5x3x8x8
 fails "there is no input 'date'.*did you mean 'data'" $deploy --shapes=date:1x3x8x8
 fails "'1x3xa' is not a shape" $deploy --shapes=data:1x3xa
+fails "'1x3x8x8x' is not a shape" $deploy --shapes=data:1x3x8x8x
 fails 'batch does not go with shapes' $deploy --batch=2 --shapes=data:2x3x8x8
 fails 'batch=4 is more than --maxBatch=2' $deploy --batch=4 --maxBatch=2
 fails "'data' is not NAME:VALUE" $deploy --shapes=data
@@ -313,6 +327,18 @@ for flag in --onnx=net.onnx --refitFromOnnx=net.onnx --uff=net.uff --uffInput=da
 done
 fails 'it is --saveEngine=FILE or --loadEngine=FILE' --engine=net.plan
 fails "no blob 'prop'.*did you mean 'prob'" --deploy=net.prototxt --output=prop
+for flag in saveEngine timingCacheFile exportTimes exportOutput exportProfile exportLayerInfo; do
+  fails 'net.caffemodel would be overwritten, which --model reads' $deploy --$flag=net.caffemodel
+  fails 'net.prototxt would be overwritten, which --deploy reads' $deploy --$flag=./net.prototxt
+  fails 'net.plan would be overwritten, which --loadEngine reads' --loadEngine=net.plan \
+    --$flag=net.plan
+done
+fails 'net.cache would be overwritten, which --calib reads' $deploy --int8 --calib=net.cache \
+  --saveEngine=net.cache
+fails 'data.raw would be overwritten, which --loadInputs reads' $deploy \
+  --loadInputs=data:data.raw --saveDebugTensors=fc:data.raw
+fails 'exportTimes: x.json is what --saveEngine writes' $deploy --saveEngine=x.json \
+  --exportTimes=x.json
 fails 'calib is for --int8' --deploy=net.prototxt --calib=net.cache
 fails "'-1' does not lie from 0 to 100" --loadEngine=net.plan --percentile=-1
 fails "'dlaROM' is not one of workspace" --deploy=net.prototxt --memPoolSize=dlaROM:1
@@ -322,6 +348,8 @@ fails "'conv' is not NAME:TYPE" --deploy=net.prototxt --layerPrecisions=conv
 fails "'must' is not one of none, prefer, obey" $deploy --layerPrecisions=fc:fp16 \
   --precisionConstraints=must
 fails 'infStreams must be 1 or more, got 0' --loadEngine=net.plan --infStreams=0
+fails 'infStreams must be 4096 or less, got 5000' --loadEngine=net.plan --infStreams=5000
+fails 'cpuThreads must be 4096 or less, got 5000' --loadEngine=net.plan --cpuThreads=5000
 fails 'batch 9: .* is built for 1 to 4' --loadEngine=net.plan --batch=9 --maxBatch=9
 fails 'data.raw has 768 bytes, and input .data. takes 3072: FP32 values of 4x3x8x8' \
   --loadEngine=net.plan --loadInputs=data:data.raw

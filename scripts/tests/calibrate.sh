@@ -142,6 +142,13 @@ wrong 'a percentile lies above 0' $list -calibrator percentile -percent 101 \
 wrong "no blob 'score'" $list -leave_out score -calibration_table a.table
 answers 1 "$caffe" calibrate $list -scale 0 -calibration_table a.table
 has err.txt "^caffe: blob 'data' of layer 'data' is zero on all images"
+for output in '-calibration_table' '-calibration_table a.table -plot' '-tensorrt_cache'; do
+  wrong 'net.caffemodel would be overwritten, which -weights reads' $list $output net.caffemodel
+done
+wrong 'list.txt would be overwritten, which -images reads' $list -calibration_table list.txt
+wrong 'is what -calibration_table writes' $list -calibration_table a.table -tensorrt_cache a.table
+wrong 'entropy.table would be overwritten, which -from_table reads' -model net.prototxt \
+  -from_table entropy.table -calibration_table entropy.table
 wrong '/no/such/folder' $list -calibration_table /no/such/folder/a.table
 wrong "rows.npy: the net has no input 'date'" $net -npy date=rows.npy -calibration_table a.table
 wrong 'missing.npy: cannot be read' $net -npy missing.npy -calibration_table a.table

@@ -92,7 +92,7 @@ wrong 'missing_lmdb' $net -data missing_lmdb
 wrong '/no/such/folder/plot.svg' $net -random 1 -plot /no/such/folder/plot.svg
 wrong '/no/such/folder/a.prototxt' $net -random 1 -fix /no/such/folder/a.prototxt b.caffemodel
 wrong 'fix takes two files' $net -random 1 -fix a.prototxt
-wrong 'net.prototxt is what the net is read from' $net -random 1 -fix net.prototxt b.caffemodel
+wrong 'net.prototxt would be overwritten, which -model reads' $net -random 1 -fix net.prototxt b.caffemodel
 wrong "'out.json' is not expected" $net -random 1 -json out.json
 wrong '1,1x: cannot be opened' $net -random 1 -mean 1,1x
 wrong "'x' in '1,x' is not a number" $net -random 1 -constant data=1,x

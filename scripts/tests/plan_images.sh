@@ -65,6 +65,14 @@ refuses '-scale: the plan was built with -normalize' \
   "$caffe" infer -plan pixels.plan -scale 0.01 0.png
 runs "$caffe" compare $net -plan pixels.plan -images list.txt
 has out.txt '^no blob is below'
+# Blobs that are overwritten in the net are not compared under the optimizer's names.
+runs "$caffe" build $net -plan steps.plan $quick -normalize -mean 100 -scale 0.01 \
+  -skip_pass affine,activations
+runs "$caffe" inspect -plan steps.plan -graph
+has out.txt 'conv_before_relu'
+runs "$caffe" compare $net -plan steps.plan -images list.txt
+has out.txt '^   *conv  '
+lacks out.txt '_before_'
 
 # A transform_param of the net, with a mean image that is not there any more: it is in the plan.
 python3 - <<'PYTHON'

@@ -24,6 +24,8 @@ for command in train test test_detection time build inspect infer compare calibr
   has out.txt "^.SH SYNOPSIS"
   ! command -v groff > /dev/null || [ -z "$(groff -man -ww -z out.txt 2>&1)" ] || fail "roff of $command"
 done
+refuses 'there is no flag -qqqqqq; --help lists' "$caffe" time -qqqqqq 3
+refuses "unknown command 'qqqqqq'. Valid are" "$caffe" qqqqqq
 refuses "there is no flag -itertions; did you mean 'iterations'" "$caffe" time -itertions 3
 refuses "no flag -noitertions" "$caffe" time --noitertions
 refuses "-iterations abc: it takes a whole number" "$caffe" time -iterations abc

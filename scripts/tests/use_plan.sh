@@ -98,6 +98,14 @@ assert results[0]['outputs'][0]['output'] == 'prob' and len(top) == 5, results
 assert top[0]['label'] == ['ant', 'bee', 'cat', 'dog', 'eel'][top[0]['class']], top
 assert abs(sum(entry['score'] for entry in top) - 1) < 1e-5, top
 PYTHON
+# Fewer images than the least batch of a plan for a range; a name that begins with a dash.
+runs "$caffe" build $net -plan range.plan -min_shape 2x3x8x8 -max_shape 4x3x8x8 \
+  -timing_iterations 0
+cp 0.png ./-x.png
+runs "$caffe" infer -plan range.plan -mean 100 -labels labels.txt -top 2 0.png
+[ "$(cat out.txt)" = "$(head -n 3 plan.txt)" ] || fail 'the least batch gives others'
+runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 -- -x.png 1.png
+[ "$(sed 's/-x/0/' out.txt)" = "$(head -n 6 plan.txt)" ] || fail 'behind -- are other images'
 # The rows of the .npy file are the pictures, red first; raw values are the classes' in their order.
 runs "$caffe" infer -plan net.plan -npy rows.npy -raw
 has out.txt '^row 11 5 (5):'
@@ -184,6 +192,8 @@ refuses 'one file cannot take' "$caffe" infer -plan net.plan -draw one.png 0.png
 refuses '0.png lies in this folder' "$caffe" infer -plan net.plan -draw . 0.png
 refuses '0.png: this is the image itself' "$caffe" infer -plan net.plan -draw 0.png 0.png
 refuses 'labels.txt: this is neither a folder' "$caffe" infer -plan net.plan -draw labels.txt 0.png
+refuses '-draw o.bmp: a file is written as .png or .jpg' "$caffe" infer -plan net.plan -draw o.bmp \
+  0.png
 refuses '-draw needs image files' "$caffe" infer -plan net.plan -draw found -npy rows.npy
 
 # compare: an engine that is right, and one whose weights are others.
@@ -233,6 +243,18 @@ refuses 'reads no data to score the engine on' "$caffe" test -plan net.plan -mod
 refuses 'NumPy files have no labels' "$caffe" test -plan net.plan -npy rows.npy
 sed 's/ [0-9]*$//' list.txt > plain.txt
 refuses 'it has no label to test with' "$caffe" test -plan net.plan -images plain.txt
+sed 's/ [0-9]*$/ 5/' list.txt > sixth.txt
+refuses "0.png: its label 5 is none of the 5 classes of output 'prob', 0 to 4" "$caffe" test \
+  -plan net.plan -images sixth.txt
+for flag in '-precision fp16' '-workspace 4' '-max_batch 1' '-min_shape 1x3x8x8' '-level 1' \
+  '-calibrator mse'; do
+  refuses "${flag%% *} is for building an engine" "$caffe" infer -plan net.plan $flag 0.png
+done
+refuses 'iterations must be positive' "$caffe" infer -plan net.plan -iterations 0 0.png
+for flag in '-batch 1' '-shape 1x3x8x8' '-hint latency'; do
+  refuses "${flag%% *} is for a plan" "$caffe" time -model net.prototxt $flag
+  refuses "${flag%% *} is for a plan" "$caffe" test -model train_val.prototxt $flag
+done
 refuses 'infer needs an engine' "$caffe" infer 0.png
 refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png
 refuses 'not both' "$caffe" infer -plan net.plan $net 0.png

@@ -64,11 +64,11 @@ void ListPasses() {
 
 /// What to do with the plan.
 std::string NextSteps() {
-  const std::string net =
-      " -model " + FLAGS_model + " -weights " + FLAGS_weights + " -plan " + FLAGS_plan;
-  const std::string images = FLAGS_images.empty() ? "FOLDER" : FLAGS_images;
-  return "next:\n  caffe infer -plan " + FLAGS_plan + " IMAGE...\n  caffe compare" + net +
-         " -images " + images + "\n  caffe time -plan " + FLAGS_plan + "\n";
+  const std::string plan = " -plan " + ShellQuoted(FLAGS_plan);
+  const std::string images = FLAGS_images.empty() ? "FOLDER" : ShellQuoted(FLAGS_images);
+  return "next:\n  caffe infer" + plan + " IMAGE...\n  caffe compare -model " +
+         ShellQuoted(FLAGS_model) + " -weights " + ShellQuoted(FLAGS_weights) + plan + " -images " +
+         images + "\n  caffe time" + plan + "\n";
 }
 
 int Build() {
@@ -81,8 +81,7 @@ int Build() {
   Require(!FLAGS_plan.empty(), "build needs a plan to write: -plan FILE");
   ChooseEngineDevice();
   const std::vector<std::string> weights = WeightFiles();
-  RequireOther("-plan", FLAGS_plan, weights);
-  RequireOther("-plan", FLAGS_plan, {FLAGS_model});
+  RequireOtherFiles({{"-plan", FLAGS_plan}, {"-report", FLAGS_report}});
   RequireWritable(FLAGS_plan);
   CheckReportFlags();
   EngineMaker maker(param, weights, &std::cout, /*for_all=*/!FLAGS_report.empty(), FLAGS_normalize);

@@ -23,17 +23,9 @@ namespace {
 
 /// What the shell was given, so that it can be given that again.
 std::string CommandLine() {
-  constexpr char kPlain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
   std::string line;
   for (const std::string& word : gflags::GetArgvs()) {
-    std::string quoted = word;
-    if (word.empty() || word.find_first_not_of(kPlain) != std::string::npos) {
-      quoted.clear();
-      for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-      quoted = "'" + quoted + "'";
-    }
-    line += (line.empty() ? "" : " ") + quoted;
+    line += (line.empty() ? "" : " ") + ShellQuoted(word);
   }
   return line;
 }

@@ -44,6 +44,12 @@ int Calibrate() {
   const NetParameter param = TestPhaseNet("calibrate");
   Require(!FLAGS_calibration_table.empty() || !FLAGS_tensorrt_cache.empty(),
           "calibrate needs to know where the table goes: -calibration_table OUT");
+  std::vector<NamedFile> read = FilesRead();
+  read.push_back({"-from_table", FLAGS_from_table});
+  RequireOtherFiles({{"-calibration_table", FLAGS_calibration_table},
+                     {"-tensorrt_cache", FLAGS_tensorrt_cache},
+                     {"-plot", FLAGS_plot}},
+                    read);
   for (const std::string& file : {FLAGS_calibration_table, FLAGS_tensorrt_cache}) {
     RequireWritable(file);
   }

@@ -80,12 +80,9 @@ int CheckFp16(const std::vector<std::string>& rest) {
   Require(FLAGS_headroom >= 1, "-headroom must be 1 or more, got ", FLAGS_headroom);
   Require(FLAGS_max_subnormal >= 0 && FLAGS_max_subnormal <= 1,
           "-max_subnormal must be a share between 0 and 1, got ", FLAGS_max_subnormal);
-  if (fix) {
-    std::vector<std::string> read = weights;
-    read.push_back(FLAGS_model);
-    RequireOther("-fix", FLAGS_fix, read);
-    RequireOther("-fix", rest[0], read);
-  }
+  RequireOtherFiles(
+      {{"-plot", FLAGS_plot}, {"-fix", FLAGS_fix}, {"-fix", fix ? rest[0] : std::string()}},
+      FilesRead());
   for (const std::string& file : {FLAGS_plot, FLAGS_fix, fix ? rest[0] : std::string()}) {
     RequireWritable(file);
   }

@@ -78,6 +78,23 @@ std::unique_ptr<Net<float>> NetFor(const inference::Engine& engine, const NetPar
   return std::make_unique<Net<float>>(inference::ToNetParameter(net.graph()));
 }
 
+/// What both have: of an engine that normalizes images only the blobs that the user's net has too,
+/// as the others of its reference are called as the optimizer calls them.
+std::vector<inference::BlobComparison> BlobsOf(const inference::EngineComparison& comparison,
+                                               const inference::Engine& engine,
+                                               const NetParameter& param) {
+  std::vector<inference::BlobComparison> blobs = comparison.blobs();
+  const inference::ImagePreprocessing* preprocessing = engine.preprocessing();
+  if (!preprocessing || !preprocessing->engine_normalizes) return blobs;
+  const std::unique_ptr<Net<float>> own = FloatNet(param, {});
+  std::set<std::string> known(own->blob_names().begin(), own->blob_names().end());
+  for (const std::string& input : engine.inputs()) known.insert(input + "_normalized");
+  blobs.erase(std::remove_if(blobs.begin(), blobs.end(),
+                             [&](const auto& blob) { return known.count(blob.blob) == 0; }),
+              blobs.end());
+  return blobs;
+}
+
 /// Makes the batch of a net's inputs smaller where the engine is built for less.
 void FitBatch(const inference::Engine& engine, Net<float>* net) {
   if (net->num_inputs() == 0 || net->input_blobs()[0]->num_axes() == 0) return;
@@ -98,10 +115,11 @@ std::string Decibels(double value) {
   return text;
 }
 
-void Print(const inference::EngineComparison& comparison, std::ostream& out) {
+void Print(const std::vector<inference::BlobComparison>& blobs, double output_error,
+           std::ostream& out) {
   TextTable table(
       {"", "blob", "layer", "precision", "max error", "mean error", "cosine", "signal/noise"}, 4);
-  for (const inference::BlobComparison& blob : comparison.blobs()) {
+  for (const inference::BlobComparison& blob : blobs) {
     const inference::ErrorMeasure& error = blob.error;
     const std::string mark = blob.SignalToNoise() < FLAGS_min_sqnr ? "!" : "";
     if (blob.unmatched || error.other_shapes() > 0) {
@@ -118,13 +136,15 @@ void Print(const inference::EngineComparison& comparison, std::ostream& out) {
                ThreeDigits(error.mean_error()), cosine, Decibels(error.SignalToNoise())});
   }
   table.Print(out);
-  out << "error of the outputs: " << ThreeDigits(comparison.OutputError()) << '\n';
+  out << "error of the outputs: " << ThreeDigits(output_error) << '\n';
 }
 
 /// Says which layer goes wrong first. Returns the status.
-int Judge(const inference::EngineComparison& comparison, std::ostream& out) {
-  const inference::BlobComparison* first = comparison.FirstBelow(FLAGS_min_sqnr);
-  if (!first) {
+int Judge(const std::vector<inference::BlobComparison>& blobs, std::ostream& out) {
+  const auto first = std::find_if(blobs.begin(), blobs.end(), [](const auto& blob) {
+    return blob.SignalToNoise() < FLAGS_min_sqnr;
+  });
+  if (first == blobs.end()) {
     out << "no blob is below " << FLAGS_min_sqnr << " dB\n";
     return 0;
   }
@@ -201,8 +221,9 @@ int Compare() {
     progress.Update(i + 1);
   }
   progress.Clear();
-  Print(comparison, std::cout);
-  const int status = Judge(comparison, std::cout);
+  const std::vector<inference::BlobComparison> blobs = BlobsOf(comparison, *engine, param);
+  Print(blobs, comparison.OutputError(), std::cout);
+  const int status = Judge(blobs, std::cout);
   return FLAGS_bisect ? Bisect(comparison, maker.get(), batches.get(), std::cout) : status;
 }
 

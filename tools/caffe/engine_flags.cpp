@@ -68,20 +68,6 @@ std::vector<std::pair<std::string, std::string>> Pairs(const std::string& flag,
   return pairs;
 }
 
-/// "1x3x300x300".
-Shape ParseShape(const std::string& flag, const std::string& text) {
-  Shape shape;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, 'x');) {
-    const bool number = !part.empty() && part.size() < 10 &&
-                        part.find_first_not_of("0123456789") == std::string::npos;
-    Require(number && std::stoi(part) > 0, flag, ": '", text, "' is no shape as in 1x3x300x300");
-    shape.push_back(std::stoi(part));
-  }
-  Require(!shape.empty(), flag, ": '", text, "' is no shape as in 1x3x300x300");
-  return shape;
-}
-
 /// The shapes of each profile.
 std::vector<std::map<std::string, Shape>> ParseProfiles(const std::string& flag,
                                                         const std::string& text) {
@@ -151,6 +137,7 @@ inference::NetworkDefinition Definition(const NetParameter& param,
                                         const std::vector<std::string>& weights,
                                         bool takes_pixels) {
   CheckFlags();
+  RequireOtherFiles({});
   auto net = inference::NetworkDefinition::FromCaffe(param, weights);
   if (takes_pixels) NormalizeImages(Preprocessing(param), &net);
   return net;
@@ -226,6 +213,14 @@ std::vector<FlagGroup> EngineFlags() {
             "timing_iterations", "skip_pass", "level", "stage"},
            "  -gpu N                builds for this GPU, and no other; without it for the CPU\n"},
           calibration};
+}
+
+void RequireOtherFiles(const std::vector<NamedFile>& also) {
+  std::vector<NamedFile> written = also, read = FilesRead();
+  written.push_back({"-plot", FLAGS_plot});
+  written.push_back({"-timing_cache", FLAGS_timing_cache});
+  read.push_back({"-calibration_table", FLAGS_calibration_table});
+  RequireOtherFiles(written, read);
 }
 
 inference::ThreadSplit ThreadsOfHint() {
@@ -306,13 +301,33 @@ void EngineMaker::SetConfig() {
   for (std::string pass; std::getline(passes, pass, ',');) config.skip_passes.push_back(pass);
 }
 
+void EngineMaker::SetClassNames() {
+  const inference::ClassNames names = ClassNamesOfFlag();
+  const inference::Graph& graph = net_.graph();
+  for (const inference::Node& node : graph.nodes) {
+    for (const int output : node.outputs) {
+      if (!graph.IsOutput(output)) continue;
+      const inference::Value& value = graph.values[output];
+      if (node.layer.has_detection_output_param()) {
+        names.RequireFor(value.name,
+                         static_cast<int>(node.layer.detection_output_param().num_classes()));
+      } else if (value.shape.size() >= 2 && value.shape[0] == inference::BatchOf(graph) &&
+                 inference::CountOf(value.shape) == size_t(value.shape[0]) * value.shape[1]) {
+        names.RequireFor(value.name, value.shape[1]);
+      }
+    }
+  }
+  config.class_names = names.names();
+}
+
 /// What the plan will know of images.
 void EngineMaker::SetPreprocessing() {
-  if (!FLAGS_labels.empty()) config.class_names = inference::ClassNames(FLAGS_labels).names();
+  if (!FLAGS_labels.empty()) SetClassNames();
   try {
     config.preprocessing = GivenPreprocessing(param_);
   } catch (const Error& error) {
-    if (!FLAGS_mean.empty() || takes_pixels_) throw;
+    // What is left is a mean_file of the net's own that is not there.
+    if (PreprocessingIsGiven() || takes_pixels_) throw;
     *out_ << "note: the plan will not know how images are prepared: " << error.what()
           << ": give -mean\n";
     return;

@@ -25,6 +25,8 @@ namespace caffe {
 /// What engine is made, and what INT8 needs to know.
 std::vector<FlagGroup> EngineFlags();
 
+/// Throws Error if what -plot, -timing_cache or one of `also` writes is read, or written twice.
+void RequireOtherFiles(const std::vector<NamedFile>& also);
 /// How -hint divides the threads; without it one context has them all. Throws Error where it is
 /// given for a GPU.
 inference::ThreadSplit ThreadsOfHint();
@@ -63,6 +65,7 @@ class EngineMaker {
 
  private:
   void SetConfig();
+  void SetClassNames();
   void SetPreprocessing();
   bool DemandsInt8() const;
   void SetCalibration();

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,8 @@ CAFFE_FLAG(double, min_score, 0.5, "S",
 CAFFE_FLAG(bool, raw, false, "", "all values of every output");
 CAFFE_FLAG(string, draw, "", "OUT",
            "draws what is found onto the images: boxes, colours of a segmentation, the best "
-           "classes; into the folder OUT, or, of one image, into the file OUT (.png, .jpg)");
+           "classes; into the folder OUT, or, of one image, into the file OUT (.png, .jpg). Files "
+           "that are there already are replaced");
 
 namespace caffe {
 namespace {
@@ -45,6 +48,24 @@ void NoteUnknownPreprocessing(const inference::Engine& engine, const NetParamete
                "them in the plan (-scale 1: there are none)\n";
 }
 
+/// Throws Error for what looks like a file that -draw does not write: it would become a folder.
+void RequireDrawable(const std::string& out) {
+  static const std::set<std::string> kOthers = {".bmp", ".gif",  ".jp2", ".ppm", ".svg",
+                                                ".tif", ".tiff", ".pdf", ".webp"};
+  std::error_code none;
+  if (std::filesystem::is_directory(out, none)) return;
+  Require(kOthers.count(std::filesystem::path(out).extension().string()) == 0, "-draw ", out,
+          ": a file is written as .png or .jpg; any other name is a folder's");
+}
+
+/// The smallest batch of the first profile; 0 where images do not say the batch.
+int LeastBatch(const inference::Engine& engine) {
+  if (!engine.has_profiles() || engine.inputs().empty()) return 0;
+  const inference::ShapeProfile first = engine.profiles()[0];
+  const auto shape = first.min.find(engine.inputs()[0]);
+  return shape == first.min.end() || shape->second.empty() ? 0 : shape->second[0];
+}
+
 /// `param` is the net to build an engine of; null for a plan.
 int InferWith(const NetParameter* param, const std::vector<std::string>& images) {
   Require(images.empty() || !DataIsGiven(), "give images or one of ", kInputFlags, ", not both");
@@ -54,14 +75,16 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   options.least_score = static_cast<float>(FLAGS_min_score);
   Require(FLAGS_draw.empty() || !images.empty() || !FLAGS_images.empty(),
           "-draw needs image files: name them, or give -images");
+  RequireDrawable(FLAGS_draw);
   const auto engine = TheEngine(param, WeightFiles());
   if (!param) NoteTunedThreads(*engine, std::cerr);
-  const auto names =
-      FLAGS_labels.empty() ? inference::ClassNames(*engine) : inference::ClassNames(FLAGS_labels);
+  const auto names = FLAGS_labels.empty() ? inference::ClassNames(*engine) : ClassNamesOfFlag();
   const inference::ThreadSplit split = ThreadsOfHint();
   // As many as each context gets, where there are fewer than contexts for full batches.
   const size_t share = (images.size() + split.contexts - 1) / split.contexts;
-  const int batch = static_cast<int>(std::min<size_t>(share, engine->max_batch()));
+  // A plan for a range runs no fewer than its least batch, which is filled up.
+  const int batch =
+      std::max(LeastBatch(*engine), static_cast<int>(std::min<size_t>(share, engine->max_batch())));
   // A net's engine is built for them, a plan may run many shapes.
   const auto shapes = ParseShapes("-input_shape", FLAGS_input_shape);
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine, batch, shapes);
@@ -100,9 +123,23 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   return 0;
 }
 
+/// Throws Error for a flag that says how an engine is built.
+void RequireNoBuildFlags() {
+  for (const FlagGroup& group : EngineFlags()) {
+    for (const FlagUse& flag : group.flags) {
+      const bool runs = flag.name == "input_shape" || flag.name == "hint";
+      Require(runs || !IsGiven(flag.name.c_str()), "-", flag.name,
+              " is for building an engine, and -plan is one: leave it out, or give it to caffe "
+              "build");
+    }
+  }
+}
+
 int Infer(const std::vector<std::string>& images) {
   Require(FLAGS_plan.empty() || (FLAGS_model.empty() && FLAGS_weights.empty()),
           "give -plan FILE, or -model and -weights to build an engine, not both");
+  RequireIterations();
+  if (!FLAGS_plan.empty()) RequireNoBuildFlags();
   ChooseEngineDevice();
   if (!FLAGS_plan.empty()) return InferWith(nullptr, images);
   Require(!FLAGS_model.empty(),

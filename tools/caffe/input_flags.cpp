@@ -1,14 +1,14 @@
 #include "input_flags.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <sstream>
 
-#include "caffe/io/atomic_file.hpp"
 #include "caffe/util/image_files.hpp"
+#include "net_flags.hpp"
 
 CAFFE_FLAG(string, images, "", "FOLDER|'*.jpg'|LIST",
            "the images of a folder and of those below it, or those that fit a pattern, or a text "
@@ -128,12 +128,11 @@ void RequireAgreement(const ImagePreprocessing& given, const ImagePreprocessing&
 /// "-npy FILE" or "-npy NAME=FILE,NAME=FILE": files by input, "" for the only one.
 std::map<std::string, std::string> NpyFiles() {
   std::map<std::string, std::string> files;
-  std::istringstream parts(FLAGS_npy);
-  for (std::string part; std::getline(parts, part, ',');) {
+  const auto path_of = [](const std::string& part) { return part.substr(part.find('=') + 1); };
+  for (const std::string& part : SplitFiles(FLAGS_npy, path_of)) {
     const size_t equals = part.find('=');
-    const bool named = equals != std::string::npos;
-    const std::string name = named ? part.substr(0, equals) : "";
-    Require(files.emplace(name, part.substr(named ? equals + 1 : 0)).second,
+    const std::string name = equals != std::string::npos ? part.substr(0, equals) : "";
+    Require(files.emplace(name, path_of(part)).second,
             "-npy: give the input of each file, as in -npy data=a.npy,im_info=b.npy");
   }
   return files;
@@ -143,7 +142,8 @@ std::map<std::string, std::string> NpyFiles() {
 std::unique_ptr<InputBatches> Images(const ImagePreprocessing& preprocessing) {
   if (!IsFolderOrPattern(FLAGS_images)) return InputBatches::FromList(FLAGS_images, preprocessing);
   const std::vector<std::string> files = ImageFilesIn(FLAGS_images);
-  std::cerr << files.size() << " images in " << FLAGS_images << std::endl;
+  std::cerr << files.size() << (files.size() == 1 ? " image in " : " images in ") << FLAGS_images
+            << std::endl;
   return InputBatches::FromPictures(files, preprocessing);
 }
 
@@ -159,13 +159,16 @@ FlagGroup InputFlags() {
 
 bool DataIsGiven() { return !FLAGS_images.empty() || !FLAGS_data.empty() || !FLAGS_npy.empty(); }
 
+bool PreprocessingIsGiven() {
+  return !FLAGS_mean.empty() || IsGiven("scale") || IsGiven("channel_order") ||
+         !FLAGS_resize.empty() || !FLAGS_constant.empty();
+}
+
 std::optional<ImagePreprocessing> GivenPreprocessing(const NetParameter& net) {
   const auto layer =
       std::find_if(net.layer().begin(), net.layer().end(),
                    [](const LayerParameter& param) { return param.has_transform_param(); });
-  const bool flags = !FLAGS_mean.empty() || IsGiven("scale") || IsGiven("channel_order") ||
-                     !FLAGS_resize.empty() || !FLAGS_constant.empty();
-  if (!flags && layer == net.layer().end()) return std::nullopt;
+  if (!PreprocessingIsGiven() && layer == net.layer().end()) return std::nullopt;
   TransformationParameter transform;
   if (layer != net.layer().end()) transform = layer->transform_param();
   if (!FLAGS_mean.empty()) {
@@ -188,6 +191,19 @@ ImagePreprocessing Preprocessing(const inference::Engine& engine, const NetParam
   RequireAgreement(given, known);
   for (const auto& [input, values] : given.constants) known.constants[input] = values;
   return known;
+}
+
+inference::ClassNames ClassNamesOfFlag() {
+  inference::ClassNames names(FLAGS_labels);
+  for (const std::string& name : names.names()) {
+    const bool is_text = std::none_of(name.begin(), name.end(), [](char c) {
+      return std::iscntrl(static_cast<unsigned char>(c)) && c != '\t';
+    });
+    Require(is_text, "-labels ", FLAGS_labels,
+            ": it is no text: give a file with the name of a class on each line, or a LabelMap "
+            "(.prototxt)");
+  }
+  return names;
 }
 
 std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const ImagePreprocessing& preprocessing,
@@ -216,23 +232,14 @@ std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& 
   return Inputs(net, Preprocessing(prepares ? param : NetParameter()), most_batches, otherwise);
 }
 
-void RequireWritable(const std::string& file) {
-  if (!file.empty()) AtomicFile probe(file);
-}
-
-void RequireOther(const std::string& flag, const std::string& written,
-                  const std::vector<std::string>& read) {
-  for (const std::string& file : read) {
-    std::error_code none;
-    Require(!std::filesystem::equivalent(written, file, none), flag, ": ", written,
-            " is what the net is read from: give another name");
-  }
-}
-
-void WriteText(const std::string& text, const std::string& file) {
-  AtomicFile out(file);
-  out.Write(text.data(), text.size());
-  out.Commit();
+std::vector<NamedFile> FilesRead() {
+  std::vector<NamedFile> files = NamedFiles("-weights", WeightFiles());
+  files.push_back({"-model", FLAGS_model});
+  files.push_back({"-images", FLAGS_images});
+  files.push_back({"-mean", FLAGS_mean});
+  files.push_back({"-labels", FLAGS_labels});
+  for (const auto& [input, file] : NpyFiles()) files.push_back({"-npy", file});
+  return files;
 }
 
 }  // namespace caffe

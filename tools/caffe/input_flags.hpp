@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "../common/command.hpp"
+#include "../common/files.hpp"
 #include "caffe/inference/engine.hpp"
+#include "caffe/inference/results.hpp"
 #include "caffe/util/input_batches.hpp"
 
 // The flags by which commands are told what to run a net on.
@@ -33,6 +35,8 @@ constexpr char kOwnDataUsage[] =
 /// True if a flag names images, a database or arrays.
 bool DataIsGiven();
 
+/// True if a flag says how images are prepared.
+bool PreprocessingIsGiven();
 /// How images are prepared, as -mean, -scale, -resize, -channel_order and -constant say, else the
 /// first transform_param of the net; nothing if none of them is given.
 std::optional<inference::ImagePreprocessing> GivenPreprocessing(const NetParameter& net);
@@ -43,6 +47,9 @@ inference::ImagePreprocessing Preprocessing(const NetParameter& net);
 inference::ImagePreprocessing Preprocessing(const inference::Engine& engine,
                                             const NetParameter& net);
 
+/// The names of -labels. Throws Error if the file is no text, or names nothing.
+inference::ClassNames ClassNamesOfFlag();
+
 /// What the flags say that the net shall run on; of a database and of the net's own data at most
 /// `most_batches` batches. `otherwise` is added to the message for a user who gave nothing.
 std::unique_ptr<InputBatches> Inputs(const Net<float>& net,
@@ -52,12 +59,8 @@ std::unique_ptr<InputBatches> Inputs(const Net<float>& net,
 std::unique_ptr<InputBatches> Inputs(const Net<float>& net, const NetParameter& param,
                                      int most_batches, const std::string& otherwise = "");
 
-/// Throws Error if the file cannot be written: before the work, not after it.
-void RequireWritable(const std::string& file);
-/// Throws Error if a file to be written is one of those that are read. `flag` names it.
-void RequireOther(const std::string& flag, const std::string& written,
-                  const std::vector<std::string>& read);
-void WriteText(const std::string& text, const std::string& file);
+/// The files that -model, -weights and the flags of the input name: what a command must not write.
+std::vector<NamedFile> FilesRead();
 
 }  // namespace caffe
 

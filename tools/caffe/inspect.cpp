@@ -76,7 +76,10 @@ int Inspect() {
   Require(!FLAGS_plan.empty(), "inspect needs a plan: -plan FILE");
   const GraphFormat format = GraphFormatOf(FLAGS_graph);
   const bool draws = format == GraphFormat::SVG || format == GraphFormat::HTML;
-  if (draws) RequireWritable(FLAGS_graph);
+  if (draws) {
+    RequireOtherFiles({{"-graph", FLAGS_graph}}, {{"-plan", FLAGS_plan}});
+    RequireWritable(FLAGS_graph);
+  }
   ChooseEngineDevice();
   const auto engine = inference::Engine::Load(FLAGS_plan);
   if (draws) {

@@ -86,8 +86,9 @@ int Run(const vector<Command>& commands, int argc, char** argv) {
   vector<string> names;
   for (const Command& command : commands) names.push_back(command.name);
   const size_t index = std::find(names.begin(), names.end(), argv[1]) - names.begin();
+  const string guess = caffe::DidYouMean(argv[1], names);
   caffe::Require(index < names.size(), "unknown command '", argv[1], "'",
-                 caffe::DidYouMean(argv[1], names), " Valid are ", caffe::Listed(names));
+                 guess.empty() ? "." : guess, " Valid are ", caffe::Listed(names));
   const Command& command = commands[index];
   const vector<string> rest(argv + 2, argv + argc);
   caffe::Require(rest.empty() || command.takes_files, "'", rest.empty() ? "" : rest[0],

@@ -102,6 +102,13 @@ void RequireIterations() {
   Require(FLAGS_iterations > 0, "-iterations must be positive, got ", FLAGS_iterations);
 }
 
+void RequireNoPlanFlags() {
+  for (const char* flag : {"batch", "shape", "hint"}) {
+    Require(!IsGiven(flag), "-", flag,
+            " is for a plan: give -plan FILE; a net runs in the shapes of its prototxt");
+  }
+}
+
 void TranslateOldFlags() {
   Require(FLAGS_gpus.empty() || FLAGS_gpu.empty() || FLAGS_gpus == FLAGS_gpu, "-gpu ", FLAGS_gpu,
           " and -gpus ", FLAGS_gpus, " are two names of one flag");

@@ -34,6 +34,9 @@ std::vector<std::string> WeightFiles();
 /// Throws Error unless -iterations is positive.
 void RequireIterations();
 
+/// Throws Error for flags that say how a plan is run, where a net is.
+void RequireNoPlanFlags();
+
 /// -gpus and `-gpu -1`, as other Caffes have them, become -gpu.
 void TranslateOldFlags();
 /// The GPUs that -gpu names; none if it is not given, or if the CPU is to compute in their place,

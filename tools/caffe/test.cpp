@@ -160,6 +160,7 @@ int TestDetection() {
 int Test() {
   if (FLAGS_detection) return TestDetection();
   if (!FLAGS_plan.empty()) return TestPlan();
+  RequireNoPlanFlags();
   const std::unique_ptr<Net<float>> tested = TestedNet("test");
   Net<float>& net = *tested;
   LogScores(net, [&](float* loss) { return net.Forward(loss); });

@@ -46,6 +46,9 @@ int CountRight(const inference::NamedTensor& scores, const std::vector<InputItem
 
 int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
   const std::string output = ScoresOf(*engine);
+  const inference::Graph& graph = *engine->graph();
+  const Shape& scores = graph.values[graph.FindValue(output)].shape;
+  const int classes = static_cast<int>(inference::CountOf(scores)) / scores[0];
   const std::unique_ptr<Net<float>> feed = inference::InputNetOf(*engine);
   const inference::InputSource source(*feed, *engine);
   const std::unique_ptr<InputBatches> batches =
@@ -57,6 +60,8 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
        ++i) {
     for (const InputItem& item : batches->items()) {
       Require(item.label >= 0, item.name, ": it has no label to test with");
+      Require(item.label < classes, item.name, ": its label ", item.label, " is none of the ",
+              classes, " classes of output '", output, "', 0 to ", classes - 1);
     }
     const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);
     const int batch_right = CountRight(outputs.at(output), batches->items(), 1);

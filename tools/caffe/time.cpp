@@ -173,6 +173,7 @@ int Time() {
     ChooseEngineDevice();
     return TimePlan();
   }
+  RequireNoPlanFlags();
   Require(!FLAGS_model.empty(), "time needs a net definition: -model FILE");
   RequireIterations();
   const Phase phase = PhaseOr(TRAIN);

@@ -18,7 +18,8 @@ constexpr char kRuntime[] = "there is one runtime, which runs and builds";
 constexpr char kStreaming[] = "weights stay in memory as a whole";
 constexpr char kFormats[] = "inputs and outputs are fp32:chw, whatever the layers between take";
 constexpr char kTypes[] = "there are no kernels of this type: give --fp16, --bf16 or --int8";
-constexpr char kOneRange[] = "an engine has one range of shapes, the largest of all that are given";
+constexpr char kOneRange[] =
+    "one range is built, the largest of all that are given; caffe build -min_shape builds several";
 constexpr char kOnnxParser[] = "it tells the parser of ONNX something";
 constexpr char kTuning[] = "every candidate is timed";
 constexpr char kCalibrationShapes[] = "calibration runs the net in the shapes of its prototxt";
@@ -196,7 +197,8 @@ const std::vector<FlagGroup>& FlagGroups() {
         {"separateProfileRun", "", "", DONE,
          "layers are timed in runs of their own, which costs the others nothing"},
         {"persistentCacheRatio", "R", "", IGNORED, "the GPU's cache is left to the driver"},
-        {"useProfile", "N", "0", DONE, "run the Nth of several --optShapes"},
+        {"useProfile", "N", "0", DONE,
+         "run the Nth of several --optShapes; with --loadEngine, the Nth profile of the plan"},
         {"allocationStrategy", "static|profile|runtime", "static", IGNORED,
          "memory is planned for the largest shapes"},
         {"saveDebugTensors", "NAME:FILE[,NAME:FILE]", "", DONE,
@@ -215,7 +217,10 @@ const std::vector<FlagGroup>& FlagGroups() {
         {"dumpProfile", "", "", DONE, "print the time of each layer"},
         {"dumpLayerTime", "", "", DONE, "older name of --dumpProfile"},
         {"dumpLayerInfo", "", "", DONE, "print the layers; see --profilingVerbosity"},
-        {"dumpOptimizationProfile", "", "", DONE, "print the shapes that the engine is built for"},
+        {"dumpOptimizationProfile", "", "", DONE,
+         "print the shapes that the engine is built for: the smallest, the usual and the largest "
+         "of each "
+         "profile"},
         {"exportTimes", "FILE", "", DONE, "write when each run did what, as JSON"},
         {"exportOutput", "FILE", "", DONE, "write the outputs of the last run, as JSON"},
         {"exportProfile", "FILE", "", DONE, "write the time of each layer, as JSON"},

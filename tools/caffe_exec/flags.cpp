@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 
 #include "../common/command_line.hpp"
 #include "caffe/error.hpp"
@@ -39,25 +38,6 @@ void SetOther(const gflags::CommandLineFlagInfo& flag, const std::string& value)
 
 std::string Spelled(const Flag& flag) {
   return Join("--", flag.name, IsSwitch(flag) ? "" : "=", flag.argument);
-}
-
-/// The text in lines of `width` at most, each but the first behind `indent` spaces.
-std::string Wrapped(const std::string& text, size_t indent, size_t width) {
-  std::string wrapped;
-  size_t column = indent;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (column > indent && column + 1 + word.size() > width) {
-      wrapped += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      wrapped += ' ';
-      ++column;
-    }
-    wrapped += word;
-    column += word.size();
-  }
-  return wrapped;
 }
 
 /// For a cell of a table.
@@ -155,7 +135,7 @@ Flags::Flags(const std::vector<std::string>& arguments) {
         for (const Flag& known : group.flags) names.push_back(std::string("--") + known.name);
       }
       const std::string guess = DidYouMean("--" + name, names);
-      Fail("there is no flag '--", name, "'", guess, guess.empty() ? ";" : "",
+      Fail("there is no flag '--", name, "'", guess.empty() ? ";" : guess,
            " --help shows all of them");
     }
     const bool is_switch = flag ? IsSwitch(*flag) : other.type == "bool";
@@ -219,10 +199,10 @@ double Flags::Number(const std::string& name, double least) const {
   return value;
 }
 
-int Flags::Int(const std::string& name, int least) const {
+int Flags::Int(const std::string& name, int least, int most) const {
   const double value = Number(name, least);
-  Require(value <= 1e9 && value == static_cast<int>(value), "--", name, ": '", Text(name),
-          "' is no integer");
+  Require(value <= most, "--", name, " must be ", most, " or less, got ", Text(name));
+  Require(value == static_cast<int>(value), "--", name, ": '", Text(name), "' is no integer");
   return static_cast<int>(value);
 }
 

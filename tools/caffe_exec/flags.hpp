@@ -59,10 +59,10 @@ class Flags {
   std::vector<std::string> All(const std::string& name) const;
   /// The parts between commas of all values that were given, or of the fallback.
   std::vector<std::string> List(const std::string& name) const;
-  /// The value as a number. Throws Error, naming the flag, for what is none, or is less than
-  /// `least`.
+  /// The value as a number. Throws Error, naming the flag, for what is none, or does not
+  /// lie from `least` to `most`.
   double Number(const std::string& name, double least) const;
-  int Int(const std::string& name, int least) const;
+  int Int(const std::string& name, int least, int most = 1000000000) const;
   /// Throws Error, listing them, unless the value is one of `names`.
   std::string OneOf(const std::string& name, const std::vector<std::string>& names) const;
 

@@ -15,12 +15,13 @@
 
 #include "../common/command_line.hpp"
 #include "../common/engine_building.hpp"
+#include "../common/files.hpp"
+#include "../common/threads_flag.hpp"
 #include "building.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/latency.hpp"
-#include "caffe/io/atomic_file.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/printable.hpp"
 #include "caffe/version.hpp"
@@ -41,6 +42,26 @@ void StopOnSignals() {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { g_stop = true; });
 }
 
+/// The files that a flag names, alone or as NAME:FILE.
+std::vector<NamedFile> FilesOf(const Flags& flags, const std::string& name) {
+  const std::string flag = "--" + name;
+  if (name == "model") return NamedFiles(flag, flags.List(name));
+  if (name != "loadInputs" && name != "saveDebugTensors") return {{flag, flags.Text(name)}};
+  std::vector<NamedFile> files;
+  for (const std::string& text : flags.All(name)) {
+    for (const auto& pair : NamesAndValues(name, text)) files.push_back({flag, pair.second});
+  }
+  return files;
+}
+
+std::vector<NamedFile> FilesOf(const Flags& flags, const std::vector<const char*>& names) {
+  std::vector<NamedFile> all;
+  for (const char* name : names) {
+    for (NamedFile& file : FilesOf(flags, std::string(name))) all.push_back(std::move(file));
+  }
+  return all;
+}
+
 /// Errors and warnings that the command line alone gives rise to.
 void CheckFlags(const Flags& flags) {
   for (const Flag& flag : flags.With(Effect::REFUSED)) Fail("--", flag.name, ": ", flag.text);
@@ -56,17 +77,13 @@ void CheckFlags(const Flags& flags) {
     Require(*end == '\0' && value >= 0 && value <= 100, "--percentile: '", part,
             "' does not lie from 0 to 100");
   }
-  for (const char* name :
-       {"saveEngine", "exportTimes", "exportOutput", "exportProfile", "exportLayerInfo"}) {
-    if (flags.IsGiven(name)) AtomicFile probe(flags.Text(name));
-  }
-}
-
-/// Aside, then renamed. Throws Error.
-void WriteText(const std::string& text, const std::string& file) {
-  AtomicFile out(file);
-  out.Write(text.data(), text.size());
-  out.Commit();
+  const std::vector<NamedFile> written =
+      FilesOf(flags, {"saveEngine", "exportTimes", "exportOutput", "exportProfile",
+                      "exportLayerInfo", "saveDebugTensors"});
+  std::vector<NamedFile> kept = written;
+  kept.push_back({"--timingCacheFile", flags.Text("timingCacheFile")});
+  RequireOtherFiles(kept, FilesOf(flags, {"deploy", "model", "loadEngine", "calib", "loadInputs"}));
+  for (const NamedFile& file : written) RequireWritable(file.file);
 }
 
 /// layer_names_only, detailed or none.
@@ -142,11 +159,7 @@ void DescribeEngine(const Flags& flags, const inference::Engine& engine) {
     }
   }
   if (flags.IsOn("dumpOptimizationProfile")) {
-    Say("Optimization Profile Information:");
-    for (const int input : engine.graph()->inputs) {
-      const inference::Value& value = engine.graph()->values[input];
-      Say(Join(value.name, ": up to ", ShapeText(value.shape)));
-    }
+    PrintProfiles(engine);
   }
 }
 
@@ -169,10 +182,16 @@ inference::LoadOptions Options(const Flags& flags) {
 /// A context for each stream, in the shapes and with the inputs that the command line says.
 std::vector<inference::ExecutionContext> Contexts(const Flags& flags, const ShapeFlags& shapes,
                                                   const EnginePointer& engine) {
-  const int streams = flags.Int(flags.IsGiven("streams") ? "streams" : "infStreams", 1);
+  const int streams =
+      flags.Int(flags.IsGiven("streams") ? "streams" : "infStreams", 1, kMostThreads);
+  const bool of_plan = flags.IsGiven("loadEngine") && flags.IsGiven("useProfile");
+  const int profile = flags.Int("useProfile", 0), profiles = engine->num_graphs();
+  Require(!of_plan || profile < profiles, "--useProfile=", profile, ": the plan has ", profiles,
+          profiles == 1 ? " profile" : " profiles", ", numbered from 0");
   std::vector<inference::ExecutionContext> contexts;
   for (int i = 0; i < streams; ++i) {
     contexts.emplace_back(engine);
+    if (of_plan) contexts.back().SetProfile(profile);
     // What was built for a larger batch runs one item where nothing is said, a plan its largest.
     if (!shapes.is_explicit() && shapes.batch() == 0 && flags.IsGiven("deploy") &&
         engine->max_batch() > 0) {
@@ -243,7 +262,7 @@ void Exec(const Flags& flags) {
   PrintOptions(flags);
   CheckFlags(flags);
   set_ignore_unknown_fields(flags.IsOn("ignore_unknown_fields"));
-  if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1));
+  if (flags.IsGiven("cpuThreads")) Caffe::set_threads(flags.Int("cpuThreads", 1, kMostThreads));
   LoadPlugins(flags);
   const bool gpu = TakeDevice(flags);
   const EnginePointer engine = GetEngine(flags, gpu);

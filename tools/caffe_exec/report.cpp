@@ -278,6 +278,23 @@ void PrintProfile(const inference::LayerTimes& profile) {
   Say("");
 }
 
+void PrintProfiles(const inference::Engine& engine) {
+  Say("Optimization Profile Information:");
+  if (!engine.has_profiles()) {
+    for (const int input : engine.graph()->inputs) {
+      const inference::Value& value = engine.graph()->values[input];
+      Say(Join(value.name, ": up to ", ShapeText(value.shape)));
+    }
+  }
+  const std::vector<inference::ShapeProfile> profiles = engine.profiles();
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    for (const auto& [name, min] : profiles[i].min) {
+      Say(Join("profile ", i, ", ", name, ": min ", ShapeText(min), ", opt ",
+               ShapeText(profiles[i].opt.at(name)), ", max ", ShapeText(profiles[i].max.at(name))));
+    }
+  }
+}
+
 void PrintLayers(const inference::Engine& engine, bool details) {
   Say("Layer Information:");
   Say("Layers:");

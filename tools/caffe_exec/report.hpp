@@ -24,6 +24,8 @@ void PrintDevice(bool gpu);
 void PrintPerformance(const Flags& flags, const inference::LoadResult& result, int items, bool gpu);
 /// A table of the layers' times.
 void PrintProfile(const inference::LayerTimes& profile);
+/// The shapes of inputs that each profile is built for.
+void PrintProfiles(const inference::Engine& engine);
 /// The layers, by name or, with `details`, with what computes them.
 void PrintLayers(const inference::Engine& engine, bool details);
 

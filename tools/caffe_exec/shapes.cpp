@@ -1,8 +1,8 @@
 #include "shapes.hpp"
 
 #include <algorithm>
-#include <sstream>
 
+#include "../common/engine_building.hpp"
 #include "caffe/error.hpp"
 #include "caffe/util/edit_distance.hpp"
 #include "caffe/util/listed.hpp"
@@ -29,7 +29,8 @@ Shapes ShapesOf(const std::string& flag, const std::string& text,
     bool found = false;
     for (const std::string& input : inputs) {
       if (!Matches(pattern, input)) continue;
-      shapes[input] = ParseShape(flag, shape);
+      const bool is_scalar = shape.empty() || shape == "scalar";
+      shapes[input] = is_scalar ? Shape() : ParseShape("--" + flag, shape);
       found = true;
     }
     Require(found, "--", flag, ": there is no input '", pattern, "'", DidYouMean(pattern, inputs),
@@ -69,20 +70,6 @@ void RequireOrder(const std::string& small_flag, const Shapes& small, const std:
 
 }  // namespace
 
-Shape ParseShape(const std::string& flag, const std::string& text) {
-  Shape shape;
-  if (text == "scalar") return shape;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, 'x');) {
-    const bool number = !part.empty() && part.size() < 10 &&
-                        part.find_first_not_of("0123456789") == std::string::npos;
-    Require(number && std::stoi(part) > 0, "--", flag, ": '", text,
-            "' is not a shape such as 1x3x300x300");
-    shape.push_back(std::stoi(part));
-  }
-  return shape;
-}
-
 std::string ShapeText(const Shape& shape) {
   std::string text;
   for (const int extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
@@ -94,9 +81,13 @@ ShapeFlags::ShapeFlags(const Flags& flags, const std::vector<std::string>& input
   largest_ = Extreme(flags, "maxShapes", inputs, std::max<int>);
   const std::vector<std::string> choices = flags.All("optShapes");
   const size_t chosen = flags.Int("useProfile", 0);
-  Require(chosen < std::max<size_t>(1, choices.size()), "--useProfile=", chosen,
+  // Of a plan it is one of the plan's profiles.
+  const bool of_plan = flags.IsGiven("loadEngine");
+  Require(of_plan || chosen < std::max<size_t>(1, choices.size()), "--useProfile=", chosen,
           ": there are as many --optShapes as ", choices.size());
-  if (!choices.empty()) usual_ = ShapesOf("optShapes", choices[chosen], inputs);
+  if (!choices.empty()) {
+    usual_ = ShapesOf("optShapes", choices[std::min(chosen, choices.size() - 1)], inputs);
+  }
   if (flags.IsGiven("shapes")) run_ = ShapesOf("shapes", flags.Text("shapes"), inputs);
   RequireOrder("minShapes", smallest_, "optShapes", usual_);
   RequireOrder("minShapes", smallest_, "maxShapes", largest_);

@@ -10,8 +10,6 @@
 
 namespace caffe::exec {
 
-/// "1x3x8x8". "" and "scalar" are the shape of a scalar. Throws Error, naming the flag.
-Shape ParseShape(const std::string& flag, const std::string& text);
 /// "1x3x8x8".
 std::string ShapeText(const Shape& shape);
 

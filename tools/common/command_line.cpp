@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <vector>
 
 #include "caffe/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
@@ -62,14 +63,17 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   return parts;
 }
 
-std::vector<std::string> SplitFiles(const std::string& text) {
+std::vector<std::string> SplitFiles(const std::string& text,
+                                    const std::function<std::string(const std::string&)>& path_of) {
+  const auto exists = [&](const std::string& part) {
+    std::error_code none;
+    return std::filesystem::exists(path_of ? path_of(part) : part, none);
+  };
   std::vector<std::string> files;
   for (size_t begin = 0; begin < text.size();) {
     // The longest name that a file has; else what comes before the first comma.
     size_t end = text.size();
-    std::error_code none;
-    while (end != std::string::npos && end > begin &&
-           !std::filesystem::exists(text.substr(begin, end - begin), none)) {
+    while (end != std::string::npos && end > begin && !exists(text.substr(begin, end - begin))) {
       const size_t comma = text.rfind(',', end - 1);
       end = comma == std::string::npos || comma < begin ? std::string::npos : comma;
     }
@@ -78,6 +82,15 @@ std::vector<std::string> SplitFiles(const std::string& text) {
     begin = end + 1;
   }
   return files;
+}
+
+std::string ShellQuoted(const std::string& word) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string ManPage(const std::string& usage) {
@@ -118,8 +131,9 @@ std::string ManPage(const std::string& usage) {
 
 int RunTool(int argc, char** argv, const std::string& usage,
             const std::function<int(int, char**)>& work) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
+  int flags_end = 1;
+  for (; flags_end < argc && std::string(argv[flags_end]) != "--"; ++flags_end) {
+    const std::string argument = argv[flags_end];
     if (argument == "--help" || argument == "-help" || argument == "-h") {
       std::cout << usage << std::flush;
       return 0;
@@ -135,8 +149,17 @@ int RunTool(int argc, char** argv, const std::string& usage,
     gflags::SetVersionString(Version());
     AddOptionalValues(argc, argv);
     CheckFlags(argc, argv);
-    GlobalInit(&argc, &argv);
-    return work(argc, argv);
+    // gflags drops what stands before "--" and is no flag.
+    std::vector<char*> before(argv, argv + flags_end), after(argv + flags_end, argv + argc);
+    before.push_back(nullptr);
+    int left = flags_end;
+    char** rest = before.data();
+    GlobalInit(&left, &rest);
+    std::vector<char*> arguments(rest, rest + left);
+    if (!after.empty()) arguments.insert(arguments.end(), after.begin() + 1, after.end());
+    left = static_cast<int>(arguments.size());
+    arguments.push_back(nullptr);
+    return work(left, arguments.data());
   } catch (const std::exception& error) {
     TellError(error.what());
     return 1;

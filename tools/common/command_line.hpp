@@ -23,8 +23,13 @@ void ApplySharedFlags();
 /// The parts between commas, without empty ones.
 std::vector<std::string> SplitAtCommas(const std::string& text);
 
-/// Files between commas; a comma is part of a name where a file is called so.
-std::vector<std::string> SplitFiles(const std::string& text);
+/// Files between commas; a comma is part of a name where a file is called so. `path_of` gives the
+/// path in a part that has more than that, as NAME=FILE has.
+std::vector<std::string> SplitFiles(
+    const std::string& text, const std::function<std::string(const std::string&)>& path_of = {});
+
+/// A word as a shell takes it: in quotes where it needs them.
+std::string ShellQuoted(const std::string& word);
 
 /// A page for `man`, in roff, made of the text that --help prints: its first line is "NAME: what it
 /// does.", then come "usage: ..." and parts under titles that end with a colon.

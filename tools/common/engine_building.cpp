@@ -23,6 +23,21 @@ size_t BytesOfMegabytes(const std::string& flag, double megabytes) {
   return static_cast<size_t>(megabytes * (1 << 20));
 }
 
+Shape ParseShape(const std::string& flag, const std::string& text) {
+  Shape shape;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('x', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const bool number = !part.empty() && part.size() < 10 &&
+                        part.find_first_not_of("0123456789") == std::string::npos;
+    Require(number && std::stoi(part) > 0, flag, ": '", text,
+            "' is not a shape such as 1x3x300x300");
+    shape.push_back(std::stoi(part));
+    begin = end + 1;
+  }
+  return shape;
+}
+
 std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file, const Net<float>& net,
                                                   const NetParameter& param, std::ostream& out) {
   NetParameter filtered;

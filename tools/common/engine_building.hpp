@@ -19,6 +19,9 @@ std::unique_ptr<Net<float>> FloatNet(NetParameter param, const std::vector<std::
 /// Bytes of a flag that gives 2^20 of them.
 size_t BytesOfMegabytes(const std::string& flag, double megabytes);
 
+/// "1x3x300x300". Throws Error, naming the flag, for anything else.
+Shape ParseShape(const std::string& flag, const std::string& text);
+
 /// A table of any format for a net. Says on `out` if it was made for another net or other weights,
 /// and which blobs it lacks.
 std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file, const Net<float>& net,

@@ -29,25 +29,11 @@ std::string DefaultText(const gflags::CommandLineFlagInfo& flag) {
   return flag.description.find("default") == std::string::npos ? " (default " + value + ")" : "";
 }
 
-/// Lines of at most kWidth columns; the first begins behind `first`, the others at kHelpColumn.
-std::string Wrapped(std::string first, const std::string& text) {
-  std::string lines, line = std::move(first);
-  if (line.size() + 2 > kHelpColumn) {
-    lines = line + "\n";
-    line.clear();
-  }
-  line.resize(kHelpColumn, ' ');
-  bool begun = false;
-  std::istringstream words(text);
-  for (std::string word; words >> word; begun = true) {
-    if (begun && line.size() + 1 + word.size() > kWidth) {
-      lines += line + "\n";
-      line.assign(kHelpColumn, ' ');
-      begun = false;
-    }
-    line += (begun ? " " : "") + word;
-  }
-  return lines + line + "\n";
+/// What is said of a flag at kHelpColumn, next to its name or below a long one.
+std::string Described(std::string name, const std::string& text) {
+  name += name.size() + 2 > kHelpColumn ? "\n" + std::string(kHelpColumn, ' ')
+                                        : std::string(kHelpColumn - name.size(), ' ');
+  return name + Wrapped(text, kHelpColumn, kWidth) + "\n";
 }
 
 /// The flag that an argument sets, with its value; "no" in front turns a switch off.
@@ -98,6 +84,24 @@ std::vector<std::string> OwnFlags() {
 
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
+std::string Wrapped(const std::string& text, size_t indent, size_t width) {
+  std::string wrapped;
+  size_t column = indent;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (column > indent && column + 1 + word.size() > width) {
+      wrapped += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      wrapped += ' ';
+      ++column;
+    }
+    wrapped += word;
+    column += word.size();
+  }
+  return wrapped;
+}
+
 std::string TextOf(const FlagGroup& group) {
   std::string text = group.title.empty() ? "" : group.title + ":\n";
   text += group.about;
@@ -105,8 +109,8 @@ std::string TextOf(const FlagGroup& group) {
     const auto flag = gflags::GetCommandLineFlagInfoOrDie(use.name.c_str());
     const std::string value = ValueOf(use.name);
     const std::string help = use.help.empty() ? flag.description : use.help;
-    text += Wrapped("  -" + use.name + (value.empty() ? "" : " " + value),
-                    help + (use.help.empty() ? DefaultText(flag) : ""));
+    text += Described("  -" + use.name + (value.empty() ? "" : " " + value),
+                      help + (use.help.empty() ? DefaultText(flag) : ""));
   }
   return text + group.notes;
 }
@@ -138,7 +142,8 @@ void CheckFlags(int argc, char** argv) {
                        flag.type == "bool";
       // The user may have listed it as one that need not be known.
       if (!off && gflags::GetCommandLineFlagInfoOrDie("undefok").is_default) {
-        Fail("there is no flag -", argument.name, DidYouMean(argument.name, AllFlags()),
+        const std::string guess = DidYouMean(argument.name, AllFlags());
+        Fail("there is no flag -", argument.name, guess.empty() ? ";" : guess,
              " --help lists the flags");
       }
       continue;

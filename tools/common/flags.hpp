@@ -49,6 +49,9 @@ struct FlagGroup {
   std::string notes;
 };
 
+/// The text in lines of `width` at most, each but the first behind `indent` spaces.
+std::string Wrapped(const std::string& text, size_t indent, size_t width);
+
 /// "  -name VALUE   help (default X)", wrapped, a paragraph for each flag below the title.
 std::string TextOf(const FlagGroup& group);
 

@@ -3,6 +3,9 @@
 
 namespace caffe {
 
+/// More threads than this share no loop: a flag that says more is a slip.
+constexpr int kMostThreads = 4096;
+
 /// Lets -threads hold from here on. Programs that call this have the flag.
 void ApplyThreadsFlag();
 
