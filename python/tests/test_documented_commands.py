@@ -104,6 +104,11 @@ TRAINED_LENET = """
     done
     cp models/lenet/lenet_train_test.prototxt models/lenet/deploy.prototxt"""
 
+#: net.plan for a range of shapes.
+PLAN_OF_SHAPES = """
+    caffe build -model face.prototxt -weights face.caffemodel -plan net.plan -timing_iterations 0 \\
+      -min_shape 1x3x32x32 -max_shape 8x3x300x300"""
+
 #: The nets of examples/ssd in ssd, their weights ssd.caffemodel, their data in shapes.
 SSD = """
     examples/ssd/make_pictures.py shapes --train 4 --test 4
@@ -111,6 +116,18 @@ SSD = """
     cp shapes/labelmap.prototxt labelmap_voc.prototxt
     examples/ssd/make_net.py ssd --data shapes --test-pictures 4
     python3 -c 'import caffe; caffe.Net("ssd/deploy.prototxt", caffe.TEST).save("ssd.caffemodel")'"""
+
+#: A classifier of images of any size.
+ANY_SIZE = """
+    name: "face"
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 240 dim: 320 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+            convolution_param { num_output: 8 kernel_size: 3 stride: 2 weight_filler { type: "xavier" } } }
+    layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool"
+            pooling_param { pool: AVE global_pooling: true } }
+    layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc"
+            inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+    layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }"""
 
 #: What a document or program needs besides, or instead of, the files of `prepared`.
 SETUPS = {
@@ -136,6 +153,7 @@ SETUPS = {
     "docs/tutorial.md": f"cp {ROOT}/examples/digits/lenet_train_test.prototxt examples/digits",
     "caffe": TRAINED_LENET,
     "caffe train": TRAINED_LENET,
+    "caffe time": PLAN_OF_SHAPES,
     "caffe completion": "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc",
     "caffe test_detection": SSD + """
         cp ssd/test.prototxt ssd_test.prototxt""",
@@ -278,7 +296,7 @@ def prepared(request, tmp_path_factory):
 
     # Images with their lists.
     for number, name in enumerate(["cat.jpg", "street.jpg", "picture.png", "image.png", "image.jpg",
-                                   "picture.jpg",                                   "seven.png", "two.png", "dog.jpg"]):
+                                   "picture.jpg", "seven.png", "two.png", "dog.jpg"]):
         write_image(folder / name, 48, number)
     (folder / "images").mkdir()
     for number in range(100):
@@ -297,6 +315,9 @@ def prepared(request, tmp_path_factory):
         shutil.copy(folder / "models" / source / "deploy.prototxt", folder / name)
     save(folder / "deploy.prototxt", folder / "net.caffemodel")
     save(folder / "lenet.prototxt", folder / "lenet.caffemodel")
+    # One that runs images of any size.
+    (folder / "face.prototxt").write_text(ANY_SIZE)
+    save(folder / "face.prototxt", folder / "face.caffemodel")
     for name in ("weights.caffemodel", "network.caffemodel"):
         shutil.copy(folder / "net.caffemodel", folder / name)
 
