@@ -39,7 +39,7 @@ NOT_RUN = {
     "scripts/make_gpu_bundle.sh": "builds everything for GPUs",
     "tar xf caffe-gpu-90.tar.xz": "needs the bundle and a GPU",
     "scp build-gpu-90": "needs the bundle and a second machine",
-    "benchmarks/": "measures for hours, beside programs that are not here",
+    "benchmarks/": "measures for hours, and compares with programs that are not here",
     "scripts/build_site.sh": "scripts/tests/site.sh runs it",
     "run_notebooks.py": "test_notebooks.py runs the notebooks",
     "out/": "the end of run_notebooks.py's example",
@@ -80,7 +80,7 @@ STAND_INS = {
         mv $net/shapes_ssd_iter_1.caffemodel $net/shapes_ssd_iter_1200.caffemodel""",
 }
 
-#: What needs the data beside the tree, or packages of Python that not every machine has.
+#: What needs the data next to the tree, or packages of Python that not every machine has.
 NEEDS_DATA = {"examples/mtcnn/readme.md"}
 NEEDS_MODULES = {"python -m caffe.onnx": ["onnx"], "docs/onnx.md": ["onnx"], "draw_net.py": ["pydot"],
                  "plot_training_log.py": ["matplotlib"], "resize_and_crop_images.py": ["PIL"],
@@ -129,7 +129,7 @@ ANY_SIZE = """
             inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
     layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }"""
 
-#: What a document or program needs besides, or instead of, the files of `prepared`.
+#: What a document or program needs in addition to, or instead of, the files of `prepared`.
 SETUPS = {
     "docs/optimizer.md": """
         cp lenet.prototxt deploy.prototxt
@@ -447,7 +447,7 @@ def pytest_generate_tests(metafunc):
 
 
 def set_up(sandbox, source):
-    """What a source needs besides, or instead of, the files of `prepared`."""
+    """What a source needs in addition to, or instead of, the files of `prepared`."""
     if source in NEEDS_DATA:
         shared("models")
     for module in NEEDS_MODULES.get(source, ()):
