@@ -101,7 +101,7 @@ if(CAFFE_WERROR)
 endif()
 
 # OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from
-# libcaffe (openmp_settings.hpp says why). All are shared, whatever libcaffe is.
+# libcaffe (openmp_settings.cpp says why). All are shared, whatever libcaffe is.
 set(caffe_openmp_libraries "")
 foreach(link RANGE 6)
   set(name caffe_openmp_settings_${link})

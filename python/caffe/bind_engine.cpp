@@ -43,16 +43,6 @@ py::dict Bindings(const inference::Graph& graph, const std::vector<int>& values)
   return shapes;
 }
 
-/// Whatever the bytes of a plan are.
-py::list ClassNames(const EngineHandle& handle) {
-  py::list names;
-  for (const std::string& name : handle.engine->class_names()) {
-    names.append(py::reinterpret_steal<py::object>(
-        PyUnicode_DecodeUTF8(name.data(), static_cast<py::ssize_t>(name.size()), "replace")));
-  }
-  return names;
-}
-
 std::string Describe(const EngineHandle& handle) {
   return Join("<caffe engine '", handle.engine->name(), "' for batches up to ",
               handle.engine->max_batch(), ">");
@@ -90,7 +80,7 @@ void BindLayerInfo(py::module_& module) {
 /// Shapes by name, as tuples.
 py::dict ShapeDict(const std::map<std::string, std::vector<int>>& shapes) {
   py::dict dict;
-  for (const auto& [name, shape] : shapes) dict[py::str(name)] = ShapeTuple(shape);
+  for (const auto& [name, shape] : shapes) dict[py::cast(name)] = ShapeTuple(shape);
   return dict;
 }
 
@@ -204,6 +194,7 @@ template <typename Function>
 void Change(ContextHandle& handle, Function&& f) {
   const Busy busy(&handle);
   const py::gil_scoped_release without_gil;
+  UseProcessMode();
   f(handle.context);
 }
 
@@ -258,7 +249,7 @@ py::list ItemOutputs(ContextHandle& handle) {
     py::dict item;
     for (const auto& [name, batch] : outputs) {
       const inference::NamedTensor one = ItemOf(handle.context.engine(), name, batch, i);
-      item[py::str(name)] = NewArray(one.shape, one.values.data());
+      item[py::cast(name)] = NewArray(one.shape, one.values.data());
     }
     items.append(item);
   }
@@ -330,8 +321,9 @@ void BindEngine(py::module_& module) {
             return *handle.engine->preprocessing();
           },
           "How images become the input, an ImagePreprocessing; None: not known.")
-      .def_property_readonly("class_names", &ClassNames,
-                             "Names of classes, by label; empty: not known.")
+      .def_property_readonly(
+          "class_names", [](const EngineHandle& handle) { return handle.engine->class_names(); },
+          "Names of classes, by label; empty: not known.")
       .def_property_readonly(
           "profiles", [](const EngineHandle& handle) { return handle.engine->profiles(); },
           "The ranges of shapes that it was built for, as ShapeProfile; none without.")

@@ -39,7 +39,11 @@ int GetThreads() {
 // A thread has settings of its own from its first use of Caffe on. Python code does not see threads
 // that way: what one of them chose holds for all.
 void UseProcessMode() {
-  if (own_threads != process_threads) SetThreads(process_threads);
+  const int wanted = process_threads;  // another thread may change it now
+  if (own_threads != wanted) {
+    Caffe::set_threads(wanted);
+    own_threads = wanted;
+  }
   const int mode = process_mode;
   if (mode < 0) return;
   if (mode == Caffe::GPU) Device::Get();  // throws Error where there is none

@@ -77,17 +77,17 @@ wrong 'missing.txt: there is no such file' $net -images missing.txt
 : > empty.txt
 wrong 'empty.txt: the file is empty' $net -images empty.txt
 printf '\n\n' > blank.txt
-wrong 'blank.txt: the list names no pictures' $net -images blank.txt
+wrong 'blank.txt: the list names no images' $net -images blank.txt
 # What no terminal should get is not shown: binary files, and names in other encodings.
-wrong 'a picture.png: this is no list of pictures, it looks like a picture (PNG): -images takes' \
+wrong 'a picture.png: this is not a list of images, it looks like a picture (PNG): -images takes' \
   $net -images 'a picture.png'
 printf 'a\033[31mb\n' > binary.txt
-wrong 'binary.txt: this is no list of pictures, byte 1 is no text' $net -images binary.txt
+wrong 'binary.txt: this is not a list of images, byte 1 is no text' $net -images binary.txt
 printf 'caf\351.png\n' > latin.txt
-wrong "latin.txt, line 1: 'caf.xe9.png': there is no such picture" $net -images latin.txt
+wrong "latin.txt, line 1: 'caf.xe9.png': there is no such image" $net -images latin.txt
 ! LC_ALL=C grep -q "$(printf '\351')" err.txt || fail 'a byte that is no text was printed'
 echo 'no_such.png 1' > wrong.txt
-wrong "wrong.txt, line 1: 'no_such.png 1': there is no such picture" $net -images wrong.txt
+wrong "wrong.txt, line 1: 'no_such.png 1': there is no such image" $net -images wrong.txt
 wrong 'missing_lmdb' $net -data missing_lmdb
 wrong '/no/such/folder/plot.svg' $net -random 1 -plot /no/such/folder/plot.svg
 wrong '/no/such/folder/a.prototxt' $net -random 1 -fix /no/such/folder/a.prototxt b.caffemodel

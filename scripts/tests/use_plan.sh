@@ -238,8 +238,8 @@ refuses 'infer needs trained weights' "$caffe" infer -model net.prototxt 0.png
 refuses 'not both' "$caffe" infer -plan net.plan $net 0.png
 refuses 'not both' "$caffe" infer -plan net.plan -images list.txt 0.png
 refuses 'or name images' "$caffe" infer -plan net.plan
-refuses 'missing.png: there is no such picture' "$caffe" infer -plan net.plan missing.png
-refuses 'net.prototxt: cannot be read as a picture' "$caffe" infer -plan net.plan net.prototxt
+refuses 'missing.png: there is no such image' "$caffe" infer -plan net.plan missing.png
+refuses 'net.prototxt: cannot be read as an image' "$caffe" infer -plan net.plan net.prototxt
 printf 'ant\nbee\n' > two.txt
 refuses "two.txt: it names 2 classes, output 'prob' has 5" "$caffe" infer -plan net.plan \
   -labels two.txt 0.png

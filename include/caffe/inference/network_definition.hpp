@@ -14,8 +14,8 @@ namespace caffe {
 namespace inference {
 
 /// What a net computes in the TEST phase, split layers that the net inserted left out. Its Input
-/// layers and the layers that read data become inputs. The graph shares the net's parameters, which
-/// nobody may write afterwards; statistics of BatchNorm are copied, with their factor taken out.
+/// layers and the layers that read data become inputs. Parameters are copied; the factor of
+/// BatchNorm's statistics is taken out.
 Graph GraphOf(const Net<float>& net);
 
 /// The net that a graph stands for, with copies of its parameters as blobs: GraphOf a Net that is

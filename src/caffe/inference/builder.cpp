@@ -5,7 +5,9 @@
 
 #include "../error_context.hpp"
 #include "backends/runner.hpp"
+#include "caffe/common.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "precisions.hpp"
 #include "shape_profiles.hpp"
 
@@ -180,6 +182,7 @@ void TryRange(const std::shared_ptr<const Graph>& graph) {
 }
 
 std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
+  Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
   std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
   for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
   if (config.backend != Backend::REFERENCE) {
@@ -195,6 +198,8 @@ std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderC
     ShareConstants(&built);
     engine = std::make_shared<const Engine>(std::move(built), engine->tuned_threads());
   }
+  // Memory is counted for as many threads as contexts will have.
+  const kernels::TeamSize team(config.threads > 0 ? config.threads : Caffe::threads());
   for (int i = 0; i < engine->num_graphs(); ++i) TryRange(engine->graph(i));
   CheckMemory(*engine, config.max_memory);
   return engine;

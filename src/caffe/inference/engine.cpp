@@ -91,7 +91,10 @@ std::string Engine::LayersToJson(bool details) const { return LayersAsJson(*grap
 /// Stays where it is when the context is moved: the queue's tasks know it.
 struct ExecutionContext::State {
   State(std::shared_ptr<const Engine> e, int t)
-      : engine(std::move(e)), threads(t), runners(engine->num_graphs()) {
+      : engine(std::move(e)),
+        threads(t),
+        settings(Context::Current().settings()),
+        runners(engine->num_graphs()) {
     Enter(0);
   }
 
@@ -108,6 +111,8 @@ struct ExecutionContext::State {
   const std::shared_ptr<const Engine> engine;
   /// Of the team that the runners' kernels were set up for, and all runs have.
   const int threads;
+  /// Of the thread that made the context: all profiles compute on its GPU.
+  const Context::Settings settings;
   std::vector<std::unique_ptr<Runner>> runners;  // one a profile, from its first use on
   int profile = 0;
   Runner* runner = nullptr;  // the profile's
@@ -144,7 +149,14 @@ std::vector<Shape> ExecutionContext::State::InputShapes() const {
 
 void ExecutionContext::State::Enter(int other) {
   const std::shared_ptr<const Graph>& graph = engine->graph(other);
-  if (!runners[other]) runners[other] = MakeRunner(graph);
+  if (!runners[other]) {
+    struct Restored {
+      const Context::Settings before = Context::Current().settings();
+      ~Restored() { Context::Current().Inherit(before); }
+    } const restored;
+    Context::Current().Inherit(settings);
+    runners[other] = MakeRunner(graph);
+  }
   profile = other;
   runner = runners[other].get();
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "../util/json.hpp"
+#include "caffe/util/printable.hpp"
 #include "graph/regions.hpp"
 
 namespace caffe {
@@ -26,13 +27,9 @@ void SetBinding(const Value& value, json::Struct* object) {
   json::Set(object, "shape", value.shape);
 }
 
-void SetNumbers(const std::vector<float>& numbers, json::ListValue* list) {
-  for (const float number : numbers) list->add_values()->set_number_value(number);
-}
-
 void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* object) {
   json::Set(object, "input", preprocessing.input);
-  SetNumbers(preprocessing.mean, json::List(object, "mean"));
+  json::Set(object, "mean", preprocessing.mean);
   json::Set(object, "scale", preprocessing.scale);
   json::Set(object, "channel_order", std::string(preprocessing.rgb ? "RGB" : "BGR"));
   if (preprocessing.resize_height > 0) {
@@ -41,7 +38,7 @@ void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* obj
   }
   json::Struct* constants = json::Object(object, "constants");
   for (const auto& [input, values] : preprocessing.constants) {
-    SetNumbers(values, json::List(constants, input));
+    json::Set(constants, Printable(input), values);
   }
   (*object->mutable_fields())["engine_normalizes"].set_bool_value(preprocessing.engine_normalizes);
 }
@@ -49,7 +46,7 @@ void SetPreprocessing(const ImagePreprocessing& preprocessing, json::Struct* obj
 void SetShapes(const std::string& key, const std::map<std::string, Shape>& shapes,
                json::Struct* object) {
   json::Struct* by_input = json::Object(object, key);
-  for (const auto& [input, shape] : shapes) json::Set(by_input, input, shape);
+  for (const auto& [input, shape] : shapes) json::Set(by_input, Printable(input), shape);
 }
 
 void SetLayer(const LayerInfo& layer, json::Struct* object) {

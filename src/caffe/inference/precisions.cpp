@@ -65,7 +65,6 @@ class LoweredBuild {
         threads_(config.threads > 0 ? config.threads : Caffe::threads()),
         types_(TypesOf(config.precision, config)) {
     CheckLayerNames(graph, config);
-    Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
     if (!config_.timing_cache) config_.timing_cache = std::make_shared<TimingCache>();
     const auto wants = [](const auto& layer) { return layer.second == Precision::INT8; };
     const bool demanded =

@@ -154,7 +154,9 @@ void ShareConstants(std::vector<Graph>* graphs) {
     const auto key = std::make_pair(bytes, PlanChecksum(before, bytes, 0));
     const auto same = known.equal_range(key);
     for (auto other = same.first; other != same.second; ++other) {
-      if (std::memcmp(other->second.get(), before, bytes) == 0) *data = other->second;
+      if (std::memcmp(other->second.get(), before, bytes) != 0) continue;
+      *data = other->second;
+      break;
     }
     if (data->get() == before) {
       // What takes its place may be read by kernels that want it aligned.

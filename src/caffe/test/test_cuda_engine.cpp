@@ -275,7 +275,7 @@ TEST(CudaEngine, TellsWhenARunDidWhat) {
     context.SetRunTimes(nullptr);
     const RunTimes::Time end = times.end;
     net.Run(&context);
-    EXPECT_EQ(times.end, end) << "nobody wants to know any more";
+    EXPECT_EQ(times.end, end) << "times are no longer asked for";
   });
 }
 

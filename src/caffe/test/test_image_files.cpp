@@ -39,6 +39,13 @@ TEST(ImageFiles, AreThoseOfAFolderAndBelow) {
   EXPECT_EQ(NamesIn(folder, folder), (std::vector<std::string>{"a.JPG", "b.png", "below/c.png"}));
 }
 
+TEST(ImageFiles, CountOnceWhereALinkLeadsBack) {
+  const std::string folder = FolderWithImages();
+  fs::create_directory_symlink("..", folder + "/below/up");
+  fs::create_directory_symlink(folder, folder + "/again");
+  EXPECT_EQ(ImageFilesIn(folder).size(), 3u);
+}
+
 TEST(ImageFiles, FitAPattern) {
   const std::string folder = FolderWithImages();
   EXPECT_EQ(NamesIn(folder, folder + "/*.png"), std::vector<std::string>{"b.png"});

@@ -359,6 +359,27 @@ TEST(SetImages, TakesFilesAndGreyImages) {
   EXPECT_EQ(Floats(info, info + 6), (Floats{5, 6, 7, 5, 6, 7}));
 }
 
+// The batch is that of the first input, which need not be the one of images.
+TEST(SetImages, WritesNoMoreImagesThanTheInputTakes) {
+  NetworkDefinition net("boxes first");
+  net.AddInput("boxes", {4, 5});
+  net.AddInput("x", {1, 3, 2, 2});
+  for (const char* name : {"boxes", "x"}) {
+    const std::string n = name;
+    net.AddLayer(ParseLayer("name: '" + n + "' type: 'Power' bottom: '" + n + "' top: '" + n +
+                            "_out' power_param { scale: 2 }"));
+    net.MarkOutput(n + "_out");
+  }
+  ImagePreprocessing preprocessing;
+  preprocessing.constants["boxes"] = {0, 0, 0, 1, 1};
+  ExecutionContext context(Builder(ConfigOf(preprocessing)).Build(net));
+  SetImages({SourceOf(kImage)}, &context);
+  ExpectContains(ErrorOf([&] {
+                   SetImages({SourceOf(kImage), SourceOf(kImage)}, &context);
+                 }),
+                 "input 'x' takes 1 images at a time, got 2");
+}
+
 // What `caffe` feeds its nets with.
 TEST(SetImages, DoesWhatInputBatchesDo) {
   ImagePreprocessing preprocessing = Everything();

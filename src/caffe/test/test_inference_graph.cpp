@@ -147,6 +147,24 @@ TEST(GraphOf, TakesTheFactorOutOfStatistics) {
   EXPECT_EQ(Values(*blobs[0]), (std::vector<double>{2, 4})) << "the net's own stay";
 }
 
+// A net that runs may pack its weights and drop the plain ones; one that is gone has none.
+TEST(GraphOf, KeepsParametersWhateverBecomesOfTheNet) {
+  auto net = MakeNet(R"(
+    layer { name: 'data' type: 'Input' top: 'data'
+      input_param { shape { dim: 1 dim: 16 dim: 12 dim: 12 } } }
+    layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+      convolution_param { num_output: 32 kernel_size: 3 weight_filler { type: 'gaussian' } } }
+    layer { name: 'fc' type: 'InnerProduct' bottom: 'conv' top: 'fc'
+      inner_product_param { num_output: 24 weight_filler { type: 'gaussian' } } })");
+  const Graph graph = GraphOf(*net);
+  const Floats conv = graph.nodes[0].parameters[0].ToVector();
+  const Floats fc = graph.nodes[1].parameters[0].ToVector();
+  for (int i = 0; i < 2; ++i) net->Forward();
+  net.reset();
+  EXPECT_EQ(graph.nodes[0].parameters[0].ToVector(), conv);
+  EXPECT_EQ(graph.nodes[1].parameters[0].ToVector(), fc);
+}
+
 TEST(NetworkDefinition, ReadsCaffesFilesWithTheirWeights) {
   const std::string model = NewFile(R"(
     name: 'file' input: 'data' input_shape { dim: 1 dim: 2 }

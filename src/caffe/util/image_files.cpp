@@ -29,12 +29,19 @@ std::vector<std::string> InFolder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   std::error_code error;
+  std::set<fs::path> seen = {fs::canonical(folder, error)};  // links may lead back
   fs::recursive_directory_iterator entries(folder,
                                            fs::directory_options::follow_directory_symlink |
                                                fs::directory_options::skip_permission_denied,
                                            error);
   for (; !error && entries != fs::end(entries); entries.increment(error)) {
     std::error_code gone;
+    if (entries->is_directory(gone)) {
+      if (!seen.insert(fs::canonical(entries->path(), gone)).second) {
+        entries.disable_recursion_pending();
+      }
+      continue;
+    }
     if (entries->is_regular_file(gone) && HasImageExtension(entries->path())) {
       files.push_back(entries->path().string());
     }

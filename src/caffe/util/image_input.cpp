@@ -114,6 +114,7 @@ void ImageInput::Write(const cv::Mat& image, int item) {
 #endif
 
 void ImageInput::Copy(int item) {
+  Require(item >= 0 && item < items(), "image ", item, ": the net's input takes ", items());
   Require(item_.count() == images_->count(1), "the image has ", item_.count(),
           " values, the net's input ", images_->count(1), " for each");
   const float* from = item_.cpu_data();

@@ -88,7 +88,7 @@ InputItem PictureOnLine(const std::string& line, const std::filesystem::path& fo
     if (std::filesystem::exists(beside)) return {beside.string(), candidate.label};
     if (std::filesystem::exists(candidate.name)) return candidate;
   }
-  Fail("'", Printable(line), "': there is no such picture");
+  Fail("'", Printable(line), "': there is no such image");
 }
 
 std::vector<InputItem> WithoutLabels(const std::vector<std::string>& files) {
@@ -104,7 +104,8 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
   Require(std::filesystem::exists(list), list, ": there is no such file: ", kWanted);
   const MappedFile file(list);
   const std::string why_no_text = WhyNoText(file);
-  Require(why_no_text.empty(), list, ": this is no list of pictures, ", why_no_text, ": ", kWanted);
+  Require(why_no_text.empty(), list, ": this is not a list of images, ", why_no_text, ": ",
+          kWanted);
   std::vector<InputItem> pictures;
   std::istringstream stream(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
   int number = 0;
@@ -119,14 +120,14 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
       throw;
     }
   }
-  Require(!pictures.empty(), list, ": the list names no pictures");
+  Require(!pictures.empty(), list, ": the list names no images");
   return pictures;
 }
 
 std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
-  Require(!paths.empty(), "no pictures are given");
+  Require(!paths.empty(), "no images are given");
   for (const std::string& path : paths) {
-    Require(std::filesystem::exists(path), path, ": there is no such picture");
+    Require(std::filesystem::exists(path), path, ": there is no such image");
   }
   return WithoutLabels(paths);
 }
@@ -144,7 +145,7 @@ class ListedPictures : public NumberedPictures {
   bool Write(int64_t number, int item, ImageInput* input, InputItem* about) override {
     *about = pictures_[number % pictures_.size()];
     const cv::Mat image = ReadImageToCVMat(about->name, input->blob().shape(1) == 3);
-    Require(!image.empty(), about->name, ": cannot be read as a picture");
+    Require(!image.empty(), about->name, ": cannot be read as an image");
     input->Write(image, item);
     return number < int64_t(pictures_.size());
   }

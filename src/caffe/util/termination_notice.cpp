@@ -16,7 +16,9 @@ namespace {
 struct Notice {
   std::string who;  // "caffe: rank 2 of 4 ends at iteration "
   std::atomic<int> iteration{0};
-  std::string snapshots[2];  // the latest one is [latest], the other one was before it
+  /// The latest one is [latest], the other one was before it; null: none. Another thread's handler
+  /// may be reading them, so that the texts are never freed: a few bytes a snapshot.
+  std::atomic<const char*> snapshots[2] = {nullptr, nullptr};
   std::atomic<int> latest{0};
   struct sigaction before;
 };
@@ -55,8 +57,8 @@ class Line {
 const char* NewestSnapshot() {
   const int latest = notice.latest;
   for (const int i : {latest, 1 - latest}) {
-    const std::string& file = notice.snapshots[i];
-    if (!file.empty() && access(file.c_str(), R_OK) == 0) return file.c_str();
+    const char* const file = notice.snapshots[i];
+    if (file && *file && access(file, R_OK) == 0) return file;
   }
   return nullptr;
 }
@@ -85,8 +87,8 @@ TerminationNotice::TerminationNotice(int rank, int ranks, const std::string& sna
   Require(!exists.exchange(true), "there is a TerminationNotice already");
   notice.who = Join("caffe: rank ", rank, " of ", ranks, " ends at iteration ");
   notice.iteration = 0;
-  notice.snapshots[0] = snapshot;
-  notice.snapshots[1].clear();
+  notice.snapshots[0] = strdup(snapshot.c_str());
+  notice.snapshots[1] = nullptr;
   notice.latest = 0;
   struct sigaction action;
   std::memset(&action, 0, sizeof action);
@@ -102,16 +104,10 @@ TerminationNotice::~TerminationNotice() {
 
 void TerminationNotice::SetIteration(int iteration) { notice.iteration = iteration; }
 
-// The signal may come while the text changes: not while the handler could read it.
 void TerminationNotice::SetSnapshot(const std::string& file) {
-  sigset_t blocked, before;
-  sigemptyset(&blocked);
-  sigaddset(&blocked, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &blocked, &before);
   const int other = 1 - notice.latest;
-  notice.snapshots[other] = file;
+  notice.snapshots[other] = strdup(file.c_str());
   notice.latest = other;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace caffe

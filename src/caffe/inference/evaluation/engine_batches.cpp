@@ -52,7 +52,10 @@ std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch,
                                        const std::map<std::string, Shape>& given) {
   const Graph& graph = *engine.graph();
   const int most = BatchOf(graph);
-  std::vector<Shape> shapes = InputShapes(graph, batch > 0 ? std::min(batch, most) : most);
+  // What feeds the net fills batches up, so that a few images make the smallest of a range.
+  const bool has_least = !graph.min_inputs.empty() && !graph.min_inputs[0].empty();
+  const int least = has_least ? std::min(graph.min_inputs[0][0], most) : std::min(1, most);
+  std::vector<Shape> shapes = InputShapes(graph, batch > 0 ? std::clamp(batch, least, most) : most);
   for (const auto& [name, shape] : given) {
     shapes[InputNamed(graph, name, Join("engine '", engine.name(), "'"))] = shape;
   }
@@ -175,6 +178,9 @@ void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context
     inputs.push_back({name, blobs.back().get()});
   }
   ImageInput input(*engine.preprocessing(), inputs);
+  Require(static_cast<int>(images.size()) == input.items(), "engine '", engine.name(), "': input '",
+          engine.preprocessing()->input, "' takes ", input.items(), " images at a time, got ",
+          images.size(), ": give as many, or set its shape");
   for (size_t i = 0; i < images.size(); ++i) {
     input.Write(Read(images[i], input.blob().shape(1)), static_cast<int>(i));
   }

@@ -1,6 +1,7 @@
 #include <map>
 #include <set>
 
+#include "../backends/constants.hpp"
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/fp16/value_graph.hpp"
@@ -146,7 +147,19 @@ void LoadWeights(const std::vector<std::string>& files, Net<float>* net) {
 
 }  // namespace
 
-Graph GraphOf(const Net<float>& net) { return NetToGraph(net).Build(); }
+Graph GraphOf(const Net<float>& net) {
+  Graph graph = NetToGraph(net).Build();
+  // A net that runs again may keep its weights packed for its kernels alone.
+  for (Node& node : graph.nodes) {
+    for (Constant& parameter : node.parameters) {
+      const Constant copy = NewConstant(parameter.type, parameter.count());
+      std::memcpy(Elements<void>(copy), parameter.data.get(),
+                  parameter.count() * SizeOf(parameter.type));
+      parameter.data = copy.data;
+    }
+  }
+  return graph;
+}
 
 NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
                                                const std::vector<std::string>& weights) {
@@ -154,7 +167,7 @@ NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
   ClearTypes(&net);
   Net<float> built(net);
   LoadWeights(weights, &built);
-  return NetworkDefinition(GraphOf(built));
+  return NetworkDefinition(NetToGraph(built).Build());  // which keeps its parameters
 }
 
 NetworkDefinition NetworkDefinition::FromCaffe(const std::string& model,

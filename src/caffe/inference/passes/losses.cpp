@@ -117,10 +117,19 @@ class LossRemoval {
       }
       const auto place = input - graph_.inputs.begin();
       graph_.inputs.erase(input);
+      ForgetConstant(graph_.values[label].name);
       if (graph_.min_inputs.empty()) continue;
       graph_.min_inputs.erase(graph_.min_inputs.begin() + place);
       graph_.opt_inputs.erase(graph_.opt_inputs.begin() + place);
     }
+  }
+
+  // Values that were given for an input which is gone.
+  void ForgetConstant(const std::string& input) {
+    if (!graph_.preprocessing || graph_.preprocessing->constants.count(input) == 0) return;
+    ImagePreprocessing preprocessing = *graph_.preprocessing;
+    preprocessing.constants.erase(input);
+    graph_.preprocessing = std::make_shared<const ImagePreprocessing>(std::move(preprocessing));
   }
 
   Graph graph_;
