@@ -39,7 +39,7 @@ NOT_RUN = {
     "scripts/make_gpu_bundle.sh": "builds everything for GPUs",
     "tar xf caffe-gpu-90.tar.xz": "needs the bundle and a GPU",
     "scp build-gpu-90": "needs the bundle and a second machine",
-    "benchmarks/": "measures for hours, beside programs that are not here",
+    "benchmarks/": "measures for hours, and compares with programs that are not here",
     "scripts/build_site.sh": "scripts/tests/site.sh runs it",
     "run_notebooks.py": "test_notebooks.py runs the notebooks",
     "out/": "the end of run_notebooks.py's example",
@@ -80,7 +80,7 @@ STAND_INS = {
         mv $net/shapes_ssd_iter_1.caffemodel $net/shapes_ssd_iter_1200.caffemodel""",
 }
 
-#: What needs the data beside the tree, or packages of Python that not every machine has.
+#: What needs the data next to the tree, or packages of Python that not every machine has.
 NEEDS_DATA = {"examples/mtcnn/readme.md"}
 NEEDS_MODULES = {"python -m caffe.onnx": ["onnx"], "docs/onnx.md": ["onnx"], "draw_net.py": ["pydot"],
                  "plot_training_log.py": ["matplotlib"], "resize_and_crop_images.py": ["PIL"],
@@ -104,6 +104,11 @@ TRAINED_LENET = """
     done
     cp models/lenet/lenet_train_test.prototxt models/lenet/deploy.prototxt"""
 
+#: net.plan for a range of shapes.
+PLAN_OF_SHAPES = """
+    caffe build -model face.prototxt -weights face.caffemodel -plan net.plan -timing_iterations 0 \\
+      -min_shape 1x3x32x32 -max_shape 8x3x300x300"""
+
 #: The nets of examples/ssd in ssd, their weights ssd.caffemodel, their data in shapes.
 SSD = """
     examples/ssd/make_pictures.py shapes --train 4 --test 4
@@ -112,7 +117,19 @@ SSD = """
     examples/ssd/make_net.py ssd --data shapes --test-pictures 4
     python3 -c 'import caffe; caffe.Net("ssd/deploy.prototxt", caffe.TEST).save("ssd.caffemodel")'"""
 
-#: What a document or program needs besides, or instead of, the files of `prepared`.
+#: A classifier of images of any size.
+ANY_SIZE = """
+    name: "face"
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 240 dim: 320 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+            convolution_param { num_output: 8 kernel_size: 3 stride: 2 weight_filler { type: "xavier" } } }
+    layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool"
+            pooling_param { pool: AVE global_pooling: true } }
+    layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc"
+            inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+    layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }"""
+
+#: What a document or program needs in addition to, or instead of, the files of `prepared`.
 SETUPS = {
     "docs/optimizer.md": """
         cp lenet.prototxt deploy.prototxt
@@ -136,6 +153,7 @@ SETUPS = {
     "docs/tutorial.md": f"cp {ROOT}/examples/digits/lenet_train_test.prototxt examples/digits",
     "caffe": TRAINED_LENET,
     "caffe train": TRAINED_LENET,
+    "caffe time": PLAN_OF_SHAPES,
     "caffe completion": "mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc",
     "caffe test_detection": SSD + """
         cp ssd/test.prototxt ssd_test.prototxt""",
@@ -278,7 +296,7 @@ def prepared(request, tmp_path_factory):
 
     # Images with their lists.
     for number, name in enumerate(["cat.jpg", "street.jpg", "picture.png", "image.png", "image.jpg",
-                                   "picture.jpg",                                   "seven.png", "two.png", "dog.jpg"]):
+                                   "picture.jpg", "seven.png", "two.png", "dog.jpg"]):
         write_image(folder / name, 48, number)
     (folder / "images").mkdir()
     for number in range(100):
@@ -297,6 +315,9 @@ def prepared(request, tmp_path_factory):
         shutil.copy(folder / "models" / source / "deploy.prototxt", folder / name)
     save(folder / "deploy.prototxt", folder / "net.caffemodel")
     save(folder / "lenet.prototxt", folder / "lenet.caffemodel")
+    # One that runs images of any size.
+    (folder / "face.prototxt").write_text(ANY_SIZE)
+    save(folder / "face.prototxt", folder / "face.caffemodel")
     for name in ("weights.caffemodel", "network.caffemodel"):
         shutil.copy(folder / "net.caffemodel", folder / name)
 
@@ -426,7 +447,7 @@ def pytest_generate_tests(metafunc):
 
 
 def set_up(sandbox, source):
-    """What a source needs besides, or instead of, the files of `prepared`."""
+    """What a source needs in addition to, or instead of, the files of `prepared`."""
     if source in NEEDS_DATA:
         shared("models")
     for module in NEEDS_MODULES.get(source, ()):

@@ -2,8 +2,6 @@
 import concurrent.futures
 import gc
 import json
-import pathlib
-import re
 import threading
 import weakref
 
@@ -838,37 +836,6 @@ def test_precisions_are_their_names():
     assert Precision("fp16") is Precision.FP16 and Precision.FP16 == "fp16"
     for precision in Precision:
         Builder(allowed=[precision, "fp32"]).build(small())
-
-
-DOCUMENTATION = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
-
-
-@pytest.mark.skipif(not DOCUMENTATION.exists(), reason="the documentation is in the source tree")
-def test_the_documentation_runs(tmp_path, monkeypatch, random):
-    section = re.search(r"^## Engines\n(.*?)^## ", DOCUMENTATION.read_text(), re.M | re.S).group(1)
-    first, _, _, second = re.findall(r"```python\n(.*?)```", section, re.S)  # _: images, a GPU
-    batches = iter([random.rand(8, 3, 32, 32)] * 13 + [None] + [random.rand(8, 3, 32, 32)] * 13)
-
-    def next_images():
-        batch = next(batches, None)
-        if batch is None:
-            raise EOFError
-        return batch
-
-    names = {"weights": random.randn(16, 3, 3, 3), "bias": random.randn(16),
-             "images": random.rand(8, 3, 32, 32), "next_images": next_images}
-    monkeypatch.chdir(tmp_path)
-    exec(first, names)
-    assert names["relu"].shape == (8, 16, 30, 30) and (tmp_path / "small.plan").exists()
-    # The class of the documentation ends with its images.
-    second = second.replace("return {'data': next_images()}       # None: there are no more", """
-        try:
-            return {'data': next_images()}
-        except EOFError:
-            return None""")
-    exec(second, names)
-    assert names["table"]["data"].is_unsigned and (tmp_path / "net.table").exists()
-    assert "INT8" in {layer.precision for layer in names["engine"].layers}
 
 
 class TestDraw:

@@ -18,7 +18,7 @@ SLOW = {"models/vgg16", "models/ssd300_vgg16", "mnist_siamese"}
 
 
 def nets():
-    """Pairs of a name and the net's file; weights lie beside those of the shared data."""
+    """Pairs of a name and the net's file; weights lie next to those of the shared data."""
     found = [(f"models/{path.parent.name}", path) for path in sorted(ROOT.glob("models/*/deploy.prototxt"))]
     shared = pathlib.Path(FOLDER) / "models"
     for path in sorted(shared.glob("*/deploy.prototxt")):

@@ -1,4 +1,4 @@
-"""Stubs and annotations say what there is: _caffe.pyi beside the compiled module, and every public
+"""Stubs and annotations say what there is: _caffe.pyi next to the compiled module, and every public
 function of the modules in Python."""
 import ast
 import importlib
@@ -30,6 +30,7 @@ def read_stubs():
                 is_static = any(getattr(d, "id", "") == "staticmethod" for d in node.decorator_list)
                 arguments = [a.arg for a in node.args.args]
                 arguments = arguments if owner == "" or is_static else arguments[1:]
+                arguments += [a.arg for a in node.args.kwonlyargs]
                 arguments += ["*" for a in (node.args.vararg, node.args.kwarg) if a]
                 overloads = stubs[owner].setdefault(node.name, None if is_property else [])
                 if not is_property:
