@@ -1,5 +1,7 @@
 #include "build_report.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -30,9 +32,9 @@ std::string CommandLine() {
   return line;
 }
 
-/// The size that the engine's plan has or would have; it is written beside the one that is kept.
+/// The size that the engine's plan has or would have; it is written next to the one that is kept.
 size_t PlanBytes(const inference::Engine& engine, const std::string& plan) {
-  const std::string aside = plan + ".report";
+  const std::string aside = Join(plan, ".", getpid(), ".report");
   engine.Save(aside);
   const size_t bytes = std::filesystem::file_size(aside);
   std::remove(aside.c_str());
