@@ -7,9 +7,9 @@ namespace caffe {
 namespace {
 
 int DeviceQuery() {
-  LOG(INFO) << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
-  LOG(INFO) << "CPU instruction set:           " << kernels::Name(kernels::CpuInstructionSet());
-  LOG(INFO) << "CPU threads:                   " << Caffe::threads();
+  PROGRAM_LOG() << "Querying GPUs " << (FLAGS_gpu.empty() ? "none (-gpu not given)" : FLAGS_gpu);
+  PROGRAM_LOG() << "CPU instruction set:           " << kernels::Name(kernels::CpuInstructionSet());
+  PROGRAM_LOG() << "CPU threads:                   " << Caffe::threads();
   for (const int id : GpusOfFlag()) {
     Caffe::SetDevice(id);
     Caffe::DeviceQuery();

@@ -143,13 +143,13 @@ std::vector<int> GpusOfFlag() {
 void UseGpu(int id) {
   Caffe::SetDevice(id);
   Caffe::set_mode(Caffe::GPU);
-  LOG(INFO) << "Use GPU with device ID " << id << ": " << Device::Get().name();
+  PROGRAM_LOG() << "Use GPU with device ID " << id << ": " << Device::Get().name();
 }
 
 void ChooseDevice() {
   const std::vector<int> gpus = GpusOfFlag();
   if (!gpus.empty()) return UseGpu(gpus[0]);
-  LOG(INFO) << "Use CPU.";
+  PROGRAM_LOG() << "Use CPU.";
   Caffe::set_mode(Caffe::CPU);
 }
 
@@ -158,7 +158,7 @@ void ChooseEngineDevice() {
   if (gpus.empty()) return;
   Require(gpus.size() == 1, "-gpu ", FLAGS_gpu, ": an engine is for one GPU");
   Caffe::SetDevice(gpus[0]);
-  LOG(INFO) << "Engines use the GPU with device ID " << gpus[0] << ": " << Device::Get().name();
+  PROGRAM_LOG() << "Engines use the GPU with device ID " << gpus[0] << ": " << Device::Get().name();
 }
 
 NetParameter TestPhaseNet(const std::string& command) {
@@ -194,13 +194,13 @@ std::unique_ptr<Net<float>> NetWithTypes(Phase phase) {
 }
 
 void LogTypes(const Net<float>& net) {
-  LOG(INFO) << "Types per layer: ";
+  PROGRAM_LOG() << "Types per layer: ";
   for (const auto& layer : net.layers()) {
-    LOG(INFO) << std::setfill(' ') << std::setw(10) << layer->layer_param().name()
-              << "\tforward: " << Name(layer->forward_type()) << " (math "
-              << Name(layer->forward_math()) << ")\tbackward: " << Name(layer->backward_type())
-              << " (math " << Name(layer->backward_math())
-              << ")\tengine: " << layer->forward_engine();
+    PROGRAM_LOG() << std::setfill(' ') << std::setw(10) << layer->layer_param().name()
+                  << "\tforward: " << Name(layer->forward_type()) << " (math "
+                  << Name(layer->forward_math()) << ")\tbackward: " << Name(layer->backward_type())
+                  << " (math " << Name(layer->backward_math())
+                  << ")\tengine: " << layer->forward_engine();
   }
 }
 

@@ -20,6 +20,9 @@ DECLARE_int32(iterations);
 DECLARE_string(gpu);
 DECLARE_bool(json);
 
+/// LOG(INFO) in the name of Caffe's own source of the program: scripts look for "caffe.cpp:".
+#define PROGRAM_LOG() google::LogMessage("caffe.cpp", __LINE__).stream()
+
 namespace caffe {
 
 /// Flags of every command.

@@ -35,7 +35,7 @@ class Scores {
           output_.push_back(j);
         }
         sums_[index] += values[k];
-        LOG(INFO) << "Batch " << iteration << ", " << name << " = " << values[k];
+        PROGRAM_LOG() << "Batch " << iteration << ", " << name << " = " << values[k];
       }
     }
   }
@@ -47,7 +47,7 @@ class Scores {
       const float weight = net_.blob_loss_weights()[blob];
       std::ostringstream loss;
       if (weight != 0) loss << " (* " << weight << " = " << weight * mean << " loss)";
-      LOG(INFO) << net_.blob_names()[blob] << " = " << mean << loss.str();
+      PROGRAM_LOG() << net_.blob_names()[blob] << " = " << mean << loss.str();
     }
   }
 
@@ -65,7 +65,7 @@ std::unique_ptr<Net<float>> TestedNet(const char* command) {
   ChooseDevice();
   std::unique_ptr<Net<float>> net = NetWithTypes(TEST);
   for (const std::string& weights : WeightFiles()) net->CopyTrainedLayersFrom(weights);
-  LOG(INFO) << "Running for " << FLAGS_iterations << " iterations.";
+  PROGRAM_LOG() << "Running for " << FLAGS_iterations << " iterations.";
   return net;
 }
 
@@ -79,7 +79,7 @@ void LogScores(const Net<float>& net, Forward&& forward) {
     scores.Add(forward(&iteration_loss), i);
     loss += iteration_loss;
   }
-  LOG(INFO) << "Loss: " << loss / FLAGS_iterations;
+  PROGRAM_LOG() << "Loss: " << loss / FLAGS_iterations;
   scores.Print(FLAGS_iterations);
 }
 
@@ -94,7 +94,7 @@ void LogAveragePrecisions(const Net<float>& net, Forward&& forward) {
     loss += iteration_loss;
     for (size_t j = 0; j < outputs.size(); ++j) scores[j].Add(*outputs[j]);
   }
-  LOG(INFO) << "Test loss: " << loss / FLAGS_iterations;
+  PROGRAM_LOG() << "Test loss: " << loss / FLAGS_iterations;
   for (size_t j = 0; j < scores.size(); ++j) {
     LogDetectionScores(scores[j], FLAGS_ap_version, FLAGS_show_per_class_result, j,
                        net.blob_names()[net.output_blob_indices()[j]]);
@@ -123,9 +123,9 @@ inference::EngineScoring TestedPlan(const char* command) {
   inference::EngineScoring scoring(TestPhaseNet(command), engine);
   RequireRawData(scoring.net(), *engine);
   for (const std::string& layer : scoring.left_out()) {
-    LOG(INFO) << "Layer " << layer << " is left out: the engine does not have what it scores.";
+    PROGRAM_LOG() << "Layer " << layer << " is left out: the engine does not have what it scores.";
   }
-  LOG(INFO) << "Running for " << FLAGS_iterations << " iterations.";
+  PROGRAM_LOG() << "Running for " << FLAGS_iterations << " iterations.";
   return scoring;
 }
 

@@ -65,15 +65,15 @@ int TestPlanOnImages(const std::shared_ptr<const inference::Engine>& engine) {
     }
     const inference::Tensors outputs = RunInPieces(source.Read(feed.get()), &context);
     const int batch_right = CountRight(outputs.at(output), batches->items(), 1);
-    LOG(INFO) << "Batch " << i << ", accuracy = " << float(batch_right) / batches->images();
+    PROGRAM_LOG() << "Batch " << i << ", accuracy = " << float(batch_right) / batches->images();
     right += batch_right;
     among_five += CountRight(outputs.at(output), batches->items(), 5);
     images += batches->images();
   }
   Require(images > 0, "there are no images to test with");
-  LOG(INFO) << "Tested on " << images << " images.";
-  LOG(INFO) << "accuracy = " << right / images;
-  LOG(INFO) << "accuracy_top5 = " << among_five / images;
+  PROGRAM_LOG() << "Tested on " << images << " images.";
+  PROGRAM_LOG() << "accuracy = " << right / images;
+  PROGRAM_LOG() << "accuracy_top5 = " << among_five / images;
   return 0;
 }
 

@@ -68,21 +68,21 @@ void RunOnce(Net<float>* net, LayerTimes* times) {
 
 void PrintTimes(const Net<float>& net, const LayerTimes& times, double total) {
   const double n = FLAGS_iterations;
-  LOG(INFO) << "Average time per layer: ";
+  PROGRAM_LOG() << "Average time per layer: ";
   for (size_t i = 0; i < net.layers().size(); ++i) {
     const std::string& name = net.layers()[i]->layer_param().name();
-    LOG(INFO) << std::setfill(' ') << std::setw(10) << name << "\tforward: " << times.forward[i] / n
-              << " ms.";
+    PROGRAM_LOG() << std::setfill(' ') << std::setw(10) << name
+                  << "\tforward: " << times.forward[i] / n << " ms.";
     if (FLAGS_forward_only) continue;
-    LOG(INFO) << std::setfill(' ') << std::setw(10) << name
-              << "\tbackward: " << times.backward[i] / n << " ms.";
+    PROGRAM_LOG() << std::setfill(' ') << std::setw(10) << name
+                  << "\tbackward: " << times.backward[i] / n << " ms.";
   }
-  LOG(INFO) << "Average Forward pass: " << times.forward_total / n << " ms.";
+  PROGRAM_LOG() << "Average Forward pass: " << times.forward_total / n << " ms.";
   if (!FLAGS_forward_only) {
-    LOG(INFO) << "Average Backward pass: " << times.backward_total / n << " ms.";
-    LOG(INFO) << "Average Forward-Backward: " << total / n << " ms.";
+    PROGRAM_LOG() << "Average Backward pass: " << times.backward_total / n << " ms.";
+    PROGRAM_LOG() << "Average Forward-Backward: " << total / n << " ms.";
   }
-  LOG(INFO) << "Total Time: " << total << " ms.";
+  PROGRAM_LOG() << "Total Time: " << total << " ms.";
 }
 
 LayerTimes NoTimes(const Net<float>& net) {
@@ -96,20 +96,20 @@ LayerTimes NoTimes(const Net<float>& net) {
 /// joins layers, each one computes by itself then. A net in the TEST phase may lack what backward
 /// passes need: then says so, and only forward passes are timed.
 void WarmUp(Net<float>* net) {
-  LOG(INFO) << "Performing Forward";
+  PROGRAM_LOG() << "Performing Forward";
   float initial_loss = 0;
   net->Forward(&initial_loss);
-  LOG(INFO) << "Initial loss: " << initial_loss;
+  PROGRAM_LOG() << "Initial loss: " << initial_loss;
   LayerTimes first = NoTimes(*net);
   try {
     if (!FLAGS_forward_only) {
-      LOG(INFO) << "Performing Backward";
+      PROGRAM_LOG() << "Performing Backward";
       net->Backward();
     }
     RunOnce(net, &first);
   } catch (const Error& error) {
     if (FLAGS_forward_only || net->phase() != TEST) throw;
-    LOG(INFO) << "Only forward passes are timed: " << error.what();
+    PROGRAM_LOG() << "Only forward passes are timed: " << error.what();
     FLAGS_forward_only = true;
   }
 }
@@ -185,8 +185,8 @@ int Time() {
   WarmUp(&net);
   LayerTimes times = NoTimes(net);
   LogTypes(net);
-  LOG(INFO) << "*** Benchmark begins ***";
-  LOG(INFO) << "Testing for " << FLAGS_iterations << " iterations.";
+  PROGRAM_LOG() << "*** Benchmark begins ***";
+  PROGRAM_LOG() << "Testing for " << FLAGS_iterations << " iterations.";
   kernels::FlushDenormals flush_denormals;
   Timer total;
   total.Start();
@@ -194,19 +194,19 @@ int Time() {
     Timer iteration;
     iteration.Start();
     RunOnce(&net, &times);
-    LOG(INFO) << "Iteration: " << i + 1
-              << (FLAGS_forward_only ? " forward time: " : " forward-backward time: ")
-              << iteration.MilliSeconds() << " ms.";
+    PROGRAM_LOG() << "Iteration: " << i + 1
+                  << (FLAGS_forward_only ? " forward time: " : " forward-backward time: ")
+                  << iteration.MilliSeconds() << " ms.";
   }
   PrintTimes(net, times, total.MicroSeconds() / 1000.0);
   if (phase == TEST) {
     Timer joined;
     joined.Start();
     for (int i = 0; i < FLAGS_iterations; ++i) net.Forward();
-    LOG(INFO) << "Average Forward pass of the whole net, layers joined where they can be: "
-              << joined.MicroSeconds() / 1000.0 / FLAGS_iterations << " ms.";
+    PROGRAM_LOG() << "Average Forward pass of the whole net, layers joined where they can be: "
+                  << joined.MicroSeconds() / 1000.0 / FLAGS_iterations << " ms.";
   }
-  LOG(INFO) << "*** Benchmark ends ***";
+  PROGRAM_LOG() << "*** Benchmark ends ***";
   return 0;
 }
 

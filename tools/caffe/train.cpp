@@ -87,14 +87,14 @@ BatchPer BatchPerOfFlag() {
 using SolverPointer = shared_ptr<Solver<float>>;
 
 void RestoreSnapshot(Solver<float>* solver) {
-  LOG(INFO) << "Resuming from " << FLAGS_snapshot;
+  PROGRAM_LOG() << "Resuming from " << FLAGS_snapshot;
   solver->Restore(FLAGS_snapshot.c_str(), /*data_positions=*/true);
 }
 
 void Optimize(Solver<float>* solver) {
-  LOG(INFO) << "Starting Optimization";
+  PROGRAM_LOG() << "Starting Optimization";
   solver->Solve();
-  LOG(INFO) << "Optimization Done.";
+  PROGRAM_LOG() << "Optimization Done.";
 }
 
 int TrainAlone() {
