@@ -107,6 +107,8 @@ def activation_places():
     test = f"{TESTS}/test_activation_kernels.cpp"
     return [case(cpu, 2, "compute the value and the derivative"),
             case(gpu, 2, "compute the value and the derivative"),
+            case("src/caffe/onednn/activation.cpp", 1,
+                 "name oneDNN's algorithm, or break: the switch has no default"),
             Place(test, text(test), r"Activation::NAME\b", "compare it with its formula")]
 
 
@@ -144,8 +146,14 @@ def header_places():
     return [Place("who includes it", included, r"caffe/kernels/NAME\.hpp", "nothing uses or tests it: remove it")]
 
 
+def registered_types():
+    """Those that the sources register: the compiled module may be older."""
+    sources = all_text("src/caffe/layers/**/*.cpp")
+    return set(re.findall(r"^REGISTER_LAYER_(?:CLASS|CREATOR)\((\w+)", sources, re.MULTILINE))
+
+
 def test_layer_types():
-    types = caffe.layer_type_list()
+    types = sorted(registered_types() | set(caffe.layer_type_list()))
     exported = re.findall(r'"(\w+)"', " ".join(re.findall(r"@exports\(([^)]*)\)",
                                                           all_text("python/caffe/onnx/layers/*.py"))))
     untested = [name for name in exported if missing("", [name], exporter_places())]
@@ -157,6 +165,10 @@ def test_layer_types():
 def test_passes():
     found = passes()
     assert len(found) > 10
+    header = text("include/caffe/inference/passes.hpp")
+    declared = set(re.findall(r"^Graph (\w+)\(Graph graph\);", header, re.MULTILINE))
+    assert declared == {function for _, function in found}, \
+        "declared without a row of passes.cpp, or the other way round"
     report([line for name, function in found for line in missing("pass", [name], pass_places(function))])
 
 

@@ -88,7 +88,6 @@ TEST(Passes, HaveNamesAndDescriptionsOfTheirOwn) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
     EXPECT_TRUE(descriptions.insert(pass.description).second) << pass.description;
   }
-  EXPECT_EQ(names.size(), 13u);
 }
 
 TEST(Passes, AreObservedAndSkipped) {
