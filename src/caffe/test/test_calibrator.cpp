@@ -198,19 +198,18 @@ TEST(Calibrators, MayBeTheUsersOwn) {
 
 // What docs/calibration.md shows.
 
-/// Pictures that a program has in memory. The table is kept there too.
+/// Images that a program has in memory. The table is kept there too.
 class MemoryCalibrator : public caffe::AutoCalibrator {
  public:
-  explicit MemoryCalibrator(std::vector<std::vector<float>> pictures)
-      : pictures_(std::move(pictures)) {}
+  explicit MemoryCalibrator(std::vector<std::vector<float>> images) : images_(std::move(images)) {}
 
   int64_t GetBatch(caffe::Net<float>* net) override {
     caffe::Blob<float>& input = *net->input_blobs()[0];
     const size_t batch = input.shape(0);
-    if (next_ + batch > pictures_.size()) return 0;  // no more
+    if (next_ + batch > images_.size()) return 0;  // no more
     float* to = input.mutable_cpu_data();
     for (const size_t end = next_ + batch; next_ < end; ++next_) {
-      to = std::copy(pictures_[next_].begin(), pictures_[next_].end(), to);
+      to = std::copy(images_[next_].begin(), images_[next_].end(), to);
     }
     return batch;
   }
@@ -220,7 +219,7 @@ class MemoryCalibrator : public caffe::AutoCalibrator {
   std::string cache;
 
  private:
-  std::vector<std::vector<float>> pictures_;
+  std::vector<std::vector<float>> images_;
   size_t next_ = 0;
 };
 
@@ -244,7 +243,7 @@ TEST(Calibrators, AreWrittenAsTheDocumentationShows) {
 
   const std::string source = ReadFile(CAFFE_SOURCE_DIR "/src/caffe/test/test_calibrator.cpp");
   const std::string page = ReadFile(CAFFE_SOURCE_DIR "/docs/calibration.md");
-  const std::string begin = "/// Pictures that a program has in memory.", end = "\n};\n";
+  const std::string begin = "/// Images that a program has in memory.", end = "\n};\n";
   const size_t from = source.find(begin), to = source.find(end, from);
   ASSERT_LT(from, to);
   ExpectContains(page, source.substr(from, to - from + end.size()));
