@@ -9,7 +9,7 @@ namespace caffe {
 
 /// Where progress is shown.
 enum class ProgressOutput {
-  ANYWHERE,       ///< on a terminal one line that rewrites itself, elsewhere a line every few seconds
+  ANYWHERE,  ///< on a terminal one line that rewrites itself, elsewhere a line every few seconds
   TERMINAL_ONLY,  ///< nothing elsewhere: the log of what runs is read by scripts
 };
 

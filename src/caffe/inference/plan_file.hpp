@@ -21,7 +21,8 @@ namespace inference {
 //         24..31   size of the description, uint64
 //         32..39   checksum of everything from byte 64 on and of bytes 0..31, uint64
 //         40..63   0
-//         64..     the description: fingerprint, tuned threads, the number of graphs, then the graphs
+//         64..     the description: fingerprint, tuned threads, the number of graphs, then the
+//         graphs
 //                  (one for each profile), constants by their place
 //         ...      constants, each at a multiple of 64 bytes
 //

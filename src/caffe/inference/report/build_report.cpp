@@ -1,6 +1,5 @@
 #include "caffe/inference/build_report.hpp"
 
-
 #include <ctime>
 #include <fstream>
 
