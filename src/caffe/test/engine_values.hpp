@@ -200,7 +200,8 @@ inline ::testing::AssertionResult IsStored(ElementType type, float scale, float 
                        : IsInteger(type) ? unit
                                          : unit * std::max(0.01f, std::abs(rounded));
   const double moved = IsInteger(type) ? error / scale : error;
-  if (std::abs(rounded - got) <= bound + moved) return ::testing::AssertionSuccess();
+  if (rounded == got || std::abs(rounded - got) <= bound + moved)
+    return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure()
          << Name(type) << " " << got << " is stored for " << wanted << ", not " << rounded;
 }
