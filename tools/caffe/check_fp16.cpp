@@ -37,8 +37,8 @@ void PrintAgreement(const char* type, const NetAgreement& agreement, std::ostrea
   }
 }
 
-/// The rewritten net in FLOAT and in FLOAT16 beside the one it comes from. Throws Error if it does
-/// not compute the same in FLOAT. Returns false if FLOAT16 overflows.
+/// The rewritten net in FLOAT and in FLOAT16, compared with the one it comes from. Throws Error if
+/// it does not compute the same in FLOAT. Returns false if FLOAT16 overflows.
 bool Verify(const RangeRewriting& rewriting, Net<float>* net, InputBatches* batches, int count,
             std::ostream& out) {
   const NetParameter weights = rewriting.Weights();

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <ctime>
-#include <fstream>
 #include <functional>
 #include <iomanip>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "caffe/device.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/util/listed.hpp"
+#include "caffe/util/processor_name.hpp"
 #include "caffe/version.hpp"
 #include "shapes.hpp"
 
@@ -101,17 +101,6 @@ void PrintReportingOptions(const Flags& flags) {
   Say("Export output to JSON file: " + flags.Text("exportOutput"));
   Say("Export profile to JSON file: " + flags.Text("exportProfile"));
   Say("");
-}
-
-std::string ProcessorName() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
-      return line.substr(colon + 2);
-    }
-  }
-  return "unknown";
 }
 
 /// Lengths of the parts of runs, by what they are called.

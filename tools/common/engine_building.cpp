@@ -47,7 +47,7 @@ std::shared_ptr<const CalibrationTable> ReadTable(const std::string& file, const
   const std::string stale = table->WhatIsStale(FingerprintOf(net));
   if (!stale.empty()) {
     out << "note: the " << stale
-        << "; its thresholds are taken, make it anew with caffe calibrate\n";
+        << "; its thresholds are taken, make it again with caffe calibrate\n";
   }
   const std::vector<std::string> missing = MissingBlobs(*table, net);
   if (!missing.empty()) {

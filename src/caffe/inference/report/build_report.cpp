@@ -1,10 +1,10 @@
 #include "caffe/inference/build_report.hpp"
 
 #include <ctime>
-#include <fstream>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/util/processor_name.hpp"
 #include "caffe/version.hpp"
 #include "html.hpp"
 #include "sections.hpp"
@@ -13,17 +13,6 @@
 namespace caffe {
 namespace inference {
 namespace {
-
-std::string ProcessorName() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
-      return line.substr(colon + 2);
-    }
-  }
-  return "unknown";
-}
 
 /// In the machine's time zone: "2025-03-01 14:05 CET".
 std::string Now() {
