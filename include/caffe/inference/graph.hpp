@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "caffe/element_type.hpp"
 #include "caffe/inference/image_preprocessing.hpp"
+#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/tensor.hpp"
@@ -73,6 +75,14 @@ struct Epilogue {
   std::string blob;  ///< the name that the step's bottom 0 had; not kept in plans
 };
 
+/// How a node computes with integers alone: its inputs and output 0 are 8-bit integers with the
+/// scales and zero points of their values, and its parameters those of kernels/integer_*.hpp.
+struct IntegerArithmetic {
+  kernels::Rounding rounding = kernels::Rounding::DOUBLE;
+  int32_t least = 0, most = 255;  ///< bytes that output 0 may be: ReLU, ReLU6 and Clip
+  int32_t weight_zero_point = 0;  ///< of layers with weights; not 0: the weights are UINT8
+};
+
 /// One operation: a layer's type and parameters on values.
 struct Node {
   LayerParameter layer;  ///< name, type, parameters; no bottoms, tops and blobs
@@ -82,6 +92,10 @@ struct Node {
   /// Names of the layers that became this one; none: it is the layer of its name. Not kept in
   /// plans.
   std::vector<std::string> siblings;
+  /// Names of the BatchNorm, Scale, Bias and Power layers in its weights. Not kept in plans.
+  std::vector<std::string> folded;
+  /// Nothing: the node computes with floats, or rescales sums of integers by floats.
+  std::optional<IntegerArithmetic> integers;
 
   // What the lowering has chosen (backends/); nothing before that.
   std::string implementation;             ///< NAME or NAME:VARIANT; "": the layer itself

@@ -101,6 +101,7 @@ class AffineFolding {
     const int producer = PrivateProducer(graph_, value);
     if (producer < 0 || !TakesAffine(graph_, graph_.nodes[producer])) return false;
     FoldBehind(affine, Channels(graph_.nodes[producer]), &graph_.nodes[producer]);
+    graph_.nodes[producer].folded.push_back(graph_.nodes[index].name());
     graph_.nodes[producer].outputs[0] = graph_.nodes[index].outputs[0];
     RemoveNode(index, &graph_);
     return true;
@@ -116,6 +117,7 @@ class AffineFolding {
     }
     for (const int reader : readers) {
       FoldBefore(affine, Channels(graph_.nodes[reader]), &graph_.nodes[reader]);
+      graph_.nodes[reader].folded.push_back(node.name());
       graph_.nodes[reader].inputs[0] = node.inputs[0];
     }
     RemoveNode(index, &graph_);

@@ -1,0 +1,47 @@
+#ifndef CAFFE_INFERENCE_QUANTIZATION_HPP_
+#define CAFFE_INFERENCE_QUANTIZATION_HPP_
+
+#include <string>
+
+#include "caffe/kernels/fixed_point.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// How real numbers become 8-bit integers in an INT8 engine: r = S (q - Z), with a scale S and a
+/// zero point Z.
+enum class QuantizationScheme {
+  SYMMETRIC,  ///< Z = 0. Blobs: int8 in [-127, 127], uint8 where never negative
+  AFFINE,     ///< blobs: uint8 with a zero point. Weights: int8 in [-127, 127], a scale for each
+              ///< output channel, Z = 0
+  PAPER       ///< as published by Jacob et al. (arXiv:1712.05877): blobs and weights uint8, with one
+              ///< scale and zero point for a tensor; no weight is 0
+};
+
+/// What an INT8 engine computes with between the integers.
+enum class Arithmetic {
+  FLOAT,        ///< sums of products are integers, all else floats
+  INTEGER,      ///< integers alone; layers that integers cannot hold stay float, and are named
+  INTEGER_ONLY  ///< such a layer is an Error
+};
+
+/// The numbers of an INT8 engine.
+struct Quantization {
+  QuantizationScheme scheme = QuantizationScheme::SYMMETRIC;
+  Arithmetic arithmetic = Arithmetic::FLOAT;
+  kernels::Rounding rounding = kernels::Rounding::DOUBLE;  ///< of INTEGER and INTEGER_ONLY
+};
+
+/// "symmetric", "affine", "paper"; "float", "integer", "integer_only"; "double", "single".
+const char* Name(QuantizationScheme scheme);
+const char* Name(Arithmetic arithmetic);
+const char* Name(kernels::Rounding rounding);
+/// The one of that name. Throws Error that lists the names.
+QuantizationScheme ParseQuantizationScheme(const std::string& name);
+Arithmetic ParseArithmetic(const std::string& name);
+kernels::Rounding ParseRounding(const std::string& name);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_QUANTIZATION_HPP_
