@@ -120,13 +120,11 @@ void Keep(const Candidate& candidate, std::vector<Candidate>* all) {
   }
 }
 
-/// True if all that it reads and writes are 8-bit integers.
+/// True if what it computes is made of 8-bit integers. Of further inputs some give a shape alone.
 bool IsInBytes(const Candidate& candidate) {
-  const auto are = [](const std::vector<Format>& formats) {
-    return std::all_of(formats.begin(), formats.end(),
-                       [](const Format& format) { return format.type == ElementType::INT8; });
-  };
-  return are(candidate.inputs) && are(candidate.outputs);
+  const auto is = [](const Format& format) { return format.type == ElementType::INT8; };
+  return is(candidate.inputs.at(0)) &&
+         std::all_of(candidate.outputs.begin(), candidate.outputs.end(), is);
 }
 
 std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {

@@ -9,6 +9,7 @@ namespace {
 
 /// How many of the first steps are computed with the node's sums.
 size_t Fused(const Node& node) {
+  if (node.integers) return node.epilogue.size();
   if (!MultipliesWeights(node)) return 0;
   Node shorter = node;
   while (!FusedEpilogueOf(shorter) || (shorter.type() == "Deconvolution" && !Activates(shorter))) {
