@@ -120,11 +120,17 @@ class LoweredBuild {
   bool HasIntegersAlone() const { return config_.quantization.arithmetic != Arithmetic::FLOAT; }
 
   void CheckQuantization() const {
+    const Quantization& quantization = config_.quantization;
+    const bool symmetric = quantization.scheme == QuantizationScheme::SYMMETRIC;
     Require(!HasIntegersAlone() || config_.precision == Precision::INT8, "-arithmetic ",
-            Name(config_.quantization.arithmetic), " is for -precision int8, not ",
+            Name(quantization.arithmetic), " is for -precision int8, not ",
             Name(config_.precision));
-    Require(!HasIntegersAlone() || config_.backend == Backend::CPU, "-arithmetic ",
-            Name(config_.quantization.arithmetic), " is for the CPU");
+    Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
+            Name(quantization.scheme), " -arithmetic ", Name(quantization.arithmetic),
+            " is for the CPU");
+    Require(quantization.scheme != QuantizationScheme::PAPER || HasIntegersAlone() ||
+                config_.precision != Precision::INT8,
+            "-quantization paper computes with integers alone: give -arithmetic integer");
   }
 
   std::vector<std::string> SkippedPasses() const {
@@ -193,8 +199,11 @@ class LoweredBuild {
     }
     options.ranges.resize(graph.values.size());
     if (table_ && !HasIntegersAlone()) {
-      options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned());
-      graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
+      const QuantizationScheme scheme = config_.quantization.scheme;
+      options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned(), scheme);
+      if (scheme == QuantizationScheme::SYMMETRIC) {
+        graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
+      }
       options.means = MeansOf(graph, *table_);
     }
     Timing timing(target_, config_.timing_iterations, config_.timing_cache.get(),

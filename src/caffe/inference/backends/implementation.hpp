@@ -75,6 +75,8 @@ class Implementation {
   virtual bool has_variants() const { return false; }
   /// True if it may compute such a node: with floats, or with integers alone (Node::integers).
   virtual bool Takes(const Node& node) const { return !node.integers; }
+  /// True if the 8-bit integers that it reads and writes for the node may have a zero point.
+  virtual bool TakesZeroPoints(const Node&) const { return false; }
   /// The ways in which it can compute a node that it takes; none where it cannot. The best first.
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,
                                             const Node& node) const = 0;

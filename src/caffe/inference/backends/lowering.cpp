@@ -120,6 +120,23 @@ void Keep(const Candidate& candidate, std::vector<Candidate>* all) {
   }
 }
 
+/// True if it reads or writes 8-bit integers with a zero point.
+bool HasZeroPoints(const LoweringContext& context, const Node& node, const Candidate& candidate) {
+  const auto has = [&](int value, const Format& format) {
+    return value >= 0 && format.type == ElementType::INT8 && context.ranges[value].zero_point != 0;
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (has(node.inputs[i], candidate.inputs[i])) return true;
+  }
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    if (has(node.epilogue[i].operand, candidate.operands[i])) return true;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (has(node.outputs[i], candidate.outputs[i])) return true;
+  }
+  return false;
+}
+
 /// True if what it computes is made of 8-bit integers. Of further inputs some give a shape alone.
 bool IsInBytes(const Candidate& candidate) {
   const auto is = [](const Format& format) { return format.type == ElementType::INT8; };
@@ -142,6 +159,8 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
     };
     for (Candidate& candidate : implementation->Candidates(context_, node)) {
       if (node.integers && !IsInBytes(candidate)) continue;
+      if (!implementation->TakesZeroPoints(node) && HasZeroPoints(context_, node, candidate))
+        continue;
       if (is_one(timed_, candidate) && is_one(least_, candidate)) {
         all.push_back(std::move(candidate));
       }

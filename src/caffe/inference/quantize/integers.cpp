@@ -11,6 +11,7 @@
 #include "../backends/split_epilogues.hpp"
 #include "../passes/graph_editing.hpp"
 #include "bias_correction.hpp"
+#include "blob_intervals.hpp"
 #include "caffe/error.hpp"
 #include "groups.hpp"
 #include "integer_operations.hpp"
@@ -45,43 +46,6 @@ size_t FusedIntoSums(const Node& node) {
   if (!MultipliesWeights(node) || node.epilogue.empty()) return 0;
   const Epilogue& first = node.epilogue[0];
   return first.operand < 0 && (BoundsOf(first.layer) || HasSlopes(node, first)) ? 1 : 0;
-}
-
-/// Real numbers that become integers: least <= 0 <= most.
-struct Interval {
-  double least = 0, most = 0;
-  bool known() const { return least < most; }
-  void Include(const Interval& other) {
-    least = std::min(least, other.least);
-    most = std::max(most, other.most);
-  }
-};
-
-Interval IntervalOf(const std::string& blob, const BlobCalibration& range) {
-  Require(std::isfinite(range.threshold) && std::isfinite(range.minimum) &&
-              std::isfinite(range.maximum) && range.minimum <= range.maximum,
-          "blob '", blob, "': its range, from ", range.minimum, " to ", range.maximum,
-          " with threshold ", range.threshold, ", is none: calibrate again");
-  const double lowest = range.is_unsigned ? 0 : -range.threshold;
-  const bool is_seen = range.minimum < range.maximum;
-  return {is_seen ? std::clamp(range.minimum, lowest, 0.) : lowest,
-          is_seen ? std::clamp(range.maximum, 0., range.threshold) : range.threshold};
-}
-
-/// Scale and zero point with which 0 is exact, and the integers' type.
-Range RangeOf(const Interval& interval, QuantizationScheme scheme) {
-  Range range;
-  if (scheme == QuantizationScheme::SYMMETRIC) {
-    range.is_unsigned = interval.least >= 0;
-    range.scale =
-        static_cast<float>(std::max(-interval.least, interval.most) / StepsOf(range.is_unsigned));
-    return range;
-  }
-  range.is_unsigned = true;
-  range.scale = static_cast<float>((interval.most - interval.least) / kUint8Steps);
-  range.zero_point = static_cast<int>(
-      std::clamp<double>(std::round(-interval.least / range.scale), 0, kUint8Steps));
-  return range;
 }
 
 /// What goes into a function whose values are known, as far as it matters.

@@ -98,6 +98,7 @@ class Family : public Implementation {
   bool Takes(const Node& node) const override {
     return !node.integers || node.integers->weight_zero_point == 0;
   }
+  bool TakesZeroPoints(const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
