@@ -55,6 +55,7 @@ Operand Described(const Value& value, const Shape& shape) {
   operand.layout = value.layout;
   operand.block = value.layout == Layout::PLAIN ? 1 : value.block;
   operand.scale = value.affine.scale;
+  operand.zero_point = value.affine.zero_point;
   Value described = value;
   described.shape = shape;
   const size_t elements = BytesOf(described) / SizeOf(value.type);
