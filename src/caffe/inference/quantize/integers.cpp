@@ -107,8 +107,11 @@ class IntegerPlan {
 
   /// Those whose elements become the outputs'; of others only the shape is read.
   static std::vector<int> MovedInputs(const Node& node) {
-    static const std::set<std::string> types = {"Crop", "Interp", "Resample"};
-    return types.count(node.type()) ? std::vector<int>{node.inputs[0]} : node.inputs;
+    std::vector<int> moved;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!ReadsShapeOnly(node, i)) moved.push_back(node.inputs[i]);
+    }
+    return moved;
   }
 
   void FindReasons() {

@@ -26,8 +26,7 @@ bool IsDivision(const Node& node) {
 bool IsResizing(const Node& node) { return node.type() == "Interp" || node.type() == "Resample"; }
 
 bool Computes(const Graph& graph, const Node& node) {
-  return node.integers && !MultipliesWeights(node) && node.epilogue.empty() &&
-         WhyNotIntegers(graph, node).empty();
+  return node.integers && !MultipliesWeights(node) && WhyNotIntegers(graph, node).empty();
 }
 
 /// True if the channels of all values lie in whole blocks, so that none that fill up come to lie in
@@ -65,6 +64,8 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
 class Family : public Implementation {
  public:
   const char* name() const override { return "integers"; }
+  bool Takes(const Node& node) const override { return node.integers.has_value(); }
+  bool TakesZeroPoints(const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
