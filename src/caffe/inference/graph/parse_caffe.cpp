@@ -164,6 +164,7 @@ Graph GraphOf(const Net<float>& net) {
 NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
                                                const std::vector<std::string>& weights) {
   net.mutable_state()->set_phase(TEST);
+  net.clear_quantized_training();  // engines round by themselves
   ClearTypes(&net);
   Net<float> built(net);
   LoadWeights(weights, &built);
