@@ -41,7 +41,7 @@ CalibrationTable RangesOfBlobs(const Net<float>& net) {
 
 IntegerOptions OptionsOf(QuantizationScheme scheme, Rounding rounding, size_t nodes) {
   IntegerOptions options;
-  options.quantization = {scheme, Arithmetic::INTEGER, rounding};
+  options.rounding = rounding;
   options.weights.scheme = scheme;
   options.wanted.assign(nodes, true);
   return options;
