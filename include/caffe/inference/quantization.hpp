@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_QUANTIZATION_HPP_
 #define CAFFE_INFERENCE_QUANTIZATION_HPP_
 
+#include <optional>
 #include <string>
 
 #include "caffe/kernels/fixed_point.hpp"
@@ -14,8 +15,8 @@ enum class QuantizationScheme {
   SYMMETRIC,  ///< Z = 0. Blobs: int8 in [-127, 127], uint8 where never negative
   AFFINE,     ///< blobs: uint8 with a zero point. Weights: int8 in [-127, 127], a scale for each
               ///< output channel, Z = 0
-  PAPER       ///< as published by Jacob et al. (arXiv:1712.05877): blobs and weights uint8, with one
-              ///< scale and zero point for a tensor; no weight is 0
+  PAPER  ///< as published by Jacob et al. (arXiv:1712.05877): blobs and weights uint8, with one
+         ///< scale and zero point for a tensor; no weight is 0
 };
 
 /// What an INT8 engine computes with between the integers.
@@ -27,7 +28,8 @@ enum class Arithmetic {
 
 /// The numbers of an INT8 engine.
 struct Quantization {
-  QuantizationScheme scheme = QuantizationScheme::SYMMETRIC;
+  /// Nothing: what the net was trained for, else SYMMETRIC.
+  std::optional<QuantizationScheme> scheme;
   Arithmetic arithmetic = Arithmetic::FLOAT;
   kernels::Rounding rounding = kernels::Rounding::DOUBLE;  ///< of INTEGER and INTEGER_ONLY
 };
