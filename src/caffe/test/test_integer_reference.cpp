@@ -146,8 +146,8 @@ class WeightedDefinition : public SeededTest {
     const Floats sums = test.RunFloats(x)[0];
     const Bytes y = test.Run(cpu::IntegerDefinition(), Layout::PLAIN, x)[0];
     const Value& out = test.output();
-    const size_t inner =
-        out.shape.size() > 2 ? CountOf({out.shape.begin() + 2, out.shape.end()}) : 1;
+    const bool is_last = test.node.type() == "InnerProduct";
+    const size_t inner = is_last ? 1 : CountOf({out.shape.begin() + 2, out.shape.end()});
     for (size_t i = 0; i < y.size(); ++i) {
       const size_t o = i / inner % outputs;
       const int side = two_sided && sums[i] < 0 ? 1 : 0;
@@ -169,7 +169,7 @@ TEST_F(WeightedDefinition, SumsAsTheLayersDo) {
           {2, 5, 7, 6}, 6 * 5 * 9);
     Check(
         "type: 'Convolution' convolution_param { num_output: 6 kernel_h: 2 kernel_w: 3 pad_h: 2 "
-        "stride_w: 2 dilation: 2 group: 3 }",
+        "stride_h: 1 stride_w: 2 pad_w: 0 dilation: 2 group: 3 }",
         {2, 9, 8, 9}, 6 * 3 * 6);
     Check("type: 'Convolution' convolution_param { num_output: 6 kernel_size: 3 stride: 2 }",
           {2, 4, 9}, 6 * 4 * 3);

@@ -232,7 +232,7 @@ std::string WhyNotTypes(const Graph& graph, const Node& node) {
   const Operation* operation = OperationTable::Find(node.type());
   if (node.type() == kRescale) return "";
   if (!operation) return "the library does not know what it computes";
-  if (!operation->top_shapes) return "its output's size depends on the data";
+  if (!ShapesAreKnown(node)) return "its output's size depends on the data";
   for (const int input : node.inputs) {
     if (graph.values[input].is_constant()) return "one of its bottoms is constant";
   }
