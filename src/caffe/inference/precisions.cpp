@@ -137,10 +137,7 @@ class LoweredBuild {
 
   std::vector<std::string> SkippedPasses() const {
     std::vector<std::string> skipped = config_.skip_passes;
-    if (!HasIntegersAlone()) return skipped;
-    for (const std::string& pass : PassesWithoutIntegers(Scheme())) {
-      skipped.push_back(pass);
-    }
+    if (HasIntegersAlone()) skipped.push_back(kPassWithoutIntegers);
     return skipped;
   }
 

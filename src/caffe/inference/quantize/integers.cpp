@@ -297,11 +297,6 @@ class IntegerPlan {
 
 }  // namespace
 
-std::vector<std::string> PassesWithoutIntegers(QuantizationScheme scheme) {
-  if (scheme == QuantizationScheme::PAPER) return {"residuals", "siblings"};
-  return {"residuals"};
-}
-
 Graph SplitForIntegers(Graph graph) { return SplitEpilogues(std::move(graph), FusedIntoSums); }
 
 Graph ToIntegers(Graph graph, const CalibrationTable& table, const IntegerOptions& options) {

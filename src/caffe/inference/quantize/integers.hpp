@@ -12,9 +12,9 @@
 namespace caffe {
 namespace inference {
 
-/// The passes that an integer-only engine leaves out: sums are operations of their own, rounded
-/// where LiteRT rounds, and the paper's weights have one scale for each layer as it was trained.
-std::vector<std::string> PassesWithoutIntegers(QuantizationScheme scheme);
+/// The pass that an integer-only engine leaves out: sums are operations of their own, rounded where
+/// LiteRT rounds.
+constexpr char kPassWithoutIntegers[] = "residuals";
 
 /// Epilogues keep what integers can compute with a node's sums: one ReLU, ReLU6, Clip or PReLU.
 /// What is behind it becomes nodes again.
