@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "../inference/quantize/training_positions.hpp"
 #include "../inference/quantize/training_ranges.hpp"
 #include "caffe/integer_grids.hpp"
+#include "caffe/io/proto_text.hpp"
 #include "caffe/layers/fake_quantization_layer.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/sgd_solvers.hpp"
-#include "caffe/test/captured_log.hpp"
 #include "caffe/test/net_fixture.hpp"
 #include "caffe/test/rank_threads.hpp"
 #include "caffe/test/test_files.hpp"
@@ -517,6 +518,11 @@ TEST(QuantizedTraining, TakesUpWeightsThatWereTrainedInFloat) {
   in_float.CopyTrainedLayersFrom(weights);
 }
 
+struct TestedSolver : SGDSolver<float> {
+  using SGDSolver<float>::SGDSolver;
+  using Solver<float>::TestAll;
+};
+
 TEST(QuantizedTraining, RanksAgreeOnRanges) {
   std::vector<Doubles> ranges(2);
   const std::vector<std::string> errors = RunRanks(2, [&](Communicator* communicator) {
@@ -525,7 +531,7 @@ TEST(QuantizedTraining, RanksAgreeOnRanges) {
                    "test solver", &param);
     *param.mutable_net_param() = ParseNet(TrainedNet(""));
     JoinRanks(communicator, BatchPer::RANK, &param);
-    const shared_ptr<Solver<float>> solver(SolverRegistry<float>::CreateSolver(param));
+    const shared_ptr<TestedSolver> solver(new TestedSolver(param));
     Ranks<float> ranks(solver, communicator);
     solver->Step(4);
     const auto range = [&] {
