@@ -229,30 +229,34 @@ class PositionSearch {
     if (node.inputs.empty() || node.outputs.empty()) return;
     const Value& output = fused_.values[node.outputs[0]];
     if (output.is_constant()) return;
+    if (MovesOrPools(node) && !IsMean(node)) {
+      // An activation of what is joined here is computed before: it is rounded behind both.
+      if (makers_[output.name].layer != node.name()) AddComputed(output.name, bits);
+      return;
+    }
     if (!ComputesIntegers(node)) {
-      for (size_t i = 0; i < node.outputs.size() && !MovesOrPools(node); ++i) {
-        const std::string& name = fused_.values[node.outputs[i]].name;
-        if (read_[node.outputs[i]]) Add(name, makers_[name]);
+      for (const int made : node.outputs) {
+        const std::string& name = fused_.values[made].name;
+        if (read_[made]) Add(name, makers_[name]);
       }
       return;
     }
-    if (MovesOrPools(node) && !IsMean(node)) return;
-    std::string type = node.type();
     bool on_sums = MultipliesWeights(node);
     for (const Epilogue& step : node.epilogue) {
       on_sums = on_sums && IsComputedOnSums(step.layer);
-      if (!on_sums) AddComputed(step.blob, type, bits);
-      type = step.layer.type();
+      if (!on_sums) AddComputed(step.blob, bits);
     }
-    AddComputed(output.name, type, bits);
+    AddComputed(output.name, bits);
   }
 
-  /// The blob that an operation of this type makes.
-  void AddComputed(const std::string& value, const std::string& type, int bits) {
+  /// The blob that an operation on integers makes.
+  void AddComputed(const std::string& value, int bits) {
     const auto swapped = swapped_.find(value);
     const std::string& name = swapped == swapped_.end() ? value : swapped->second;
-    if (!Add(name, makers_[name])) return;
+    const Maker maker = makers_[name];
+    if (!Add(name, maker)) return;
     TrainingPositions::RoundedBlob& blob = positions_.blobs.back();
+    const std::string& type = net_.layer(layers_.at(maker.layer)).type();
     const float levels = static_cast<float>(1 << bits);
     blob.is_stated = type == "Softmax" || type == "Sigmoid" || type == "TanH";
     if (!blob.is_stated) return;
