@@ -147,6 +147,11 @@ class LoweredBuild {
     options.refuses = config_.quantization.ArithmeticOrDefault() == Arithmetic::INTEGER_ONLY;
     options.rounding = config_.quantization.RoundingOrDefault();
     options.weights.scheme = Scheme();
+    if (const auto& training = config_.quantization.training) {
+      options.weights.to_nearest = true;
+      options.weights.bits = training->weight_bits;
+      options.activation_bits = training->activation_bits;
+    }
     options.remark = config_.remark;
     options.means = MeansOf(graph, *table_);
     for (const Node& node : graph.nodes) {
