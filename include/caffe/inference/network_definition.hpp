@@ -30,6 +30,9 @@ NetParameter ToNetParameter(const Graph& graph);
 
 struct TrainedRanges;
 
+/// BlobCalibration::method of ranges that training has found.
+constexpr char kTrainedMethod[] = "trained";
+
 /// A net to be built: read from Caffe's files, or put together layer by layer:
 ///
 ///     NetworkDefinition net("small");

@@ -41,7 +41,9 @@ struct Quantization {
   std::optional<Arithmetic> arithmetic;
   std::optional<kernels::Rounding> rounding;  ///< of INTEGER and INTEGER_ONLY; default: DOUBLE
 
-  /// Nothing: the net was not trained for integers. Set by the builder.
+  /// A net that was trained for integers is built as though it had not been: calibrated.
+  bool ignore_training = false;
+  /// Nothing: it was not trained for them, or that is ignored. Set by the builder.
   std::optional<TrainedNumbers> training;
 
   QuantizationScheme SchemeOrDefault() const {

@@ -146,7 +146,11 @@ std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& 
     Net<float> run(ToNetParameter(net.graph()));
     *table = Calibrate(&run, config.calibrator.get(), config.calibration_options);
   }
-  for (const std::string& blob : net.ranges().blobs()) table->Set(blob, net.ranges().At(blob));
+  for (const std::string& blob : net.ranges().blobs()) {
+    const BlobCalibration& range = net.ranges().At(blob);
+    if (config.quantization.ignore_training && range.method == kTrainedMethod) continue;
+    table->Set(blob, range);
+  }
   return table->blobs().empty() ? nullptr : table;
 }
 
@@ -199,7 +203,8 @@ void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
   const Quantization& quantization = net.quantization();
-  config.quantization.training = quantization.training;
+  config.quantization.training =
+      config.quantization.ignore_training ? std::optional<TrainedNumbers>() : quantization.training;
   if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
   if (!config.quantization.arithmetic) config.quantization.arithmetic = quantization.arithmetic;
   if (!config.quantization.rounding) config.quantization.rounding = quantization.rounding;

@@ -170,7 +170,7 @@ void NetworkDefinition::TakeTraining(const TrainedRanges& trained) {
     calibration.maximum = range.maximum;
     calibration.threshold = std::max(-range.minimum, range.maximum);
     calibration.is_unsigned = range.minimum >= 0;
-    calibration.method = "trained";
+    calibration.method = kTrainedMethod;
     ranges_.SetExactly(blob, calibration);
   }
 }
