@@ -12,12 +12,11 @@ import numpy as np
 
 @dataclass
 class QuantizedValue:
-    """A blob. ``type`` is ``'UINT8'``, where real numbers are scale (q - zero_point), or
-    ``'FLOAT'``, where integers cannot hold it."""
+    """A blob. Real numbers are scale (q - zero_point); ``'FLOAT'`` is what is not in integers."""
 
     name: str
     shape: Tuple[int, ...]
-    type: str = "UINT8"
+    type: str = "UINT8"  #: or 'INT8', of symmetric scales, or 'FLOAT'
     scale: float = 1.0  #: a float32
     zero_point: int = 0
 
@@ -61,3 +60,5 @@ class QuantizedGraph:
     nodes: List[QuantizedNode]
     inputs: List[int]  #: values
     outputs: List[int]
+    #: Why layers compute with floats, a line each.
+    remarks: List[str] = field(default_factory=list)
