@@ -215,7 +215,7 @@ class IntegerPlan {
       Value& value = graph_.values[i];
       if (!in_bytes[i] || value.is_constant()) continue;
       const int index = static_cast<int>(i);
-      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.quantization.scheme);
+      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.weights.scheme);
       const auto fixed = FixedOf(index);
       value.affine = fixed.value_or(AffineParameters{range.scale, range.zero_point});
       value.type = fixed || range.is_unsigned ? ElementType::UINT8 : ElementType::INT8;
