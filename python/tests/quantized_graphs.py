@@ -267,11 +267,36 @@ class NetInIntegers:
         return outputs
 
     def function(self, x: int, text: str, real: Any, scale: float, zero_point: int,
-                 bounds: Optional[Tuple[int, int]] = None) -> int:
-        """What a table says: `real` of real numbers, to the nearest."""
-        y = real(self.centred(x) * float(np.float32(self.graph.values[x].scale)))
-        q = np.floor(y / scale + 0.5).astype(np.int64) + zero_point
-        return self._add(text, [x], np.clip(q, 0, 255), scale, zero_point, bounds)
+                 bounds: Tuple[int, int] = (0, 255)) -> int:
+        """A table of what `real` makes of real numbers, to the nearest."""
+        value = self.graph.values[x]
+        reals = (np.arange(256) - value.zero_point) * float(np.float32(value.scale))
+        table = np.floor(np.atleast_2d(real(reals)) / scale + 0.5) + zero_point
+        table = np.clip(table, *bounds).astype(np.uint8)
+        q = self.bytes[x]
+        if len(table) == 1:
+            y = table[0][q]
+        else:  # one for each channel
+            y = np.stack([one[part] for one, part in zip(table, np.moveaxis(q, 1, 0))], 1)
+        return self._add(text, [x], y, scale, zero_point, bounds, [table])
+
+    def softmax(self, x: int, axis: int = 1) -> int:
+        e = np.exp(self.centred(x) * self.graph.values[x].scale)
+        y = np.floor(e / e.sum(axis, keepdims=True) * 256 + 0.5)
+        return self._add(f"type: 'Softmax' softmax_param {{ axis: {axis} }}", [x],
+                         np.minimum(y, 255), 1 / 256, 0)
+
+    def normalize(self, x: int, factors: np.ndarray, scale: float, zero_point: int = 128,
+                  text: str = "across_spatial: false") -> int:
+        q, step = self.centred(x) * self.graph.values[x].scale, self.graph.values[x].scale
+        axes = 1 if "false" in text else (1, 2, 3)
+        y = q / np.sqrt((q * q).sum(axes, keepdims=True) + 1e-10)
+        y *= factors.reshape((1, -1) + (1,) * (q.ndim - 2))
+        by = [multiplier_of(step / math.sqrt(step**2 + 1e-10) * float(f) / scale / 2**22)
+              for f in factors]
+        return self._add(f"type: 'Normalize' norm_param {{ {text} }}", [x],
+                         np.floor(y / scale + 0.5) + zero_point, scale, zero_point,
+                         parameters=[np.array(by, np.int32), np.zeros(1153, np.int32)])
 
 
 def padded(q: np.ndarray, pad: Sequence[int]) -> np.ndarray:

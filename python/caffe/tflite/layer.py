@@ -9,6 +9,8 @@ only where they lie otherwise::
     def sigmoid(layer):
         x = layer.bottom()
         layer.model.operator("LOGISTIC", 2, [x.tensor], [layer.top(x.moved)])
+
+A node of another type is exported by its table of 256 bytes, where it has one (:mod:`.tables`).
 """
 from __future__ import annotations
 

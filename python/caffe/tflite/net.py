@@ -6,11 +6,12 @@ from typing import Dict, List
 
 import numpy as np
 
-from .._quantized_graph import QuantizedGraph
+from .._quantized_graph import QuantizedGraph, QuantizedNode
 from ..onnx.errors import ExportError, Inexpressible
 from . import layers  # noqa: F401: fills the table
 from .layer import EXPORTERS, SIGN, Layer, Shape, Stored, channels_last, quantization_of
 from .model import Model, Quantization, Tensor
+from .tables import is_table, table
 
 #: What inputs and outputs of the model may be.
 TYPES = ("int8", "uint8", "float32")
@@ -70,7 +71,7 @@ class NetExporter:
         for node in self._graph.nodes:
             layer = Layer(self.model, self._graph, node, self._stored)
             try:
-                EXPORTERS[node.type](layer)
+                EXPORTERS.get(node.type, table)(layer)
             except Inexpressible as reason:
                 raise ExportError(f"layer '{node.name}' ({node.type}): {reason}") from reason
             self.notes += [f"layer '{node.name}' ({node.type}): {note}" for note in layer.notes]
@@ -79,19 +80,25 @@ class NetExporter:
 
     def _require_types(self) -> None:
         """Names all layers at once that have no form in LiteRT."""
-        unknown = []
+        problems = []
         for node in self._graph.nodes:
-            if node.type not in EXPORTERS:
-                remedy = _WITHOUT.get(node.type, "LiteRT has no such operator: cut the net before it")
-                unknown.append(f"layer '{node.name}' ({node.type}): {remedy}")
-                continue
-            floats = [self._graph.values[i].name for i in [*node.inputs, *node.outputs]
-                      if self._graph.values[i].type != "UINT8"]
-            if floats:
-                unknown.append(f"layer '{node.name}' ({node.type}): '{floats[0]}' is not in 8-bit "
-                               "integers: calibrate it, or cut the net before it")
-        if unknown:
-            raise ExportError("no full-integer LiteRT model holds this net: " + "; ".join(unknown))
+            reason = self._problem(node)
+            if reason:
+                problems.append(f"layer '{node.name}' ({node.type}): {reason}")
+        if problems:
+            raise ExportError("no full-integer LiteRT model holds this net: " + "; ".join(problems))
+
+    def _problem(self, node: QuantizedNode) -> str:
+        layer = Layer(self.model, self._graph, node, self._stored)
+        if node.type not in EXPORTERS and not is_table(layer):
+            return _WITHOUT.get(node.type, "LiteRT has no such operator: cut the net before it")
+        if node.integers is None:
+            remarks = [remark for remark in self._graph.remarks if f"'{node.name}'" in remark]
+            reason = remarks[0].rpartition(": ")[2] if remarks else "its ranges are not known"
+            return f"it computes with floats ({reason}): calibrate again, or cut the net before it"
+        if any(self._graph.values[i].type == "INT8" for i in [*node.inputs, *node.outputs]):
+            return "its scales are symmetric: quantize with the scheme 'affine'"
+        return ""
 
     def _add_input(self, value: int) -> None:
         """Images get their channels behind the positions."""

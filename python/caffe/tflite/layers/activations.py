@@ -1,12 +1,14 @@
 """Functions of one number, softmax and normalization of vectors."""
 from __future__ import annotations
 
+import math
 from typing import Any, List, Optional
 
 import numpy as np
 
-from ..layer import NONE, RELU, RELU6, SIGN, Layer, exports, quantization_of, require
+from ..layer import NONE, RELU, RELU6, SIGN, Layer, count, exports, quantization_of, require
 from ..model import Quantization, Tensor
+from ..tables import look_up, table
 
 
 def _apply(layer: Layer, name: str, version: int, table: str = "", more: Any = (),
@@ -43,33 +45,16 @@ def relu(layer: Layer) -> None:
 @exports("ReLU6")
 def relu6(layer: Layer) -> None:
     param = layer.param.relu6_param
-    if param.negative_slope:
-        _apply(layer, "LEAKY_RELU", 2, "LeakyReluOptions", Alpha=param.negative_slope)
-    elif param.threshold == 6:
+    if param.threshold == 6 and not param.negative_slope:
         _apply(layer, "RELU6", 2, bounds=RELU6)
     else:
-        _apply(layer, "RELU", 2, bounds=RELU)
+        table(layer)
 
 
-@exports("Clip")
-def clip(layer: Layer) -> None:
-    """The bounds are the top's."""
+@exports("Rescale")
+def rescale(layer: Layer) -> None:
+    """The same numbers in another scale."""
     _apply(layer, "QUANTIZE", 2, "QuantizeOptions")
-
-
-@exports("PReLU")
-def prelu(layer: Layer) -> None:
-    require(bool(layer.node.layer.blobs), "its slopes are not known here: put it directly behind a "
-            "Convolution or InnerProduct, of which it then becomes a part")
-    slopes = np.array(layer.node.layer.blobs[0].data, np.float32)
-    shape = layer.shape()
-    require(layer.bottom().moved == shape or len(shape) == 2,
-            "LiteRT's PRELU needs the channels behind the positions")
-    scale = float(np.float32(max(np.abs(slopes).max(), 1e-6) / 127))
-    alpha = layer.model.constant(f"{layer.node.name}/slopes",
-                                 np.rint(slopes / scale).reshape((1,) * (len(shape) - 2) + (-1,)),
-                                 np.int8, Quantization((scale,)))
-    _apply(layer, "PRELU", 1, more=[alpha])
 
 
 @exports("Sigmoid")
@@ -90,21 +75,10 @@ def absval(layer: Layer) -> None:
 @exports("ELU")
 def elu(layer: Layer) -> None:
     param = layer.param.elu_param
-    require(param.alpha == 1 and getattr(param, "lambda") == 1,
-            "elu_param: LiteRT's ELU has alpha 1 and lambda 1")
-    _apply(layer, "ELU", 1)
-
-
-@exports("Swish")
-def swish(layer: Layer) -> None:
-    """x times its sigmoid, which is rounded to 8 bits in between."""
-    require(layer.param.swish_param.beta == 1, "swish_param: beta other than 1")
-    stored = layer.bottom()
-    gate = layer.like(Quantization((1 / 256,), -SIGN), stored.tensor.shape)
-    layer.model.operator("LOGISTIC", 2, [stored.tensor], [gate])
-    layer.write(lambda y, function: layer.model.operator(
-        "MUL", 2, [stored.tensor, gate], [y], "MulOptions", FusedActivationFunction=function),
-        stored.moved)
+    if param.alpha == 1 and getattr(param, "lambda") == 1:
+        _apply(layer, "ELU", 1)
+    else:
+        table(layer)
 
 
 @exports("Softmax")
@@ -133,29 +107,25 @@ def softmax(layer: Layer) -> None:
 
 @exports("Normalize")
 def normalize(layer: Layer) -> None:
-    """L2_NORMALIZATION, whose scale is 1/128, then the learned factors."""
-    shape = layer.shape()
+    """L2_NORMALIZATION, whose scale is 1/128, then a table with the learned factors."""
+    shape, parameters = layer.shape(), layer.node.parameters
     face = layer.param.HasField("normalize_param")
     param = layer.param.norm_param
     require(len(shape) in (2, 4), f"LiteRT normalizes blobs of 2 or 4 axes, not of {shape}")
-    across = param.across_spatial and not face and len(shape) == 4
-    fixed = Quantization((1 / 128,), 0)
+    require(len(parameters) == 2, "it computes with floats: calibrate its bottom and its top")
     x = layer.last() if len(shape) == 4 else layer.plain()
-    flat = layer.reshaped(x, (shape[0], int(np.prod(shape[1:])))) if across else x
-    y = layer.like(fixed, flat.shape)
+    across = param.across_spatial and not face and len(shape) == 4
+    flat = layer.reshaped(x, (shape[0], count(shape[1:]))) if across else x
+    y = layer.like(Quantization((1 / 128,), 0), flat.shape)
     layer.model.operator("L2_NORMALIZATION", 2, [flat], [y], "L2NormOptions",
-                         FusedActivationFunction=0)
-    y = layer.reshaped(y, x.shape)
+                         FusedActivationFunction=NONE)
+    # The engine's multipliers are scale * |x| of one step * the factor / the top's scale * 2^-22.
+    step, top = layer.value().scale, layer.top_value()
+    eps = 1e-6 if face else param.eps
+    factors = np.array([math.ldexp(float(value), int(shift) - 31 + 22)
+                        for value, shift in parameters[0].reshape(-1, 2)])
+    factors *= top.scale * math.sqrt(step * step + eps) / step
+    steps = np.arange(-SIGN, SIGN) / 128 * factors[:, None] / top.scale + top.zero_point - SIGN
+    tables = np.clip(np.floor(steps + 0.5), -SIGN, SIGN - 1)
     moved = shape if len(shape) == 4 else None
-    blobs = layer.node.layer.blobs
-    if face or not blobs:
-        layer.write_plainly(lambda z, _: layer.model.operator(
-            "QUANTIZE", 2, [y], [z], "QuantizeOptions"), moved)
-        return
-    factors = np.array(blobs[0].data, np.float32)
-    scale = float(np.float32(max(np.abs(factors).max(), 1e-20) / 127))
-    a = layer.model.constant(f"{layer.node.name}/factors",
-                             np.rint(factors / scale).reshape((1,) * (len(shape) - 1) + (-1,)),
-                             np.int8, Quantization((scale,)))
-    layer.write(lambda z, function: layer.model.operator(
-        "MUL", 2, [y, a], [z], "MulOptions", FusedActivationFunction=function), moved)
+    layer.write_plainly(lambda z, _: look_up(layer, layer.reshaped(y, x.shape), tables, z), moved)
