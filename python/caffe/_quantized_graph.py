@@ -19,6 +19,7 @@ class QuantizedValue:
     type: str = "UINT8"  #: or 'INT8', of symmetric scales, or 'FLOAT'
     scale: float = 1.0  #: a float32
     zero_point: int = 0
+    data: Optional[np.ndarray] = None  #: of a constant
 
 
 @dataclass
@@ -49,6 +50,9 @@ class QuantizedNode:
     layer: Any  #: caffe_pb2.LayerParameter
     integers: Optional[Integers] = None  #: None: it computes with floats
     parameters: List[np.ndarray] = field(default_factory=list)
+    #: Steps behind it, a layer and its parameters each; of integers they are among the parameters
+    #: and bounds.
+    epilogue: List[Tuple[Any, List[np.ndarray]]] = field(default_factory=list)
 
 
 @dataclass

@@ -192,20 +192,31 @@ py::object ArrayOf(const Constant& constant) {
   return NewArray(constant.shape, found->second, constant.data.get());
 }
 
-/// Name, type, inputs, outputs, layer (bytes), integers (None: floats), parameters.
+py::list ArraysOf(const std::vector<Constant>& constants) {
+  py::list arrays;
+  for (const Constant& constant : constants) arrays.append(ArrayOf(constant));
+  return arrays;
+}
+
+/// Name, type, inputs, outputs, layer (bytes), integers (None: floats), parameters, epilogue (pairs
+/// of a layer and its parameters).
 py::tuple NodeTuple(const inference::Node& node) {
   py::object integers = py::none();
   if (node.integers) {
     integers = py::make_tuple(Name(node.integers->rounding), node.integers->least,
                               node.integers->most, node.integers->weight_zero_point);
   }
-  py::list parameters;
-  for (const Constant& parameter : node.parameters) parameters.append(ArrayOf(parameter));
+  py::list epilogue;
+  for (const inference::Epilogue& step : node.epilogue) {
+    epilogue.append(
+        py::make_tuple(py::bytes(step.layer.SerializeAsString()), ArraysOf(step.parameters)));
+  }
   return py::make_tuple(node.name(), node.type(), node.inputs, node.outputs,
-                        py::bytes(node.layer.SerializeAsString()), integers, parameters);
+                        py::bytes(node.layer.SerializeAsString()), integers,
+                        ArraysOf(node.parameters), epilogue);
 }
 
-/// Name, values (name, shape, type, scale, zero point), nodes, inputs, outputs.
+/// Name, values (name, shape, type, scale, zero point, data of constants), nodes, inputs, outputs.
 py::tuple QuantizedGraphTuple(const DefinitionHandle& definition, const py::dict& fields) {
   const BuilderConfig config = ConfigOf(fields);
   const inference::Graph graph = [&] {
@@ -215,8 +226,10 @@ py::tuple QuantizedGraphTuple(const DefinitionHandle& definition, const py::dict
   }();
   py::list values, nodes;
   for (const inference::Value& value : graph.values) {
+    const py::object data =
+        value.is_constant() ? ArrayOf({value.shape, value.type, value.data}) : py::none();
     values.append(py::make_tuple(value.name, ShapeTuple(value.shape), Name(value.type),
-                                 value.affine.scale, value.affine.zero_point));
+                                 value.affine.scale, value.affine.zero_point, data));
   }
   for (const inference::Node& node : graph.nodes) nodes.append(NodeTuple(node));
   return py::make_tuple(graph.name, values, nodes, graph.inputs, graph.outputs);

@@ -364,10 +364,12 @@ def quantized_graph(net: NetworkDefinition, calibration: Optional[CalibrationTab
 
 
 def _quantized_node(name: str, type_: str, inputs: List[int], outputs: List[int], layer: bytes,
-                    integers: Optional[Tuple[Any, ...]], parameters: List[np.ndarray]
-                    ) -> QuantizedNode:
-    return QuantizedNode(name, type_, inputs, outputs, caffe_pb2.LayerParameter.FromString(layer),
-                         None if integers is None else Integers(*integers), parameters)
+                    integers: Optional[Tuple[Any, ...]], parameters: List[np.ndarray],
+                    epilogue: List[Tuple[bytes, List[np.ndarray]]]) -> QuantizedNode:
+    parse = caffe_pb2.LayerParameter.FromString
+    return QuantizedNode(name, type_, inputs, outputs, parse(layer),
+                         None if integers is None else Integers(*integers), parameters,
+                         [(parse(step), of_step) for step, of_step in epilogue])
 
 
 class ThreadSplit(NamedTuple):

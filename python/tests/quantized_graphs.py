@@ -294,6 +294,7 @@ class NetInIntegers:
         y *= factors.reshape((1, -1) + (1,) * (q.ndim - 2))
         by = [multiplier_of(step / math.sqrt(step**2 + 1e-10) * float(f) / scale / 2**22)
               for f in factors]
+        text += "" if len(factors) == 1 else " channel_shared: false"
         return self._add(f"type: 'Normalize' norm_param {{ {text} }}", [x],
                          np.floor(y / scale + 0.5) + zero_point, scale, zero_point,
                          parameters=[np.array(by, np.int32), np.zeros(1153, np.int32)])
