@@ -203,7 +203,7 @@ py::list ArraysOf(const std::vector<Constant>& constants) {
 py::tuple NodeTuple(const inference::Node& node) {
   py::object integers = py::none();
   if (node.integers) {
-    integers = py::make_tuple(Name(node.integers->rounding), node.integers->least,
+    integers = py::make_tuple(inference::Name(node.integers->rounding), node.integers->least,
                               node.integers->most, node.integers->weight_zero_point);
   }
   py::list epilogue;
