@@ -26,8 +26,8 @@ std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, 
 
 /// True if it is a layer with weights whose shapes the definitions take.
 bool Computes(const Node& node, const Shape& x, const Shape& y) {
-  if (!node.integers || !node.epilogue.empty() || node.inputs.size() != 1 ||
-      node.outputs.size() != 1 || node.parameters.empty()) {
+  if (!node.integers || node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      node.parameters.empty()) {
     return false;
   }
   if (node.type() == "InnerProduct") return CountOf(x) > 0;
@@ -138,6 +138,8 @@ class DefinitionStep : public Step {
 class Family : public Implementation {
  public:
   const char* name() const override { return "integer_definition"; }
+  bool Takes(const Node& node) const override { return node.integers.has_value(); }
+  bool TakesZeroPoints(const Node&) const override { return true; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!MultipliesWeights(node) || !HaveRanges(context, node) ||
