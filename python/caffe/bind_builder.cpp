@@ -184,6 +184,60 @@ EngineHandle Build(const DefinitionHandle& definition, const py::dict& fields) {
   return {builder.Build(definition.net)};
 }
 
+/// A constant as a numpy array.
+py::object ArrayOf(const Constant& constant) {
+  const std::map<ElementType, const char*> types = {{ElementType::FLOAT, "float32"},
+                                                    {ElementType::INT8, "int8"},
+                                                    {ElementType::UINT8, "uint8"},
+                                                    {ElementType::INT32, "int32"}};
+  const auto found = types.find(constant.type);
+  CHECK(found != types.end()) << Name(constant.type);
+  return NewArray(constant.shape, found->second, constant.data.get());
+}
+
+py::list ArraysOf(const std::vector<Constant>& constants) {
+  py::list arrays;
+  for (const Constant& constant : constants) arrays.append(ArrayOf(constant));
+  return arrays;
+}
+
+/// Name, type, inputs, outputs, layer (bytes), integers (None: floats), parameters, epilogue (pairs
+/// of a layer and its parameters).
+py::tuple NodeTuple(const inference::Node& node) {
+  py::object integers = py::none();
+  if (node.integers) {
+    integers = py::make_tuple(inference::Name(node.integers->rounding), node.integers->least,
+                              node.integers->most, node.integers->weight_zero_point);
+  }
+  py::list epilogue;
+  for (const inference::Epilogue& step : node.epilogue) {
+    epilogue.append(
+        py::make_tuple(py::bytes(step.layer.SerializeAsString()), ArraysOf(step.parameters)));
+  }
+  return py::make_tuple(node.name(), node.type(), node.inputs, node.outputs,
+                        py::bytes(node.layer.SerializeAsString()), integers,
+                        ArraysOf(node.parameters), epilogue);
+}
+
+/// Name, values (name, shape, type, scale, zero point, data of constants), nodes, inputs, outputs.
+py::tuple QuantizedGraphTuple(const DefinitionHandle& definition, const py::dict& fields) {
+  const BuilderConfig config = ConfigOf(fields);
+  const inference::Graph graph = [&] {
+    const py::gil_scoped_release without_gil;
+    UseProcessMode();
+    return inference::QuantizedGraph(definition.net, config);
+  }();
+  py::list values, nodes;
+  for (const inference::Value& value : graph.values) {
+    const py::object data =
+        value.is_constant() ? ArrayOf({value.shape, value.type, value.data}) : py::none();
+    values.append(py::make_tuple(value.name, ShapeTuple(value.shape), Name(value.type),
+                                 value.affine.scale, value.affine.zero_point, data));
+  }
+  for (const inference::Node& node : graph.nodes) nodes.append(NodeTuple(node));
+  return py::make_tuple(graph.name, values, nodes, graph.inputs, graph.outputs);
+}
+
 CalibrationTable CalibrateDefinition(const DefinitionHandle& definition,
                                      const py::object& calibrator, const py::dict& fields) {
   const std::shared_ptr<Calibrator> made = MakePythonCalibrator(calibrator);
@@ -249,6 +303,7 @@ void BindNetworkDefinition(py::module_& module) {
 
 void BindBuilder(py::module_& module) {
   module.def("_build_engine", &Build, py::arg("net"), py::arg("config"));
+  module.def("_quantized_graph", &QuantizedGraphTuple, py::arg("net"), py::arg("config"));
   module.def("_calibrate", &CalibrateDefinition, py::arg("net"), py::arg("calibrator"),
              py::arg("options"));
   module.def(

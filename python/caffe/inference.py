@@ -31,6 +31,7 @@ from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, ImagePreprocessing, LayerInfo, LayerParameter,
     ShapeProfile, TimingCache)
 from ._gpu_places import Place, handle_of
+from ._quantized_graph import Integers, QuantizedGraph, QuantizedNode, QuantizedValue
 from .net_spec import Function, NetSpec, Top
 from .proto import caffe_pb2
 
@@ -345,6 +346,32 @@ class Builder:
         """Builds an engine. Raises :class:`caffe.Error` naming what is wrong with the net or the
         configuration, and what a function of the configuration raises."""
         return _caffe._build_engine(net, self.config._fields())
+
+
+def quantized_graph(net: NetworkDefinition, calibration: Optional[CalibrationTable] = None,
+                    quantization: Optional[str] = "affine", rounding: str = "double", max_batch: int = 0,
+                    **config_fields: Any) -> QuantizedGraph:
+    """What an engine computes with integers alone, before kernels are chosen: for export.
+
+    Without a table a net is taken that was trained with ranges, or a ``calibrator`` among the
+    further fields of :class:`BuilderConfig`. Raises :class:`caffe.Error` naming what is wrong.
+    """
+    remarks: List[str] = []
+    config = BuilderConfig(precision=Precision.INT8, calibration=calibration,
+                           quantization=quantization, arithmetic="integer", rounding=rounding,
+                           max_batch=max_batch, remark=remarks.append, **config_fields)
+    name, values, nodes, inputs, outputs = _caffe._quantized_graph(net, config._fields())
+    return QuantizedGraph(name, [QuantizedValue(*value) for value in values],
+                          [_quantized_node(*node) for node in nodes], inputs, outputs, remarks)
+
+
+def _quantized_node(name: str, type_: str, inputs: List[int], outputs: List[int], layer: bytes,
+                    integers: Optional[Tuple[Any, ...]], parameters: List[np.ndarray],
+                    epilogue: List[Tuple[bytes, List[np.ndarray]]]) -> QuantizedNode:
+    parse = caffe_pb2.LayerParameter.FromString
+    return QuantizedNode(name, type_, inputs, outputs, parse(layer),
+                         None if integers is None else Integers(*integers), parameters,
+                         [(parse(step), of_step) for step, of_step in epilogue])
 
 
 class ThreadSplit(NamedTuple):

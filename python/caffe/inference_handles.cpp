@@ -1,7 +1,7 @@
 // Python's objects and arrays for the optimizer.
 #include "inference_handles.hpp"
 
-#include <algorithm>
+#include <cstring>
 
 namespace caffe {
 namespace pycaffe {
@@ -14,11 +14,15 @@ SharedObject Share(py::object object) {
   });
 }
 
-py::object NewArray(const std::vector<int>& shape, const float* values) {
-  const py::object array = py::module_::import("numpy").attr("empty")(ShapeTuple(shape), "float32");
+py::object NewArray(const std::vector<int>& shape, const char* type, const void* values) {
+  const py::object array = py::module_::import("numpy").attr("empty")(ShapeTuple(shape), type);
   const py::buffer_info buffer = py::buffer(array).request(/*writable=*/true);
-  std::copy_n(values, buffer.size, static_cast<float*>(buffer.ptr));
+  if (buffer.size > 0) std::memcpy(buffer.ptr, values, buffer.size * buffer.itemsize);
   return array;
+}
+
+py::object NewArray(const std::vector<int>& shape, const float* values) {
+  return NewArray(shape, "float32", values);
 }
 
 FloatArray::FloatArray(const py::handle& values) {

@@ -61,7 +61,8 @@ Result CallPython(const SharedObject& function, Arguments&&... arguments) {
   }
 }
 
-/// A new float32 array with these values.
+/// A new array with these values; `type` is numpy's name of theirs.
+py::object NewArray(const std::vector<int>& shape, const char* type, const void* values);
 py::object NewArray(const std::vector<int>& shape, const float* values);
 /// The shape and values of what numpy can make a float32 array of. Throws TypeError for what is no
 /// number.

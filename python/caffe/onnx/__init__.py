@@ -16,15 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, List, Optional, Union
 
+from .._quantized_graph import QuantizedGraph
 from .errors import ExportError
 from .net import NetExporter, Options
 
-__all__ = ["ExportError", "Export", "Options", "export", "export_net"]
+__all__ = ["ExportError", "Export", "Options", "export", "export_net", "export_quantized"]
 
 
 @dataclass
 class Export:
-    """What came out: the ModelProto, the net that it computes, what the user should know."""
+    """What came out: the ModelProto, the net that it computes (None: integers), what the user should
+    know."""
     model: Any
     net: Any
     notes: List[str]
@@ -44,6 +46,18 @@ def export_net(net: Any, blobs: Union[Callable, Any], options: Optional[Options]
     check_opset(onnx, options.opset)
     exported = NetExporter(Graph(onnx, options.opset), net, blobs, options).run()
     return Export(make_model(exported, net.name, options.opset), net, exported.notes)
+
+
+def export_quantized(graph: QuantizedGraph, opset: int = Options.opset) -> Export:
+    """Exports what caffe.inference.quantized_graph returns, with QuantizeLinear and
+    DequantizeLinear. Raises ExportError, which names the layer."""
+    from .graph import Graph
+    from .quantized import QuantizedExporter
+    from .writing import check_opset, import_onnx, make_model
+    onnx = import_onnx()
+    check_opset(onnx, opset)
+    exported = QuantizedExporter(Graph(onnx, opset), graph).run()
+    return Export(make_model(exported, graph.name, opset), None, exported.notes)
 
 
 def export(prototxt: str, weights: str, options: Optional[Options] = None, level: int = 0,

@@ -5,7 +5,8 @@ import argparse
 import sys
 from typing import Any, Dict, List, Optional
 
-from . import Export, ExportError, Options, export
+from .. import _quantizing
+from . import Export, ExportError, Options, export, export_quantized
 from .checking import compare, pycaffe, random_inputs, run_caffe, run_model
 from .extents import Shape, Symbolic
 from .writing import OLDEST_OPSET, write
@@ -30,6 +31,10 @@ examples:
       from the file that describes training
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --fp16
       weights and arithmetic in half precision
+  python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --quantized \\
+      --calibration-table net.table
+      8-bit integers, as an engine with -quantization affine -arithmetic integer computes: pairs of
+      QuantizeLinear and DequantizeLinear (this needs the compiled part of Caffe)
 
 A detection net has standard operators in its end: its output has one row [picture, label, score,
 xmin, ymin, xmax, ymax] for each box, as in Caffe. What cannot be expressed is said, with the layer
@@ -83,9 +88,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stage", action="append", default=[],
                         help="a stage of the net, for include "
                         "rules; may be given several times")
+    parser.add_argument("--quantized", action="store_true",
+                        help="8-bit integers with the engine's scales and zero points (QDQ); a net "
+                        "that was trained with quantized_training needs no flag of these:")
+    _quantizing.add_flags(parser)
     parser.add_argument("--check", choices=("auto", "yes", "no"), default="auto",
-                        help="run the model with onnxruntime on random numbers and compare it with "
-                        "Caffe; auto: if both are installed (%(default)s)")
+                        help="run a model of floats with onnxruntime on random numbers and compare it "
+                        "with Caffe; auto: if both are installed (%(default)s)")
     return parser
 
 
@@ -122,19 +131,34 @@ def _check(result: Export, weights: str, wanted: str) -> None:
               f"{difference.absolute:.3g}, {difference.relative:.2g} of the largest value")
 
 
+def _quantized(given: argparse.Namespace, options: Options) -> Export:
+    """The net in 8-bit integers."""
+    if given.fp16 or options.shapes or given.level or given.stage or options.batch == "dynamic":
+        raise ExportError("--quantized takes the net's own shapes, level and stages: leave --fp16, "
+                          "--shape, --level, --stage and --batch dynamic out")
+    try:
+        graph = _quantizing.quantized(given.net, given.weights, given, options.batch or 0)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ExportError(" ".join(str(error).split())) from error
+    return export_quantized(graph, options.opset)
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the program; returns its exit status."""
     given = _parser().parse_args(arguments)
     shapes: Dict[str, Shape] = dict(given.shape)
     options = Options(opset=given.opset, batch=given.batch, shapes=shapes, fp16=given.fp16)
     try:
-        result = export(given.net, given.weights, options, given.level, given.stage)
+        if given.quantized:
+            result = _quantized(given, options)
+        else:
+            result = export(given.net, given.weights, options, given.level, given.stage)
         write(result.model, given.output)
         for note in result.notes:
             print(f"note: {note}")
         print(f"wrote {given.output}: {len(result.model.graph.node)} nodes, operators of version "
               f"{given.opset}")
-        if given.check != "no":
+        if given.check != "no" and not given.quantized:
             _check(result, given.weights, given.check)
     except ExportError as error:
         print(f"caffe.onnx: {error}", file=sys.stderr)

@@ -1,4 +1,5 @@
-"""What can be wrong: one exception for the user, one for a layer that has no ONNX form."""
+"""What can be wrong: one exception for the user, one for a layer that has no form in the other
+format. caffe.tflite has the same ones."""
 from __future__ import annotations
 
 
@@ -7,7 +8,7 @@ class ExportError(Exception):
 
 
 class Inexpressible(Exception):
-    """Raised inside a layer's function: why that layer cannot be written in ONNX.
+    """Raised inside a layer's function: why that layer cannot be written.
 
     The caller adds the layer's name and type and raises :class:`ExportError`.
     """

@@ -62,14 +62,19 @@ def make_model(exported: Exported, name: str, opset: int) -> Any:
 
 
 def write(model: Any, path: str) -> None:
-    """Writes the file aside and renames it, so that nobody sees half of it."""
+    """Writes a ModelProto."""
+    write_bytes(model.SerializeToString(), path)
+
+
+def write_bytes(content: bytes, path: str) -> None:
+    """Writes the file aside and renames it, so that nobody sees half of it. Raises ExportError."""
     folder = os.path.dirname(os.path.abspath(path))
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=os.path.basename(path), suffix=".tmp",
                                          delete=False) as file:
             temporary = file.name
-            file.write(model.SerializeToString())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)

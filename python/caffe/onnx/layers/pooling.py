@@ -6,7 +6,7 @@ of both sides. ONNX is told all of that by explicit padding.
 """
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Tuple
+from typing import Any, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -69,9 +69,8 @@ def _rounds_down(param: Any) -> bool:
     return param.torch_pooling or not param.ceil_mode
 
 
-def _windows(layer: Layer) -> List[Windows]:
-    param = layer.param.pooling_param
-    extents = layer.shape()[2:]
+def windows_of(param: Any, extents: Sequence[int]) -> List[Windows]:
+    """The windows of a PoolingParameter along the two axes of a blob with these extents."""
     require(all(dilation == 1 for dilation in param.dilation),
             "pooling_param: dilation other than 1")
     kernel = extents if param.global_pooling else pair(param, "kernel", "kernel_size")
@@ -152,7 +151,7 @@ def pooling(layer: Layer) -> None:
         op_type = "GlobalMaxPool" if param.pool == MAX else "GlobalAveragePool"
         layer.top(0, layer.op(op_type, layer.bottom(0), shape=layer.shape()[:2] + (1, 1)))
         return
-    windows = _windows(layer)
+    windows = windows_of(param, layer.shape()[2:])
     require(param.pool in (MAX, AVE, STOCHASTIC), "pooling_param: pool")
     if param.pool == MAX:
         layer.top(0, max_pool(layer, layer.bottom(0), windows))
