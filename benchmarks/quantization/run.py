@@ -119,19 +119,18 @@ class Bench:
 
     def caffe(self, command: str, flags: List[str], log: str) -> None:
         """Runs the program, with a line for each tenth of a training. Raises RuntimeError with
-        the last lines that it wrote."""
+        the last line that it wrote."""
         os.makedirs(os.path.dirname(log), exist_ok=True)
         line = [os.path.join(self.arguments.tools, "caffe"), command, *flags,
                 "-threads", str(self.arguments.threads)]
-        tail: List[str] = []
-        total, tenth = 0, -1
+        last, total, tenth = "", 0, -1
         with open(log, "a", encoding="utf-8") as file, \
                 subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                  env={**os.environ, "GLOG_logtostderr": "1",
                                       "GLOG_minloglevel": "0"}) as process:
             for text in process.stdout:
                 file.write(text)
-                tail = tail[-8:] + [text]
+                last = text.strip() or last
                 found = re.search(r"^max_iter: (\d+)", text)
                 total = int(found.group(1)) if found else total
                 found = re.search(r"Iteration (\d+) .*loss = (\S+)", text)
@@ -140,7 +139,7 @@ class Bench:
                     say(self.name, f"  iteration {int(found.group(1)):5} of {total}, "
                                    f"loss {float(found.group(2)):.4f}")
         if process.returncode:
-            raise RuntimeError(f"{' '.join(line)}\n{''.join(tail)}")
+            raise RuntimeError(f"{last} (see {log})")
 
     def write_nets(self) -> None:
         """train.prototxt and deploy.prototxt."""
