@@ -92,7 +92,7 @@ def quantized_training(variant: Variant, iterations: int) -> str:
     """The message of a net. Statistics of BatchNorm freeze after half of the training."""
     return (f"quantized_training {{ weight_bits: {variant.weight_bits} activation_bits: 8 "
             f"scheme: {variant.scheme.upper()} fold_batch_norm: true "
-            f"freeze_batch_norm_iter: {iterations // 2} }}\n")
+            f"ema_decay: 0.99 freeze_batch_norm_iter: {max(1, iterations // 2)} }}\n")
 
 
 def steps(values: np.ndarray) -> float:
