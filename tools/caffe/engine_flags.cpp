@@ -16,6 +16,17 @@ CAFFE_FLAG(
     string, precision, "fp32", "fp32|fp16|bf16|int8|best",
     "what layers with weights compute in (default fp32); best: what is fastest for each layer "
     "on this machine");
+CAFFE_FLAG(string, quantization, "symmetric", "symmetric|affine|paper",
+           "int8: how numbers become integers: symmetric, without zero points (default); affine, "
+           "blobs with a zero point; paper, weights too, with one scale for each layer (Jacob et "
+           "al., arXiv:1712.05877)");
+CAFFE_FLAG(string, arithmetic, "float", "float|integer|integer_only",
+           "int8: what is computed between sums of products: float (default); integer, integers "
+           "alone, but for layers that they cannot hold, which are named; integer_only, such a "
+           "layer is an error. Integers give the same bits on every machine");
+CAFFE_FLAG(string, rounding, "double", "double|single",
+           "-arithmetic integer: sums are rounded twice, as published (default), or once, as "
+           "LiteRT's newer kernels do");
 CAFFE_FLAG(bool, tf32, false, "", "on a GPU, fp32 may round factors to 10 bits, for tensor cores");
 CAFFE_FLAG(string, layer_precision, "", "NAME=TYPE,...",
            "other precisions for these layers. What a layer cannot do in its type it does in the "
@@ -126,6 +137,11 @@ void CheckFlags() {
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
     inference::ParsePrecision(pair.second);
   }
+  const bool integers =
+      inference::ParseArithmetic(FLAGS_arithmetic) != inference::Arithmetic::FLOAT;
+  Require(integers || !IsGiven("rounding"), "-rounding is for -arithmetic integer");
+  inference::ParseQuantizationScheme(FLAGS_quantization);
+  inference::ParseRounding(FLAGS_rounding);
   ParseShapes("-input_shape", FLAGS_input_shape);
   ProfilesOfFlags();
   BytesOfMegabytes("-workspace", FLAGS_workspace);
@@ -208,9 +224,9 @@ std::vector<FlagGroup> EngineFlags() {
   calibration.flags.push_back("plot");
   return {{"the engine",
            "",
-           {"precision", "tf32", "layer_precision", "max_batch", "input_shape", "min_shape",
-            "opt_shape", "max_shape", "workspace", "memory", "hint", "timing_cache",
-            "timing_iterations", "skip_pass", "level", "stage"},
+           {"precision", "quantization", "arithmetic", "rounding", "tf32", "layer_precision",
+            "max_batch", "input_shape", "min_shape", "opt_shape", "max_shape", "workspace",
+            "memory", "hint", "timing_cache", "timing_iterations", "skip_pass", "level", "stage"},
            "  -gpu N                builds for this GPU, and no other; without it for the CPU\n"},
           calibration};
 }
@@ -284,6 +300,9 @@ inference::AccuracyLoss EngineMaker::Judge(InputBatches* batches, int most,
 
 void EngineMaker::SetConfig() {
   config.precision = inference::ParsePrecision(FLAGS_precision);
+  config.quantization = {inference::ParseQuantizationScheme(FLAGS_quantization),
+                         inference::ParseArithmetic(FLAGS_arithmetic),
+                         inference::ParseRounding(FLAGS_rounding)};
   if (!FLAGS_gpu.empty()) config.backend = inference::Backend::CUDA;
   config.tensor_float = FLAGS_tf32;
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,6 +11,7 @@
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/results.hpp"
 #include "caffe/util/progress.hpp"
+#include "caffe/util/sha256.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
@@ -20,6 +23,9 @@ CAFFE_FLAG(double, min_score, 0.5, "S",
            "of detections, boxes with this score or more: image, class, score, xmin, ymin, xmax, "
            "ymax, as the net gives them (SSD: 0 to 1)");
 CAFFE_FLAG(bool, raw, false, "", "all values of every output");
+CAFFE_FLAG(bool, digest, false, "",
+           "instead of results a SHA-256 of all outputs as integers (uint8 or int8 each, in the "
+           "order of the images): the same on every machine for an engine of integers alone");
 CAFFE_FLAG(string, draw, "", "OUT",
            "draws what is found onto the images: boxes, colours of a segmentation, the best "
            "classes; into the folder OUT, or, of one image, into the file OUT (.png, .jpg). Files "
@@ -48,6 +54,36 @@ void NoteUnknownPreprocessing(const inference::Engine& engine, const NetParamete
                "them in the plan (-scale 1: there are none)\n";
 }
 
+/// Hashes outputs as the integers that they were made of.
+class OutputDigest {
+ public:
+  /// Throws Error for an output that floats computed.
+  explicit OutputDigest(const inference::Engine& engine) {
+    for (const std::string& output : engine.outputs()) {
+      const auto affine = engine.OutputAffine(output);
+      Require(affine.has_value(), "-digest is for outputs that integers compute, and '", output,
+              "' is made by floats: build the plan with -arithmetic integer_only");
+      affines_[output] = *affine;
+    }
+  }
+
+  void Add(const inference::Tensors& outputs) {
+    for (const auto& [name, tensor] : outputs) {
+      const AffineParameters& affine = affines_.at(name);
+      for (const float value : tensor.values) {
+        const int integer = static_cast<int>(std::lround(value / affine.scale)) + affine.zero_point;
+        const uint8_t byte = static_cast<uint8_t>(integer);
+        hash_.Add(&byte, 1);
+      }
+    }
+  }
+  std::string Text() const { return hash_.Digest(); }
+
+ private:
+  std::map<std::string, AffineParameters> affines_;
+  Sha256 hash_;
+};
+
 /// Throws Error for what looks like a file that -draw does not write: it would become a folder.
 void RequireDrawable(const std::string& out) {
   static const std::set<std::string> kOthers = {".bmp", ".gif",  ".jp2", ".ppm", ".svg",
@@ -73,6 +109,8 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   options.raw = FLAGS_raw;
   options.top = FLAGS_top;
   options.least_score = static_cast<float>(FLAGS_min_score);
+  Require(!FLAGS_digest || (FLAGS_draw.empty() && !FLAGS_json && !FLAGS_raw),
+          "-digest is printed instead of results: leave -draw, -json and -raw out");
   Require(FLAGS_draw.empty() || !images.empty() || !FLAGS_images.empty(),
           "-draw needs image files: name them, or give -images");
   RequireDrawable(FLAGS_draw);
@@ -98,9 +136,12 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   if (!FLAGS_draw.empty()) drawer = std::make_unique<ResultDrawer>(FLAGS_draw, names, options);
   const inference::InputSource source(*feed, *engine);
   inference::Results all(engine, names, options);
-  Progress progress("batch", FLAGS_json ? batches->batches(*feed) : 0);
+  std::unique_ptr<OutputDigest> digest;
+  if (FLAGS_digest) digest = std::make_unique<OutputDigest>(*engine);
+  Progress progress("batch", FLAGS_json || digest ? batches->batches(*feed) : 0);
   ParallelRuns runs(engine, split,
                     [&](const std::vector<std::string>& items, const inference::Tensors& outputs) {
+                      if (digest) return digest->Add(outputs);
                       if (drawer) drawer->Draw(*engine, items, outputs, *feed, preprocessing);
                       if (FLAGS_json) return all.Add(items, outputs);
                       inference::Results these(engine, names, options);
@@ -115,7 +156,11 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   }
   runs.Finish();
   progress.Clear();
-  if (FLAGS_json) std::cout << all.Json();
+  if (digest) {
+    std::cout << digest->Text() << '\n';
+  } else if (FLAGS_json) {
+    std::cout << all.Json();
+  }
   if (drawer) {
     std::cerr << "drew " << drawer->drawn()
               << (drawer->drawn() == 1 ? " image into " : " images into ") << FLAGS_draw << '\n';
@@ -179,6 +224,7 @@ Command InferCommand() {
         "min_score",
         "raw",
         "json",
+        "digest",
         "draw"},
        ""},
       input};

@@ -54,7 +54,7 @@ void PrintLayers(const inference::Engine& engine, int profile, std::ostream& out
       {"layer", "type", "implementation", "precision", "makes", "time", "weights", "activations"},
       5);
   for (const inference::LayerInfo& layer : engine.layers(profile)) {
-    table.Add({NameWithFused(layer), layer.type, layer.implementation, Name(layer.type_of_math),
+    table.Add({NameWithFused(layer), layer.type, layer.implementation, layer.precision(),
                ShapesText(layer.tops), TimeText(layer.microseconds), BytesText(layer.weight_bytes),
                BytesText(layer.activation_bytes)});
   }

@@ -124,7 +124,7 @@ void PrintTimes(const inference::Engine& engine, int profile, const inference::L
   const double total = times.Total();
   for (const auto& layer : times.layers()) {
     const inference::LayerInfo& info = known[layer.name];
-    table.Add({layer.name, info.type, info.implementation, Name(info.type_of_math),
+    table.Add({layer.name, info.type, info.implementation, info.precision(),
                TimeText(1000 * layer.times.Median()), TimeText(1000 * layer.times.Mean()),
                PercentText(total > 0 ? layer.times.Total() / total : 0)});
   }

@@ -14,6 +14,7 @@
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/inference/precision.hpp"
+#include "caffe/inference/quantization.hpp"
 #include "caffe/inference/shape_profile.hpp"
 #include "caffe/inference/timing_cache.hpp"
 
@@ -50,6 +51,8 @@ struct BuilderConfig {
   std::optional<ImagePreprocessing> preprocessing;
   std::vector<std::string> class_names;  ///< by label
 
+  /// For INT8: how real numbers become integers, and what is computed with these alone.
+  Quantization quantization;
   /// For INT8, one of the two: thresholds, or what makes them by running the net in FLOAT.
   std::shared_ptr<const CalibrationTable> calibration;
   std::shared_ptr<Calibrator> calibrator;
@@ -103,6 +106,12 @@ class Builder {
  private:
   BuilderConfig config_;
 };
+
+/// What an INT8 engine of integers alone computes, before kernels are chosen: the optimized graph
+/// whose integer nodes (Node::integers) have integers for parameters, and whose values have their
+/// type, scale and zero point. For export. Throws Error as Builder::Build does, and unless
+/// config.quantization.arithmetic is INTEGER or INTEGER_ONLY.
+Graph QuantizedGraph(const NetworkDefinition& net, const BuilderConfig& config);
 
 }  // namespace inference
 }  // namespace caffe

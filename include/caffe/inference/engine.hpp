@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,18 @@ struct LayerInfo {
   std::string name, type;
   std::string implementation;     ///< "winograd", "layer", ...
   ElementType type_of_math;       ///< FLOAT, FLOAT16, BFLOAT16 or INT8
+  bool integers = false;          ///< it computes with integers alone
   std::vector<Shape> tops;        ///< at the largest shapes
   size_t weight_bytes = 0;        ///< as the engine holds them
   size_t activation_bytes = 0;    ///< of the tops, at the largest shapes
   double microseconds = 0;        ///< as timed when the engine was built; 0: not timed
   std::vector<std::string> also;  ///< names of the layers that were fused into it
+  AffineParameters affine;        ///< of the first top, where `integers`
+  /// Of each output of a layer with weights, where `integers`: what sums are multiplied by.
+  std::vector<kernels::Multiplier> multipliers;
+
+  /// "FLOAT", "INT8", ...; "integers" where nothing else computes it.
+  std::string precision() const { return integers ? "integers" : Name(type_of_math); }
 };
 
 /// A built net: immutable, shared by any number of contexts and threads.
@@ -76,6 +84,9 @@ class Engine {
   /// What is run in a profile; its values have the largest shapes. Throws Error for a number that
   /// is none.
   const std::shared_ptr<const Graph>& graph(int profile = 0) const;
+
+  /// How the bytes became numbers of which an output is made; nothing where floats computed it.
+  std::optional<AffineParameters> OutputAffine(const std::string& output) const;
 
   /// Of a profile, in the order in which they run; layers of which nothing is left do not appear.
   std::vector<LayerInfo> layers(int profile = 0) const;

@@ -14,8 +14,8 @@ enum class QuantizationScheme {
   SYMMETRIC,  ///< Z = 0. Blobs: int8 in [-127, 127], uint8 where never negative
   AFFINE,     ///< blobs: uint8 with a zero point. Weights: int8 in [-127, 127], a scale for each
               ///< output channel, Z = 0
-  PAPER       ///< as published by Jacob et al. (arXiv:1712.05877): blobs and weights uint8, with one
-              ///< scale and zero point for a tensor; no weight is 0
+  PAPER  ///< as published by Jacob et al. (arXiv:1712.05877): blobs and weights uint8, with one
+         ///< scale and zero point for a tensor; no weight is 0
 };
 
 /// What an INT8 engine computes with between the integers.

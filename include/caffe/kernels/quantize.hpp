@@ -7,15 +7,16 @@
 namespace caffe {
 namespace kernels {
 
-/// y = x * factor, rounded to the nearest integer (halves to even) and saturated: to [-127, 127]
-/// for Q = int8_t, to [0, 255] for Q = uint8_t. The product is a float's; infinities saturate, a
-/// NaN becomes 0. `factor` is 1 / scale. The same on every instruction set.
+/// y = x * factor, rounded to the nearest integer (halves to even), plus the zero point, saturated:
+/// to [-127, 127] for Q = int8_t, to [0, 255] for Q = uint8_t. The product is a float's; infinities
+/// saturate, a NaN becomes the zero point. `factor` is 1 / scale. The same on every instruction
+/// set.
 template <typename Q>
-void Quantize(size_t n, float factor, const float* x, Q* y);
+void Quantize(size_t n, float factor, const float* x, Q* y, int zero_point = 0);
 
-/// y = q * scale, a float's product. Q is int8_t or uint8_t.
+/// y = (q - zero_point) * scale, a float's product. Q is int8_t or uint8_t.
 template <typename Q>
-void Dequantize(size_t n, float scale, const Q* q, float* y);
+void Dequantize(size_t n, float scale, const Q* q, float* y, int zero_point = 0);
 
 /// y = what Dequantize makes of Quantize: x on the grid of multiples of `scale`. y may be x.
 template <typename Q>

@@ -181,14 +181,19 @@ void TryRange(const std::shared_ptr<const Graph>& graph) {
   runner->SetInputShapes(graph->opt_inputs);
 }
 
+/// With what the definition knows of layers and ranges.
+BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
+  if (config.backend == Backend::REFERENCE) return config;
+  config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
+  if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
+  return config;
+}
+
 std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderConfig config) {
   Require(config.threads >= 0, "threads must not be negative, got ", config.threads);
   std::vector<Graph> graphs = ShapedForProfiles(net.graph(), config);
   for (Graph& graph : graphs) TakePreprocessing(net, config, &graph);
-  if (config.backend != Backend::REFERENCE) {
-    config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
-    if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
-  }
+  config = Completed(net, std::move(config));
   std::shared_ptr<const Engine> engine = BuildGraph(graphs[0], config);
   if (graphs.size() > 1) {
     std::vector<Graph> built = {*engine->graph()};
@@ -210,6 +215,11 @@ std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderC
 std::shared_ptr<const Engine> Builder::Build(const NetworkDefinition& net) const {
   return WithMemoryErrors([&] { return "engine '" + net.name() + "'"; },
                           [&] { return BuildEngine(net, config_); });
+}
+
+Graph QuantizedGraph(const NetworkDefinition& net, const BuilderConfig& config) {
+  const Graph graph = ShapedForProfiles(net.graph(), config)[0];
+  return QuantizedGraph(graph, Completed(net, config));
 }
 
 }  // namespace inference

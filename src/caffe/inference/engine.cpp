@@ -75,6 +75,21 @@ const std::shared_ptr<const Graph>& Engine::graph(int profile) const {
   return graphs_[profile];
 }
 
+std::optional<AffineParameters> Engine::OutputAffine(const std::string& output) const {
+  const Graph& first = *graph();
+  int value = first.FindValue(output);
+  Require(value >= 0 && first.IsOutput(value), "engine '", name(), "' has no output '", output,
+          "'");
+  const std::vector<int> producers = Producers(first);
+  // An output is in floats: bytes become these by a reorder.
+  while (producers[value] >= 0 && first.nodes[producers[value]].type() == kReorder) {
+    value = first.nodes[producers[value]].inputs[0];
+    const ElementType type = first.values[value].type;
+    if (type == ElementType::UINT8 || type == ElementType::INT8) return first.values[value].affine;
+  }
+  return {};
+}
+
 std::vector<LayerInfo> Engine::layers(int profile) const { return LayersOf(*graph(profile)); }
 size_t Engine::weight_bytes() const { return WeightBytes(graphs_); }
 size_t Engine::activation_bytes() const {

@@ -4,8 +4,10 @@
 #include <set>
 
 #include "../util/json.hpp"
+#include "backends/constants.hpp"
 #include "caffe/util/printable.hpp"
 #include "graph/regions.hpp"
+#include "passes/graph_editing.hpp"
 
 namespace caffe {
 namespace inference {
@@ -49,12 +51,28 @@ void SetShapes(const std::string& key, const std::map<std::string, Shape>& shape
   for (const auto& [input, shape] : shapes) json::Set(by_input, Printable(input), shape);
 }
 
+/// Scale and zero point of the first top, multipliers and shifts of sums.
+void SetIntegers(const LayerInfo& layer, json::Struct* object) {
+  json::Struct* integers = json::Object(object, "integers");
+  json::Set(integers, "scale", layer.affine.scale);
+  json::Set(integers, "zero_point", layer.affine.zero_point);
+  if (layer.multipliers.empty()) return;
+  std::vector<int> values, shifts;
+  for (const kernels::Multiplier& multiplier : layer.multipliers) {
+    values.push_back(multiplier.value);
+    shifts.push_back(multiplier.shift);
+  }
+  json::Set(integers, "multipliers", values);
+  json::Set(integers, "shifts", shifts);
+}
+
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
   json::Set(object, "name", layer.name);
   json::Set(object, "type", layer.type);
   json::Set(object, "fused", layer.also);
   json::Set(object, "implementation", layer.implementation);
   json::Set(object, "precision", std::string(Name(layer.type_of_math)));
+  if (layer.integers) SetIntegers(layer, object);
   json::Set(object, "microseconds", layer.microseconds);
   json::Set(object, "weight_bytes", static_cast<double>(layer.weight_bytes));
   json::Set(object, "activation_bytes", static_cast<double>(layer.activation_bytes));
@@ -65,6 +83,19 @@ void SetLayer(const LayerInfo& layer, json::Struct* object) {
   }
 }
 
+std::vector<kernels::Multiplier> MultipliersOf(const Node& node) {
+  const size_t outputs = node.parameters.size() > 3 ? node.parameters[2].count() : 0;
+  if (outputs == 0) return {};
+  RequireParameter(node, 2, ElementType::INT32, outputs);
+  RequireParameter(node, 3, ElementType::INT32, outputs);
+  std::vector<kernels::Multiplier> multipliers(outputs);
+  for (size_t o = 0; o < outputs; ++o) {
+    multipliers[o] = {static_cast<const int32_t*>(node.parameters[2].data.get())[o],
+                      static_cast<const int32_t*>(node.parameters[3].data.get())[o]};
+  }
+  return multipliers;
+}
+
 LayerInfo InfoOf(const Graph& graph, const Node& node) {
   LayerInfo layer;
   layer.name = node.name();
@@ -72,6 +103,11 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
   layer.implementation = node.implementation.empty() ? "layer" : node.implementation;
   layer.type_of_math = node.math;
   layer.microseconds = node.microseconds;
+  layer.integers = node.integers.has_value();
+  if (node.integers && !node.outputs.empty()) {
+    layer.affine = graph.values[node.outputs[0]].affine;
+    if (MultipliesWeights(node)) layer.multipliers = MultipliersOf(node);
+  }
   ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
   for (const int output : node.outputs) {
     layer.tops.push_back(graph.values[output].shape);
@@ -103,7 +139,7 @@ void SetDetails(const Graph& graph, const Node& node, json::Struct* object) {
   const LayerInfo layer = InfoOf(graph, node);
   json::Set(object, "Name", layer.name);
   json::Set(object, "LayerType", layer.type);
-  json::Set(object, "Precision", std::string(Name(layer.type_of_math)));
+  json::Set(object, "Precision", layer.precision());
   json::Set(object, "TacticName", layer.implementation);
   json::Set(object, "FusedLayers", layer.also);
   json::Set(object, "WeightBytes", static_cast<double>(layer.weight_bytes));

@@ -116,6 +116,13 @@ void Write(const Node& node, Writer* out) {
     out->Add(step.parameters);
     out->Number(step.operand);
   }
+  out->Number(node.integers.has_value());
+  if (node.integers) {
+    out->Number(static_cast<int64_t>(node.integers->rounding));
+    out->Number(node.integers->least);
+    out->Number(node.integers->most);
+    out->Number(node.integers->weight_zero_point);
+  }
   out->Text(node.implementation);
   out->Number(static_cast<int64_t>(node.math));
   out->Real(node.microseconds);
@@ -282,6 +289,17 @@ Value ReadValue(Reader* in) {
   return value;
 }
 
+IntegerArithmetic ReadIntegers(Reader* in) {
+  IntegerArithmetic integers;
+  const int64_t rounding = in->Number();
+  Require(rounding == 0 || rounding == 1, "there is no rounding ", rounding);
+  integers.rounding = static_cast<kernels::Rounding>(rounding);
+  integers.least = in->Int();
+  integers.most = in->Int();
+  integers.weight_zero_point = in->Int();
+  return integers;
+}
+
 Node ReadNode(Reader* in) {
   Node node;
   node.layer = in->Layer();
@@ -295,6 +313,7 @@ Node ReadNode(Reader* in) {
     step.operand = in->Int();
     Require(step.operand >= -1, "an epilogue's operand is no value");
   }
+  if (in->Number()) node.integers = ReadIntegers(in);
   node.implementation = in->Text();
   node.math = in->Type();
   node.microseconds = in->Real();

@@ -16,6 +16,7 @@
 #include "passes/graph_editing.hpp"
 #include "passes/memory_plan.hpp"
 #include "quantize/equalization.hpp"
+#include "quantize/integers.hpp"
 #include "quantize/value_ranges.hpp"
 
 namespace caffe {
@@ -74,6 +75,19 @@ class LoweredBuild {
     Require(table_ || !demanded,
             "int8 needs calibration: give a calibration table or a calibrator");
     if (!table_) types_.erase(ElementType::INT8);
+    CheckQuantization();
+  }
+
+  /// The graph in integers, before kernels are chosen.
+  Graph Quantized() const {
+    Require(table_ != nullptr, "int8 needs calibration: give a calibration table or a calibrator");
+    Require(config_.quantization.arithmetic != Arithmetic::FLOAT,
+            "the graph is in integers with -arithmetic integer or integer_only");
+    std::vector<std::string> skipped = SkippedPasses();
+    for (const Pass& pass : Passes()) {
+      if (pass.places) skipped.push_back(pass.name);
+    }
+    return InIntegers(Optimize(graph_, skipped, config_.pass_observer), {});
   }
 
   /// `narrowed`: the types of layers that may have other ones than the configuration says.
@@ -84,7 +98,7 @@ class LoweredBuild {
     const auto lower = [&](Graph graph) { return Lowered(std::move(graph), narrowed); };
     const bool is_timed = config_.timing_iterations > 0 && config_.backend == Backend::CPU;
     return std::make_shared<const Engine>(
-        WithScratch(Optimize(graph_, config_.skip_passes, config_.pass_observer, lower)),
+        WithScratch(Optimize(graph_, SkippedPasses(), config_.pass_observer, lower)),
         is_timed ? threads_ : 0);
   }
 
@@ -103,6 +117,44 @@ class LoweredBuild {
   }
 
  private:
+  bool HasIntegersAlone() const { return config_.quantization.arithmetic != Arithmetic::FLOAT; }
+
+  void CheckQuantization() const {
+    const Quantization& quantization = config_.quantization;
+    const bool symmetric = quantization.scheme == QuantizationScheme::SYMMETRIC;
+    Require(!HasIntegersAlone() || config_.precision == Precision::INT8, "-arithmetic ",
+            Name(quantization.arithmetic), " is for -precision int8, not ",
+            Name(config_.precision));
+    Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
+            Name(quantization.scheme), " -arithmetic ", Name(quantization.arithmetic),
+            " is for the CPU");
+    Require(quantization.scheme != QuantizationScheme::PAPER || HasIntegersAlone() ||
+                config_.precision != Precision::INT8,
+            "-quantization paper computes with integers alone: give -arithmetic integer");
+  }
+
+  std::vector<std::string> SkippedPasses() const {
+    std::vector<std::string> skipped = config_.skip_passes;
+    if (!HasIntegersAlone()) return skipped;
+    for (const std::string& pass : PassesWithoutIntegers(config_.quantization.scheme)) {
+      skipped.push_back(pass);
+    }
+    return skipped;
+  }
+
+  Graph InIntegers(Graph graph, const std::map<std::string, Types>& narrowed) const {
+    graph = SplitForIntegers(std::move(graph));
+    IntegerOptions options;
+    options.quantization = config_.quantization;
+    options.weights.scheme = config_.quantization.scheme;
+    options.remark = config_.remark;
+    options.means = MeansOf(graph, *table_);
+    for (const Node& node : graph.nodes) {
+      options.wanted.push_back(TypesFor(node, narrowed).count(ElementType::INT8) > 0);
+    }
+    return ToIntegers(std::move(graph), *table_, options);
+  }
+
   /// With room in the arena for what the CPU's kernels need beside the blobs: they say it once they
   /// are set up. A runner makes room itself where a plan has none.
   Graph WithScratch(Graph graph) const {
@@ -125,21 +177,33 @@ class LoweredBuild {
   }
 
   Graph Lowered(Graph graph, const std::map<std::string, Types>& narrowed) const {
-    graph = SplitEpilogues(std::move(graph));
     LoweringOptions options;
+    if (HasIntegersAlone()) {
+      graph = InIntegers(std::move(graph), narrowed);
+      options.ranges = RangesOf(graph);
+      for (Value& value : graph.values) {  // formats are chosen below
+        if (value.is_constant()) continue;
+        value.type = ElementType::FLOAT;
+        value.affine = AffineParameters();
+      }
+    }
+    graph = SplitEpilogues(std::move(graph));
     options.progress = config_.progress;
     options.remark = config_.remark;
     options.tensor_float = config_.tensor_float;
     std::vector<bool> integers, rounds;
     for (const Node& node : graph.nodes) {
-      options.maths.push_back(TypesFor(node, narrowed));
+      options.maths.push_back(node.integers ? Types{ElementType::INT8} : TypesFor(node, narrowed));
       integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
       rounds.push_back(RoundsInputs(target_, graph, node));
     }
     options.ranges.resize(graph.values.size());
-    if (table_) {
-      options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned());
-      graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
+    if (table_ && !HasIntegersAlone()) {
+      const QuantizationScheme scheme = config_.quantization.scheme;
+      options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned(), scheme);
+      if (scheme == QuantizationScheme::SYMMETRIC) {
+        graph = EqualizeChannels(std::move(graph), *table_, options.ranges);
+      }
       options.means = MeansOf(graph, *table_);
     }
     Timing timing(target_, config_.timing_iterations, config_.timing_cache.get(),
@@ -244,6 +308,10 @@ class LoweredBuild {
 };
 
 }  // namespace
+
+Graph QuantizedGraph(const Graph& graph, const BuilderConfig& config) {
+  return LoweredBuild(graph, config).Quantized();
+}
 
 std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConfig& config) {
   LoweredBuild build(graph, config);

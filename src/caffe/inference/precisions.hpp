@@ -12,6 +12,9 @@ namespace inference {
 /// lowers. Throws Error as it does.
 std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConfig& config);
 
+/// What inference::QuantizedGraph does with a net in its largest shapes.
+Graph QuantizedGraph(const Graph& graph, const BuilderConfig& config);
+
 }  // namespace inference
 }  // namespace caffe
 

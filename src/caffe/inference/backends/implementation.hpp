@@ -31,6 +31,7 @@ std::string ToString(const Format& format);
 struct Range {
   float scale = 0;
   bool is_unsigned = false;
+  int zero_point = 0;  ///< the integer that stands for 0
   bool known() const { return scale > 0; }
 };
 
@@ -72,7 +73,11 @@ class Implementation {
   virtual const char* name() const = 0;
   /// True if its candidates have variants.
   virtual bool has_variants() const { return false; }
-  /// The ways in which it can compute the node; none where it cannot. The best first.
+  /// True if it may compute such a node: with floats, or with integers alone (Node::integers).
+  virtual bool Takes(const Node& node) const { return !node.integers; }
+  /// True if the 8-bit integers that it reads and writes for the node may have a zero point.
+  virtual bool TakesZeroPoints(const Node&) const { return false; }
+  /// The ways in which it can compute a node that it takes; none where it cannot. The best first.
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,
                                             const Node& node) const = 0;
   /// True if it computes the node, which has no weights, on 8-bit integers and rounds once more

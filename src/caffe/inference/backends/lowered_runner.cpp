@@ -24,6 +24,10 @@ void CheckValue(const Graph& graph, const Target& target, int index) {
           "no kernel takes ", Name(value.type));
   Require(!integer || (std::isnormal(value.affine.scale) && value.affine.scale > 0),
           "its scale is ", value.affine.scale);
+  const bool is_unsigned = value.type == ElementType::UINT8;
+  Require(!integer || (value.affine.zero_point >= (is_unsigned ? 0 : -128) &&
+                       value.affine.zero_point <= (is_unsigned ? 255 : 127)),
+          "its zero point is ", value.affine.zero_point);
   Value wanted = value;
   SetFormat(target, {value.type, value.layout}, Range(), &wanted);
   Require(value.layout == Layout::PLAIN || value.layout == target.layout(),

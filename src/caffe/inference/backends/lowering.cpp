@@ -46,6 +46,8 @@ class Choice {
       if (options.progress) options.progress(i, count, graph_.nodes[i].name());
       candidates_.push_back(CandidatesOf(i, options));
       if (!candidates_.back().empty()) continue;
+      Require(!graph_.nodes[i].integers, "layer '", graph_.nodes[i].name(), "' (",
+              graph_.nodes[i].type(), "): no kernel computes it with integers alone");
       // A layer that refuses the numbers that it was timed with runs all the same.
       candidates_.back() = timing_->target().any_layer().Candidates(context_, graph_.nodes[i]);
       candidates_.back().resize(1);
@@ -118,12 +120,37 @@ void Keep(const Candidate& candidate, std::vector<Candidate>* all) {
   }
 }
 
+/// True if it reads or writes 8-bit integers with a zero point.
+bool HasZeroPoints(const LoweringContext& context, const Node& node, const Candidate& candidate) {
+  const auto has = [&](int value, const Format& format) {
+    return value >= 0 && format.type == ElementType::INT8 && context.ranges[value].zero_point != 0;
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (has(node.inputs[i], candidate.inputs[i])) return true;
+  }
+  for (size_t i = 0; i < node.epilogue.size(); ++i) {
+    if (has(node.epilogue[i].operand, candidate.operands[i])) return true;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (has(node.outputs[i], candidate.outputs[i])) return true;
+  }
+  return false;
+}
+
+/// True if what it computes is made of 8-bit integers. Of further inputs some give a shape alone.
+bool IsInBytes(const Candidate& candidate) {
+  const auto is = [](const Format& format) { return format.type == ElementType::INT8; };
+  return is(candidate.inputs.at(0)) &&
+         std::all_of(candidate.outputs.begin(), candidate.outputs.end(), is);
+}
+
 std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {
   const Node& node = graph_.nodes[index];
   std::vector<Candidate> all;
   for (const Implementation* implementation : timing_->target().implementations()) {
     const bool any = implementation == &timing_->target().any_layer();
     if (Touches(node, context_.dependent) && !any) continue;
+    if (!implementation->Takes(node)) continue;
     const auto is_one = [&](const LoweringContext& shaped, const Candidate& candidate) {
       if (&shaped.graph == &graph_) return true;
       const std::vector<Candidate> others = implementation->Candidates(shaped, node);
@@ -131,6 +158,9 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
                          [&](const Candidate& other) { return IsTheSame(candidate, other); });
     };
     for (Candidate& candidate : implementation->Candidates(context_, node)) {
+      if (node.integers && !IsInBytes(candidate)) continue;
+      if (!implementation->TakesZeroPoints(node) && HasZeroPoints(context_, node, candidate))
+        continue;
       if (is_one(timed_, candidate) && is_one(least_, candidate)) {
         all.push_back(std::move(candidate));
       }
@@ -409,7 +439,8 @@ class Rewriting {
 
  private:
   void Rewrite(Node node, const Candidate& candidate) {
-    if (candidate.math == ElementType::INT8 && RoundsWeights(node) && !options_.means.empty()) {
+    if (candidate.math == ElementType::INT8 && !node.integers && RoundsWeights(node) &&
+        !options_.means.empty()) {
       const int input = node.inputs[0];
       CorrectBias(graph_.values[input].shape, options_.means[input], &node);
     }

@@ -28,7 +28,8 @@ bool Reshapes(const Node& node) {
 }
 
 bool IsSame(const Range& a, const Range& b) {
-  return a.known() && a.scale == b.scale && a.is_unsigned == b.is_unsigned;
+  return a.known() && a.scale == b.scale && a.is_unsigned == b.is_unsigned &&
+         a.zero_point == b.zero_point;
 }
 
 bool HaveOneRange(const LoweringContext& context, const Node& node) {

@@ -53,6 +53,8 @@ class MovingFamily : public Implementation {
  public:
   explicit MovingFamily(Layout::Kind layout) : layout_(layout) {}
   const char* name() const override { return "move"; }
+  bool Takes(const Node&) const override { return true; }
+  bool TakesZeroPoints(const Node&) const override { return true; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;

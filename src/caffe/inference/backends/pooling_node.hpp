@@ -15,6 +15,9 @@ class PoolingFamily : public Implementation {
  public:
   explicit PoolingFamily(Layout::Kind layout) : layout_(layout) {}
   const char* name() const override { return "pooling"; }
+  bool TakesZeroPoints(const Node& node) const override {
+    return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
+  }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;

@@ -9,6 +9,7 @@ namespace {
 
 /// How many of the first steps are computed with the node's sums.
 size_t Fused(const Node& node) {
+  if (node.integers) return node.epilogue.size();
   if (!MultipliesWeights(node)) return 0;
   Node shorter = node;
   while (!FusedEpilogueOf(shorter) || (shorter.type() == "Deconvolution" && !Activates(shorter))) {
@@ -38,16 +39,18 @@ Node NodeOf(const Graph& graph, const Epilogue& step, int input, int output) {
 
 }  // namespace
 
-Graph SplitEpilogues(Graph graph) {
+Graph SplitEpilogues(Graph graph) { return SplitEpilogues(std::move(graph), Fused); }
+
+Graph SplitEpilogues(Graph graph, const std::function<size_t(const Node& node)>& fused) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const size_t fused = Fused(graph.nodes[i]);
-    const std::vector<Epilogue> steps(graph.nodes[i].epilogue.begin() + fused,
+    const size_t kept = fused(graph.nodes[i]);
+    const std::vector<Epilogue> steps(graph.nodes[i].epilogue.begin() + kept,
                                       graph.nodes[i].epilogue.end());
     if (steps.empty()) continue;
     const int last = graph.nodes[i].outputs[0];
     const Shape shape = graph.values[last].shape;
     int value = Before(steps[0], shape, &graph);
-    graph.nodes[i].epilogue.resize(fused);
+    graph.nodes[i].epilogue.resize(kept);
     graph.nodes[i].outputs[0] = value;
     for (size_t k = 0; k < steps.size(); ++k) {
       const bool ends = k + 1 == steps.size();

@@ -1,6 +1,8 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_SPLIT_EPILOGUES_HPP_
 #define CAFFE_INFERENCE_BACKENDS_SPLIT_EPILOGUES_HPP_
 
+#include <functional>
+
 #include "caffe/inference/graph.hpp"
 
 namespace caffe {
@@ -9,6 +11,8 @@ namespace inference {
 /// Steps of epilogues that no kernel computes while it writes (FusedEpilogueOf), and all behind
 /// them, become nodes of their own, under the names that their layers had.
 Graph SplitEpilogues(Graph graph);
+/// The same for all steps but the first `fused(node)` of each node.
+Graph SplitEpilogues(Graph graph, const std::function<size_t(const Node& node)>& fused);
 
 }  // namespace inference
 }  // namespace caffe

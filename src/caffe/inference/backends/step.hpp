@@ -16,8 +16,9 @@ struct Operand {
   Shape shape;
   ElementType type = ElementType::FLOAT;
   Layout::Kind layout = Layout::PLAIN;
-  int block = 1;    ///< channels are filled up to a multiple of it, unless they lie PLAIN
-  float scale = 1;  ///< what an integer is multiplied by
+  int block = 1;       ///< channels are filled up to a multiple of it, unless they lie PLAIN
+  float scale = 1;     ///< what an integer is multiplied by
+  int zero_point = 0;  ///< the integer that stands for 0
   /// The pieces that lie behind one another: extents before axis 1; pixels, of CHANNELS_LAST.
   size_t images = 1;
   size_t image = 0;   ///< elements of a piece, those that fill up blocks included

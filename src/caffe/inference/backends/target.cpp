@@ -55,6 +55,7 @@ Operand Described(const Value& value, const Shape& shape) {
   operand.layout = value.layout;
   operand.block = value.layout == Layout::PLAIN ? 1 : value.block;
   operand.scale = value.affine.scale;
+  operand.zero_point = value.affine.zero_point;
   Value described = value;
   described.shape = shape;
   const size_t elements = BytesOf(described) / SizeOf(value.type);
@@ -92,7 +93,7 @@ void SetFormat(const Target& target, const Format& format, const Range& range, V
   value->affine = AffineParameters();
   if (format.type == ElementType::INT8) {
     if (range.is_unsigned) value->type = ElementType::UINT8;
-    value->affine.scale = range.scale;
+    value->affine = {range.scale, range.zero_point};
   }
   value->layout = format.layout;
   value->block = format.layout == Layout::PLAIN ? 1 : target.block(value->type);

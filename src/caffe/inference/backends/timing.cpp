@@ -27,6 +27,7 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   layer.clear_param();
   std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
                          node.implementation, " ", Name(node.math), " ", node.type());
+  if (node.integers) key += " of integers";
   for (const int input : node.inputs) key += describe(input);
   key += " ->";
   for (const int output : node.outputs) key += describe(output);

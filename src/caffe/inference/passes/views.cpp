@@ -23,7 +23,8 @@ bool HasWholeBlocks(const Value& value) {
 
 /// Another layout in name only: every channel has one position.
 bool ChangesNothing(const Value& from, const Value& to) {
-  return from.type == to.type && from.affine.scale == to.affine.scale && from.shape.size() >= 2 &&
+  return from.type == to.type && from.affine.scale == to.affine.scale &&
+         from.affine.zero_point == to.affine.zero_point && from.shape.size() >= 2 &&
          CountOf(from.shape) == size_t(from.shape[0]) * from.shape[1] && HasWholeBlocks(from) &&
          HasWholeBlocks(to);
 }

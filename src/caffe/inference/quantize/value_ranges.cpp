@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../passes/graph_editing.hpp"
+#include "blob_intervals.hpp"
 #include "caffe/operation.hpp"
 #include "groups.hpp"
 
@@ -55,7 +56,7 @@ struct Threshold {
 
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             const std::vector<bool>& integers, const std::vector<bool>& rounds,
-                            bool unsigned_too) {
+                            bool unsigned_too, QuantizationScheme scheme) {
   Groups groups(graph.values.size());
   for (const Node& node : graph.nodes) {
     if (!OnlyMoves(node)) continue;
@@ -63,18 +64,24 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
     for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
   }
   std::vector<Threshold> thresholds(graph.values.size());
+  std::vector<Interval> intervals(graph.values.size());
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const BlobCalibration* found = table.Find(graph.values[i].name);
     if (!found || graph.values[i].is_constant()) continue;
     Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
     group.value = std::max(group.value, found->threshold);
     group.is_unsigned = group.is_unsigned && found->is_unsigned && unsigned_too;
+    intervals[groups.Of(static_cast<int>(i))].Include(IntervalOf(graph.values[i].name, *found));
   }
   const std::vector<bool> read = ReadAsIntegers(graph, integers, rounds);
   std::vector<Range> ranges(graph.values.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const Threshold& group = thresholds[groups.Of(static_cast<int>(i))];
     if (group.value <= 0 || !read[i] || graph.values[i].is_constant()) continue;
+    if (scheme != QuantizationScheme::SYMMETRIC) {
+      ranges[i] = RangeOf(intervals[groups.Of(static_cast<int>(i))], scheme);
+      continue;
+    }
     ranges[i].scale = static_cast<float>(group.value / StepsOf(group.is_unsigned));
     ranges[i].is_unsigned = group.is_unsigned;
   }

@@ -5,6 +5,7 @@
 
 #include "../backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/quantization.hpp"
 
 namespace caffe {
 namespace inference {
@@ -16,10 +17,12 @@ namespace inference {
 /// layer only moves from one to another (Concat, Slice, reshaping, max pooling) share one scale,
 /// the largest of their thresholds', so that they are moved as they are; a value that the table
 /// lacks gets its scale so too. Others that it lacks have none. Without `unsigned_too` all are
-/// signed, those of values that are never negative as well.
+/// signed, those of values that are never negative as well. Schemes other than SYMMETRIC have zero
+/// points.
 std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             const std::vector<bool>& integers, const std::vector<bool>& rounds = {},
-                            bool unsigned_too = true);
+                            bool unsigned_too = true,
+                            QuantizationScheme scheme = QuantizationScheme::SYMMETRIC);
 
 }  // namespace inference
 }  // namespace caffe

@@ -13,9 +13,9 @@ namespace {
 void Load(const ScaledBytes& x, size_t offset, size_t n, float* y) {
   const QuantizeLoops& loops = ChosenKernels().quantize;
   if (x.is_unsigned) {
-    loops.from_uint8(n, x.scale, static_cast<const uint8_t*>(x.data) + offset, y);
+    loops.from_uint8(n, x.scale, 0, static_cast<const uint8_t*>(x.data) + offset, y);
   } else {
-    loops.from_int8(n, x.scale, static_cast<const int8_t*>(x.data) + offset, y);
+    loops.from_int8(n, x.scale, 0, static_cast<const int8_t*>(x.data) + offset, y);
   }
 }
 
@@ -43,9 +43,9 @@ void CombineBytes(Combination combination, size_t n, const std::vector<ScaledByt
       Combine(combination, length, next, sum);
     }
     if constexpr (std::is_same<Y, int8_t>::value) {
-      ChosenKernels().quantize.to_int8(length, factor, sum, y + offset);
+      ChosenKernels().quantize.to_int8(length, factor, 0, sum, y + offset);
     } else {
-      ChosenKernels().quantize.to_uint8(length, factor, sum, y + offset);
+      ChosenKernels().quantize.to_uint8(length, factor, 0, sum, y + offset);
     }
   });
 }

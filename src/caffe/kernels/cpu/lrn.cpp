@@ -153,20 +153,20 @@ struct Stored {
   float scale = 1, factor = 1;
 
   void Load(size_t n, const uint8_t* x, float* y) const {
-    ChosenKernels().quantize.from_uint8(n, scale, x, y);
+    ChosenKernels().quantize.from_uint8(n, scale, 0, x, y);
   }
   void Load(size_t n, const int8_t* x, float* y) const {
-    ChosenKernels().quantize.from_int8(n, scale, x, y);
+    ChosenKernels().quantize.from_int8(n, scale, 0, x, y);
   }
   template <typename T>
   void Load(size_t n, const T* x, float* y) const {
     Convert(n, x, y);
   }
   void Store(size_t n, const float* x, uint8_t* y) const {
-    ChosenKernels().quantize.to_uint8(n, factor, x, y);
+    ChosenKernels().quantize.to_uint8(n, factor, 0, x, y);
   }
   void Store(size_t n, const float* x, int8_t* y) const {
-    ChosenKernels().quantize.to_int8(n, factor, x, y);
+    ChosenKernels().quantize.to_int8(n, factor, 0, x, y);
   }
   template <typename T>
   void Store(size_t n, const float* x, T* y) const {

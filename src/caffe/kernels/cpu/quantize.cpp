@@ -43,17 +43,19 @@ void ForEachRow(size_t groups, size_t outer, size_t channels, size_t inner, Func
 }  // namespace
 
 template <typename Q>
-void Quantize(size_t n, float factor, const float* x, Q* y) {
+void Quantize(size_t n, float factor, const float* x, Q* y, int zero_point) {
   const auto loop = ToInteger<Q>();
-  ParallelFor(n, kLoopGrain,
-              [&](size_t begin, size_t end) { loop(end - begin, factor, x + begin, y + begin); });
+  ParallelFor(n, kLoopGrain, [&](size_t begin, size_t end) {
+    loop(end - begin, factor, zero_point, x + begin, y + begin);
+  });
 }
 
 template <typename Q>
-void Dequantize(size_t n, float scale, const Q* q, float* y) {
+void Dequantize(size_t n, float scale, const Q* q, float* y, int zero_point) {
   const auto loop = FromInteger<Q>();
-  ParallelFor(n, kLoopGrain,
-              [&](size_t begin, size_t end) { loop(end - begin, scale, q + begin, y + begin); });
+  ParallelFor(n, kLoopGrain, [&](size_t begin, size_t end) {
+    loop(end - begin, scale, zero_point, q + begin, y + begin);
+  });
 }
 
 template <typename Q>
@@ -62,8 +64,8 @@ void FakeQuantize(size_t n, float scale, const float* x, float* y) {
   const auto back = FromInteger<Q>();
   ForEachChunk(n, [&](size_t offset, size_t length) {
     Q integers[kChunk];
-    there(length, 1 / scale, x + offset, integers);
-    back(length, scale, integers, y + offset);
+    there(length, 1 / scale, 0, x + offset, integers);
+    back(length, scale, 0, integers, y + offset);
   });
 }
 
@@ -71,7 +73,7 @@ void QuantizeChannels(size_t groups, size_t outer, size_t channels, size_t inner
                       const float* factors, const float* x, int8_t* y) {
   const auto loop = ChosenKernels().quantize.to_int8;
   ForEachRow(groups, outer, channels, inner, [&](size_t offset, size_t channel) {
-    loop(inner, factors[channel], x + offset, y + offset);
+    loop(inner, factors[channel], 0, x + offset, y + offset);
   });
 }
 
@@ -79,7 +81,7 @@ void DequantizeChannels(size_t groups, size_t outer, size_t channels, size_t inn
                         const float* scales, const int8_t* q, float* y) {
   const auto loop = ChosenKernels().quantize.from_int8;
   ForEachRow(groups, outer, channels, inner, [&](size_t offset, size_t channel) {
-    loop(inner, scales[channel], q + offset, y + offset);
+    loop(inner, scales[channel], 0, q + offset, y + offset);
   });
 }
 
@@ -112,9 +114,9 @@ bool LargestPerChannel(size_t groups, size_t outer, size_t channels, size_t inne
   return finite;
 }
 
-#define CAFFE_QUANTIZE(Q)                                    \
-  template void Quantize(size_t, float, const float*, Q*);   \
-  template void Dequantize(size_t, float, const Q*, float*); \
+#define CAFFE_QUANTIZE(Q)                                         \
+  template void Quantize(size_t, float, const float*, Q*, int);   \
+  template void Dequantize(size_t, float, const Q*, float*, int); \
   template void FakeQuantize<Q>(size_t, float, const float*, float*)
 CAFFE_QUANTIZE(int8_t);
 CAFFE_QUANTIZE(uint8_t);

@@ -44,10 +44,10 @@ struct ArithmeticLoops {
 
 /// Serial loops of quantize.hpp.
 struct QuantizeLoops {
-  void (*to_int8)(size_t n, float factor, const float* x, int8_t* y);
-  void (*to_uint8)(size_t n, float factor, const float* x, uint8_t* y);
-  void (*from_int8)(size_t n, float scale, const int8_t* q, float* y);
-  void (*from_uint8)(size_t n, float scale, const uint8_t* q, float* y);
+  void (*to_int8)(size_t n, float factor, int zero_point, const float* x, int8_t* y);
+  void (*to_uint8)(size_t n, float factor, int zero_point, const float* x, uint8_t* y);
+  void (*from_int8)(size_t n, float scale, int zero_point, const int8_t* q, float* y);
+  void (*from_uint8)(size_t n, float scale, int zero_point, const uint8_t* q, float* y);
   void (*summarize)(size_t n, const float* x, ValueSummary* summary);
   void (*bins)(size_t n, float factor, const float* x, int32_t* y);
 };

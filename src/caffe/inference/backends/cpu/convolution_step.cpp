@@ -55,7 +55,8 @@ void ConvolutionStep::Bind(const Binding& binding) {
   Require(y_.blocked() && (x_.blocked() || shape->group == 1) &&
               (!residual_.data || (residual_.blocked() && residual_.shape == y_.shape)),
           "its blobs do not lie as kernels take them");
-  RequireParameter(node_, 1, ElementType::FLOAT, shape->outputs);
+  RequireParameter(node_, 1, node_.integers ? ElementType::INT32 : ElementType::FLOAT,
+                   shape->outputs);
   Prepare(*shape);
 }
 

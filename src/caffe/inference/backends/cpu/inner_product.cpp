@@ -10,6 +10,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "cpu_target.hpp"
+#include "integer_rescaling.hpp"
 
 namespace caffe {
 namespace inference {
@@ -29,7 +30,8 @@ class InnerProductStep : public Step {
     y_ = binding.outputs[0];
     Require(!x_.blocked() && !y_.blocked(), "its blobs do not lie in Caffe's order");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
-    RequireParameter(node_, 1, ElementType::FLOAT, extents_.outputs);
+    RequireParameter(node_, 1, node_.integers ? ElementType::INT32 : ElementType::FLOAT,
+                     extents_.outputs);
     Prepare();
   }
 
@@ -79,6 +81,7 @@ class Int8Step : public InnerProductStep {
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(extents_.rows); }
 
   void Run(void* scratch) override {
+    if (node_.integers) return RunIntegers(scratch);
     DispatchInteger(x_.type, [&](auto x) {
       DispatchWritten(y_.type, [&](auto y) {
         using Y = decltype(y);
@@ -98,12 +101,26 @@ class Int8Step : public InnerProductStep {
   void Prepare() override {
     kernel_.emplace(extents_.inputs, extents_.outputs);
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
+    if (node_.integers) {
+      rescaling_ = RescalingOf(node_, extents_.outputs, x_, y_);
+      return;
+    }
     RequireParameter(node_, 2, ElementType::FLOAT, extents_.outputs);
     scales_ = node_.parameters[2].ToVector();
     for (float& scale : scales_) scale *= x_.scale;
   }
+  void RunIntegers(void* scratch) {
+    DispatchInteger(x_.type, [&](auto x) {
+      DispatchInteger(y_.type, [&](auto y) {
+        kernel_->Forward(extents_.rows, x_.as<const decltype(x)>(), weights<int8_t>(), rescaling_,
+                         scratch, y_.as<decltype(y)>());
+      });
+    });
+  }
+
   std::optional<kernels::Int8InnerProduct> kernel_;
   std::vector<float> scales_;
+  kernels::Rescaling rescaling_;
 };
 
 class BlasStep : public InnerProductStep {
@@ -168,6 +185,10 @@ class PackedFamily : public Implementation {
 class Int8Family : public Implementation {
  public:
   const char* name() const override { return "int8_inner_product"; }
+  bool Takes(const Node& node) const override {
+    return !node.integers || node.integers->weight_zero_point == 0;
+  }
+  bool TakesZeroPoints(const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -177,8 +198,10 @@ class Int8Family : public Implementation {
       return {};
     }
     const Format integers = {ElementType::INT8, kPlain};
-    std::vector<Candidate> candidates = {
-        Formats(*this, node, ElementType::INT8, integers, Format())};
+    std::vector<Candidate> candidates;
+    if (!node.integers) {
+      candidates.push_back(Formats(*this, node, ElementType::INT8, integers, Format()));
+    }
     if (context.ranges[node.outputs[0]].known()) {
       candidates.push_back(Formats(*this, node, ElementType::INT8, integers, integers));
     }
@@ -187,6 +210,13 @@ class Int8Family : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const InnerProductExtents extents = ExtentsOf(graph, node);
+    if (node.integers) {
+      const kernels::Int8InnerProduct kernel(extents.inputs, extents.outputs);
+      const Constant packed = NewConstant(ElementType::INT8, kernel.packed_size());
+      kernel.PackWeights(static_cast<const int8_t*>(node.parameters[0].data.get()),
+                         Elements<int8_t>(packed));
+      return PackedIntegers(graph, node, packed);
+    }
     LayerParameter layer = node.layer;
     layer.mutable_inner_product_param()->set_transpose(false);
     const QuantizedWeights quantized = QuantizeWeights(layer, {extents.outputs, extents.inputs},

@@ -1,4 +1,5 @@
-// Convolutions of 8-bit integers by kernels/int8_convolution.hpp: exact sums, the rest in float.
+// Convolutions of 8-bit integers by kernels/int8_convolution.hpp: exact sums, the rest in float or,
+// of nodes with `integers`, in fixed point.
 #include "caffe/kernels/int8_convolution.hpp"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include "../element_types.hpp"
 #include "caffe/inference/weight_quantization.hpp"
 #include "convolution_step.hpp"
+#include "integer_rescaling.hpp"
 
 namespace caffe {
 namespace inference {
@@ -33,6 +35,7 @@ class Int8Step : public ConvolutionStep {
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(x_.shape[0]); }
 
   void Run(void* scratch) override {
+    if (node_.integers) return RunIntegers(scratch);
     DispatchInteger(x_.type, [&](auto x) {
       DispatchWritten(y_.type, [&](auto y) {
         DispatchWritten(residual_.type, [&](auto residual) {
@@ -47,10 +50,24 @@ class Int8Step : public ConvolutionStep {
     kernel_ = MakeKernel(VariantOf(node_), shape, !x_.blocked());
     Require(kernel_ != nullptr, "there is no kernel for its shape");
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
+    if (node_.integers) {
+      rescaling_ = RescalingOf(node_, shape.outputs, x_, y_);
+      return;
+    }
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
     // The scale of a sum is that of the weights times the input's.
     scales_ = node_.parameters[2].ToVector();
     for (float& scale : scales_) scale *= x_.scale;
+  }
+
+  void RunIntegers(void* scratch) {
+    DispatchInteger(x_.type, [&](auto x) {
+      DispatchInteger(y_.type, [&](auto y) {
+        kernel_->Forward(x_.shape[0], x_.as<const decltype(x)>(),
+                         static_cast<const int8_t*>(node_.parameters[0].data.get()), rescaling_,
+                         scratch, y_.as<decltype(y)>(), StridesOf(x_, y_, residual_));
+      });
+    });
   }
 
   template <typename X, typename Y, typename R>
@@ -70,6 +87,7 @@ class Int8Step : public ConvolutionStep {
 
   Kernel kernel_;
   std::vector<float> scales_;
+  kernels::Rescaling rescaling_;
 };
 
 class Family : public Implementation {
@@ -77,6 +95,10 @@ class Family : public Implementation {
   Family(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
   const char* name() const override { return name_; }
   bool has_variants() const override { return variants_ != kDirect; }
+  bool Takes(const Node& node) const override {
+    return !node.integers || node.integers->weight_zero_point == 0;
+  }
+  bool TakesZeroPoints(const Node&) const override { return true; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
@@ -109,8 +131,13 @@ class Family : public Implementation {
     const Value& input = graph.values[node.inputs[0]];
     const auto shape = ConvolutionShapeOf(graph, node);
     const Kernel kernel = MakeKernel(VariantOf(node), *shape, input.layout == Layout::PLAIN);
-    const QuantizedWeights quantized = Quantized(node);
     const Constant packed = NewConstant(ElementType::INT8, kernel->packed_size());
+    if (node.integers) {
+      kernel->PackWeights(static_cast<const int8_t*>(node.parameters[0].data.get()),
+                          Elements<int8_t>(packed));
+      return PackedIntegers(graph, node, packed);
+    }
+    const QuantizedWeights quantized = Quantized(node);
     kernel->PackWeights(quantized.values.data(), Elements<int8_t>(packed));
     return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs)),
             Constant::Of({shape->outputs}, quantized.scales)};
@@ -130,8 +157,12 @@ class Family : public Implementation {
 
   static bool SumsFit(const std::string& variant, const kernels::ConvolutionShape& shape,
                       const Node& node) {
-    return variant != "4x4" ||
-           kernels::Int8Convolution::SumsFitWinograd(shape, 4, Quantized(node).values.data());
+    if (variant != "4x4") return true;
+    const std::vector<int8_t> rounded =
+        node.integers ? std::vector<int8_t>() : Quantized(node).values;
+    return kernels::Int8Convolution::SumsFitWinograd(
+        shape, 4,
+        node.integers ? static_cast<const int8_t*>(node.parameters[0].data.get()) : rounded.data());
   }
 
   /// From bytes to bytes and to floats; a residual, which is this step of the epilogue (-1: none),
@@ -141,6 +172,7 @@ class Family : public Implementation {
     std::vector<Candidate> candidates;
     for (const ElementType type : {ElementType::INT8, ElementType::FLOAT}) {
       if (type == ElementType::INT8 && !context.ranges[node.outputs[0]].known()) continue;
+      if (type != ElementType::INT8 && node.integers) continue;
       Candidate candidate =
           Formats(*this, node, ElementType::INT8, {ElementType::INT8, input}, {type, kBlocked});
       if (residual >= 0) {

@@ -18,18 +18,27 @@ constexpr size_t kTile = 256;  // positions that are turned over at a time: they
 
 bool IsInteger(ElementType type) { return type == ElementType::INT8 || type == ElementType::UINT8; }
 
-/// n elements, one after another, of type and scale `from` as those of `to`.
+bool AreAlike(const Operand& a, const Operand& b) {
+  return a.type == b.type &&
+         (!IsInteger(a.type) || (a.scale == b.scale && a.zero_point == b.zero_point));
+}
+
+/// n elements, one after another, of the type and quantization of `from` as those of `to`.
 void ConvertRun(size_t n, const Operand& from, const void* x, const Operand& to, void* y) {
-  if (from.type == to.type && (from.scale == to.scale || !IsInteger(from.type))) {
+  if (AreAlike(from, to)) {
     std::memcpy(y, x, n * SizeOf(from.type));
   } else if (from.type == ElementType::FLOAT && to.type == ElementType::INT8) {
-    kernels::Quantize(n, 1 / to.scale, static_cast<const float*>(x), static_cast<int8_t*>(y));
+    kernels::Quantize(n, 1 / to.scale, static_cast<const float*>(x), static_cast<int8_t*>(y),
+                      to.zero_point);
   } else if (from.type == ElementType::FLOAT && to.type == ElementType::UINT8) {
-    kernels::Quantize(n, 1 / to.scale, static_cast<const float*>(x), static_cast<uint8_t*>(y));
+    kernels::Quantize(n, 1 / to.scale, static_cast<const float*>(x), static_cast<uint8_t*>(y),
+                      to.zero_point);
   } else if (from.type == ElementType::INT8 && to.type == ElementType::FLOAT) {
-    kernels::Dequantize(n, from.scale, static_cast<const int8_t*>(x), static_cast<float*>(y));
+    kernels::Dequantize(n, from.scale, static_cast<const int8_t*>(x), static_cast<float*>(y),
+                        from.zero_point);
   } else if (from.type == ElementType::UINT8 && to.type == ElementType::FLOAT) {
-    kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y));
+    kernels::Dequantize(n, from.scale, static_cast<const uint8_t*>(x), static_cast<float*>(y),
+                        from.zero_point);
   } else if (IsInteger(from.type) || IsInteger(to.type)) {
     std::vector<float> between(n);
     Operand floats;

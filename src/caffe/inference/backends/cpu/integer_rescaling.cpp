@@ -1,0 +1,69 @@
+#include "integer_rescaling.hpp"
+
+#include <cstdint>
+
+#include "../constants.hpp"
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed) {
+  const int zero_point = graph.values[node.inputs[0]].affine.zero_point;
+  const Constant& weights = node.parameters[0];
+  const Constant& bias = node.parameters[1];
+  const int8_t* w = static_cast<const int8_t*>(weights.data.get());
+  const int32_t* given = static_cast<const int32_t*>(bias.data.get());
+  const size_t outputs = bias.count(), terms = weights.count() / outputs;
+  const Constant folded = NewConstant(ElementType::INT32, outputs);
+  for (size_t o = 0; o < outputs; ++o) {
+    uint32_t sum = 0;  // modulo 2^32, as the kernels' sums
+    for (size_t k = 0; k < terms; ++k) sum += static_cast<uint32_t>(int32_t{w[o * terms + k]});
+    Elements<int32_t>(folded)[o] = static_cast<int32_t>(static_cast<uint32_t>(given[o]) -
+                                                        static_cast<uint32_t>(zero_point) * sum);
+  }
+  std::vector<Constant> parameters = {packed, folded, node.parameters[2], node.parameters[3]};
+  parameters.insert(parameters.end(), node.parameters.begin() + 5, node.parameters.end());
+  return parameters;
+}
+
+kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
+                               const Operand& y) {
+  Require(node.integers.has_value(), "it does not compute with integers alone");
+  const bool has_slopes = node.parameters.size() > 4;
+  for (size_t i = 1; i < (has_slopes ? 6 : 4); ++i) {
+    RequireParameter(node, i, ElementType::INT32, outputs);
+  }
+  const auto numbers = [&](size_t i) {
+    return static_cast<const int32_t*>(node.parameters[i].data.get());
+  };
+  kernels::Rescaling rescaling;
+  rescaling.bias = numbers(1);
+  rescaling.multipliers = numbers(2);
+  rescaling.shifts = numbers(3);
+  if (has_slopes) {
+    rescaling.negative_multipliers = numbers(4);
+    rescaling.negative_shifts = numbers(5);
+  }
+  for (size_t i = 3; i < (has_slopes ? 6 : 4); i += 2) {
+    for (size_t o = 0; o < outputs; ++o) {
+      Require(numbers(i)[o] >= -31 && numbers(i)[o] <= 30 && numbers(i - 1)[o] >= 0,
+              "a multiplier is out of range");
+    }
+  }
+  rescaling.rounding = node.integers->rounding;
+  rescaling.input_zero_point = x.zero_point;
+  rescaling.zero_point = y.zero_point;
+  rescaling.least = node.integers->least;
+  rescaling.most = node.integers->most;
+  const bool is_unsigned = y.type == ElementType::UINT8;
+  Require(
+      rescaling.least >= (is_unsigned ? 0 : -128) && rescaling.most <= (is_unsigned ? 255 : 127),
+      "its bounds are not those of bytes");
+  return rescaling;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,27 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_
+#define CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_
+
+#include <vector>
+
+#include "../step.hpp"
+#include "caffe/kernels/fixed_point.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+
+/// Parameters of a packed node that computes with integers alone: `packed` weights, the bias with
+/// what the input's zero point adds to sums taken off, and the multipliers of `node`, whose
+/// parameters are those of quantize/integer_weights.hpp.
+std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed);
+
+/// What the step of such a node does with its sums. Throws Error unless its parameters are those of
+/// `outputs` outputs.
+kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
+                               const Operand& y);
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_

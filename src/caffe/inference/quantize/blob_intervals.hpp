@@ -1,0 +1,30 @@
+#ifndef CAFFE_INFERENCE_QUANTIZE_BLOB_INTERVALS_HPP_
+#define CAFFE_INFERENCE_QUANTIZE_BLOB_INTERVALS_HPP_
+
+#include <string>
+
+#include "../backends/implementation.hpp"
+#include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/quantization.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Real numbers that become integers: least <= 0 <= most.
+struct Interval {
+  double least = 0, most = 0;
+  bool known() const { return least < most; }
+  void Include(const Interval& other);
+};
+
+/// What a blob's values were, as far as they do not saturate, and 0. Throws Error, naming the blob,
+/// for numbers that are no range.
+Interval IntervalOf(const std::string& blob, const BlobCalibration& range);
+
+/// Scale, zero point and type of the integers that these numbers become; 0 is exact.
+Range RangeOf(const Interval& interval, QuantizationScheme scheme);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_QUANTIZE_BLOB_INTERVALS_HPP_

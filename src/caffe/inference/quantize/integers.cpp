@@ -1,0 +1,324 @@
+// From a graph in floats to one in integers: B. Jacob et al., Quantization and Training of Neural
+// Networks for Efficient Integer-Arithmetic-Only Inference (arXiv:1712.05877).
+#include "integers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "../backends/convolution_node.hpp"
+#include "../backends/split_epilogues.hpp"
+#include "../passes/graph_editing.hpp"
+#include "bias_correction.hpp"
+#include "blob_intervals.hpp"
+#include "caffe/error.hpp"
+#include "groups.hpp"
+#include "integer_operations.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// ReLU (not leaky), ReLU6 and Clip: bounds of the real values.
+struct Bounds {
+  std::optional<double> least, most;
+};
+std::optional<Bounds> BoundsOf(const LayerParameter& layer) {
+  if (layer.type() == "ReLU" && layer.relu_param().negative_slope() == 0) return Bounds{0., {}};
+  if (layer.type() == "ReLU6") return Bounds{0., 6.};
+  if (layer.type() == "Clip") return Bounds{layer.clip_param().min(), layer.clip_param().max()};
+  return {};
+}
+
+/// Negative sums can be multiplied by another number: slopes of 0 and more, one for each output.
+bool HasSlopes(const Node& node, const Epilogue& step) {
+  if (step.layer.type() == "ReLU") return step.layer.relu_param().negative_slope() > 0;
+  if (step.layer.type() != "PReLU" || step.parameters.size() != 1) return false;
+  const std::vector<float> slopes = step.parameters[0].ToVector();
+  Node with_step = node;
+  with_step.epilogue = {step};
+  return FusedEpilogueOf(with_step).has_value() &&
+         std::all_of(slopes.begin(), slopes.end(), [](float slope) { return slope >= 0; });
+}
+
+size_t FusedIntoSums(const Node& node) {
+  if (!MultipliesWeights(node) || node.epilogue.empty()) return 0;
+  const Epilogue& first = node.epilogue[0];
+  return first.operand < 0 && (BoundsOf(first.layer) || HasSlopes(node, first)) ? 1 : 0;
+}
+
+/// What goes into a function whose values are known, as far as it matters.
+Interval BeforeFunction(const Node& node, const Interval& output) {
+  const std::string& type = node.type();
+  if (type == "Sigmoid") return {-8, 8};
+  if (type == "TanH") return {-4, 4};
+  if (type == "ELU" || type == "Swish") return {-8, output.most};
+  if (BoundsOf(node.layer)) return output;
+  return {};
+}
+
+/// Finds out which nodes integers compute, and how their values become integers.
+class IntegerPlan {
+ public:
+  IntegerPlan(Graph graph, const CalibrationTable& table, const IntegerOptions& options)
+      : graph_(std::move(graph)), table_(table), options_(options) {}
+
+  Graph Run() {
+    FindReasons();
+    while (FindIntervals()) {  // fewer nodes in integers, smaller groups
+    }
+    Report();
+    Quantize();
+    JoinBounds();
+    SetParameters();
+    return WithoutUnusedValues(std::move(graph_));
+  }
+
+ private:
+  bool IsInteger(size_t node) const { return reasons_[node].empty(); }
+
+  /// Values with one scale: what SharesAffine, and a Concat with its bottoms, so that it costs
+  /// nothing. Bottoms that always have the same scale are rescaled in a Concat with others.
+  Groups MovedTogether() const {
+    Groups groups(graph_.values.size());
+    const auto each = [&](auto f) {
+      for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+        if (IsInteger(i)) f(graph_.nodes[i]);
+      }
+    };
+    each([&](const Node& node) {
+      if (!SharesAffine(node)) return;
+      for (const int input : MovedInputs(node)) groups.Join(input, node.inputs[0]);
+      for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
+    });
+    std::set<int> fixed;
+    each([&](const Node& node) {
+      if (FixedAffine(node)) fixed.insert(groups.Of(node.outputs[0]));
+    });
+    each([&](const Node& node) {
+      if (node.type() != "Concat") return;
+      for (const int input : node.inputs) {
+        if (fixed.count(groups.Of(input)) == 0) groups.Join(input, node.outputs[0]);
+      }
+    });
+    return groups;
+  }
+
+  /// Those whose elements become the outputs'; of others only the shape is read.
+  static std::vector<int> MovedInputs(const Node& node) {
+    static const std::set<std::string> types = {"Crop", "Interp", "Resample"};
+    return types.count(node.type()) ? std::vector<int>{node.inputs[0]} : node.inputs;
+  }
+
+  void FindReasons() {
+    const std::vector<bool> dependent = HaveDataDependentShapes(graph_);
+    reasons_.resize(graph_.nodes.size());
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      const auto depends = [&](int value) { return dependent[value]; };
+      const std::vector<int> reads = node.Reads();
+      if (!options_.wanted[i]) {
+        reasons_[i] = "another precision was asked for";
+      } else if (std::any_of(reads.begin(), reads.end(), depends) ||
+                 std::any_of(node.outputs.begin(), node.outputs.end(), depends)) {
+        reasons_[i] = "shapes depend on the data";
+      } else {
+        reasons_[i] = MultipliesWeights(node) ? WhyNotIntegerWeights(graph_, node)
+                                              : WhyNotIntegers(graph_, node);
+      }
+    }
+  }
+
+  /// True if nodes turned out not to be computed by integers.
+  bool FindIntervals() {
+    groups_.emplace(MovedTogether());
+    intervals_.assign(graph_.values.size(), Interval());
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      const BlobCalibration* found = table_.Find(graph_.values[i].name);
+      if (!found || graph_.values[i].is_constant()) continue;
+      intervals_[groups_->Of(static_cast<int>(i))].Include(
+          IntervalOf(graph_.values[i].name, *found));
+    }
+    DeriveIntervals();
+    bool changed = false;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!IsInteger(i)) continue;
+      const int unknown = UnknownValue(graph_.nodes[i]);
+      if (unknown < 0) continue;
+      reasons_[i] =
+          "the range of blob '" + graph_.values[unknown].name + "' is not known: calibrate again";
+      changed = true;
+    }
+    return changed;
+  }
+
+  // From the last node to the first: what is rounded between a layer and its activation.
+  void DeriveIntervals() {
+    for (size_t i = graph_.nodes.size(); i-- > 0;) {
+      const Node& node = graph_.nodes[i];
+      if (!IsInteger(i) || node.inputs.size() != 1 || node.outputs.size() != 1) continue;
+      Interval& before = intervals_[groups_->Of(node.inputs[0])];
+      const bool is_fixed = FixedAffine(node).has_value();
+      const Interval& after = intervals_[groups_->Of(node.outputs[0])];
+      if (!before.known() && (after.known() || is_fixed)) before = BeforeFunction(node, after);
+    }
+  }
+
+  int UnknownValue(const Node& node) {
+    std::vector<int> values = MovedInputs(node);
+    if (!FixedAffine(node)) {
+      values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+    }
+    for (const int value : values) {
+      if (!intervals_[groups_->Of(value)].known() && !FixedOf(value)) return value;
+    }
+    return -1;
+  }
+
+  /// The quantization that the group's only maker always has.
+  std::optional<AffineParameters> FixedOf(int value) {
+    const int group = groups_->Of(value);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (!IsInteger(i) || node.outputs.empty() || groups_->Of(node.outputs[0]) != group) continue;
+      const auto fixed = FixedAffine(node);
+      if (fixed) return fixed;
+    }
+    return {};
+  }
+
+  void Report() const {
+    const bool refuses = options_.quantization.arithmetic == Arithmetic::INTEGER_ONLY;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (IsInteger(i) || node.outputs.empty()) continue;
+      Require(!refuses, "layer '", node.name(), "' (", node.type(),
+              ") cannot be computed with integers alone: ", reasons_[i],
+              "; -arithmetic integer computes it in floats");
+      if (options_.remark) {
+        options_.remark(Join("layer '", node.name(), "' (", node.type(),
+                             ") computes in floats: ", reasons_[i]));
+      }
+    }
+  }
+
+  /// Gives the values that integer nodes read and write their type and quantization.
+  void Quantize() {
+    std::vector<bool> in_bytes(graph_.values.size(), false);
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!IsInteger(i)) continue;
+      for (const int value : MovedInputs(graph_.nodes[i])) in_bytes[value] = true;
+      for (const int value : graph_.nodes[i].outputs) in_bytes[value] = true;
+    }
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      Value& value = graph_.values[i];
+      if (!in_bytes[i] || value.is_constant()) continue;
+      const int index = static_cast<int>(i);
+      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.quantization.scheme);
+      const auto fixed = FixedOf(index);
+      value.affine = fixed.value_or(AffineParameters{range.scale, range.zero_point});
+      value.type = fixed || range.is_unsigned ? ElementType::UINT8 : ElementType::INT8;
+      Require(std::isnormal(value.affine.scale), "blob '", value.name, "': its scale would be ",
+              value.affine.scale, ": its range is too small or too large for a float");
+    }
+  }
+
+  /// ReLU, ReLU6 and Clip behind a sum, product or maximum become bounds of its bytes.
+  void JoinBounds() {
+    for (size_t i = 0; i < graph_.nodes.size();) {
+      const Node& node = graph_.nodes[i];
+      const int producer = IsInteger(i) && BoundsOf(node.layer) && node.inputs.size() == 1
+                               ? PrivateProducer(graph_, node.inputs[0])
+                               : -1;
+      if (producer < 0 || !IsInteger(producer) || graph_.nodes[producer].type() != "Eltwise" ||
+          !graph_.nodes[producer].epilogue.empty()) {
+        ++i;
+        continue;
+      }
+      graph_.nodes[producer].epilogue.push_back(
+          {node.layer, node.parameters, -1, graph_.values[node.inputs[0]].name});
+      graph_.nodes[producer].outputs[0] = node.outputs[0];
+      RemoveNode(static_cast<int>(i), &graph_);
+      reasons_.erase(reasons_.begin() + i);
+    }
+  }
+
+  void SetParameters() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      Node& node = graph_.nodes[i];
+      if (!IsInteger(i)) continue;
+      IntegerArithmetic integers;
+      integers.rounding = options_.quantization.rounding;
+      SetBounds(node, &integers);
+      if (MultipliesWeights(node)) {
+        const int input = node.inputs[0];
+        if (input < static_cast<int>(options_.means.size()) && !options_.weights.to_nearest &&
+            options_.weights.scheme != QuantizationScheme::PAPER) {
+          CorrectBias(graph_.values[input].shape, options_.means[input], &node);
+        }
+        node.parameters =
+            WeightedIntegerParameters(graph_, node, options_.weights, &integers.weight_zero_point);
+        if (node.type() == "InnerProduct") {
+          node.layer.mutable_inner_product_param()->set_transpose(false);
+        }
+      } else {
+        node.parameters = IntegerParameters(graph_, node, integers.rounding);
+      }
+      node.math = ElementType::INT8;
+      node.integers = integers;
+    }
+  }
+
+  void SetBounds(const Node& node, IntegerArithmetic* integers) const {
+    if (node.outputs.empty()) return;
+    const Value& y = graph_.values[node.outputs[0]];
+    const bool is_unsigned = y.type == ElementType::UINT8;
+    integers->least = is_unsigned ? 0 : -kInt8Steps;
+    integers->most = is_unsigned ? kUint8Steps : kInt8Steps;
+    if (node.epilogue.empty()) return;
+    const auto bounds = BoundsOf(node.epilogue[0].layer);
+    if (!bounds) return;
+    const auto byte = [&](double real) {
+      const double steps = std::round(real / y.affine.scale) + y.affine.zero_point;
+      return static_cast<int32_t>(std::clamp<double>(steps, integers->least, integers->most));
+    };
+    if (bounds->least) integers->least = byte(*bounds->least);
+    if (bounds->most) integers->most = byte(*bounds->most);
+  }
+
+  Graph graph_;
+  const CalibrationTable& table_;
+  const IntegerOptions& options_;
+  std::vector<std::string> reasons_;  // of each node; "": integers compute it
+  std::optional<Groups> groups_;      // of values with one scale
+  std::vector<Interval> intervals_;   // of each group
+};
+
+}  // namespace
+
+std::vector<std::string> PassesWithoutIntegers(QuantizationScheme scheme) {
+  if (scheme == QuantizationScheme::PAPER) return {"residuals", "siblings"};
+  return {"residuals"};
+}
+
+Graph SplitForIntegers(Graph graph) { return SplitEpilogues(std::move(graph), FusedIntoSums); }
+
+Graph ToIntegers(Graph graph, const CalibrationTable& table, const IntegerOptions& options) {
+  return IntegerPlan(std::move(graph), table, options).Run();
+}
+
+std::vector<Range> RangesOf(const Graph& integers) {
+  std::vector<Range> ranges(integers.values.size());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const Value& value = integers.values[i];
+    if (value.type != ElementType::UINT8 && value.type != ElementType::INT8) continue;
+    ranges[i].scale = value.affine.scale;
+    ranges[i].zero_point = value.affine.zero_point;
+    ranges[i].is_unsigned = value.type == ElementType::UINT8;
+  }
+  return ranges;
+}
+
+}  // namespace inference
+}  // namespace caffe

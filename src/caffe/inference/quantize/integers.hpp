@@ -1,0 +1,48 @@
+#ifndef CAFFE_INFERENCE_QUANTIZE_INTEGERS_HPP_
+#define CAFFE_INFERENCE_QUANTIZE_INTEGERS_HPP_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../backends/implementation.hpp"
+#include "caffe/inference/calibration_table.hpp"
+#include "integer_weights.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// The passes that an integer-only engine leaves out: sums are operations of their own, rounded
+/// where LiteRT rounds, and the paper's weights have one scale for each layer as it was trained.
+std::vector<std::string> PassesWithoutIntegers(QuantizationScheme scheme);
+
+/// Epilogues keep what integers can compute with a node's sums: one ReLU, ReLU6, Clip or PReLU.
+/// What is behind it becomes nodes again.
+Graph SplitForIntegers(Graph graph);
+
+struct IntegerOptions {
+  Quantization quantization;
+  WeightRounding weights;
+  /// Of each node: 8-bit integers were asked for.
+  std::vector<bool> wanted;
+  /// Of each value: the means of its channels, with which what is lost on the average by rounding
+  /// weights goes into the bias; nothing where they are unknown.
+  std::vector<std::vector<float>> means;
+  /// Called with a line for each node that stays float, and why.
+  std::function<void(const std::string& line)> remark;
+};
+
+/// The graph with all that integers alone can compute in integers: such nodes have `integers` and
+/// their parameters as integers, and the values that they read and write a type and quantization.
+/// The scales of values come from the table; what only moves elements has one with what it moves.
+/// Throws Error, naming layer and reason: for a node that integers cannot compute where
+/// quantization.arithmetic is INTEGER_ONLY, for ranges that are none.
+Graph ToIntegers(Graph graph, const CalibrationTable& table, const IntegerOptions& options);
+
+/// How the values of such a graph become 8-bit integers.
+std::vector<Range> RangesOf(const Graph& integers);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_QUANTIZE_INTEGERS_HPP_
