@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 from PIL import Image, ImageOps
 
@@ -35,8 +35,14 @@ def images_of(archive: str) -> List[Image.Image]:
 class Databases:
     """The databases of a folder. Each appears under its name only when it is complete."""
 
-    def __init__(self, tools: str, source: str, folder: str) -> None:
+    def __init__(self, tools: str, source: Optional[str], folder: str) -> None:
         self.tools, self.source, self.folder = tools, source, folder
+
+    def files(self, *pattern: str) -> List[str]:
+        """Of the data sets, in the order of their names."""
+        if not self.source:
+            sys.exit("run.py: --data must say where the data sets are")
+        return sorted(glob.glob(os.path.join(self.source, *pattern)))
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -56,7 +62,7 @@ class Databases:
         files = []
         for kind in ("images", "labels"):
             pattern = f"{'t10k' if part == 'test' else part}-{kind}*idx*"
-            files.append(sorted(glob.glob(os.path.join(self.source, "mnist", pattern))))
+            files.append(self.files("mnist", pattern))
             if not files[-1]:
                 sys.exit(f"run.py: there is no mnist/{pattern} in {self.source}")
         self.convert("convert_mnist_data", [",".join(files[0]), files[1][0]], name)
@@ -67,7 +73,7 @@ class Databases:
         if os.path.exists(self.path(name)):
             return
         where = os.path.join("cifar10_jpg", "test" if part == "test" else "train")
-        archives = sorted(glob.glob(os.path.join(self.source, where, "*.tar.gz")))
+        archives = self.files(where, "*.tar.gz")
         if len(archives) != 10:
             sys.exit(f"run.py: {os.path.join(self.source, where)} should hold 10 archives .tar.gz, "
                      f"one for each class; it holds {len(archives)}")
