@@ -135,6 +135,12 @@ BuilderConfig ConfigOf(const py::dict& fields) {
        Field<std::map<std::string, std::string>>(fields, "layer_precisions")) {
     config.layer_precisions[layer] = ParsePrecision(name);
   }
+  if (const auto scheme = Field<std::optional<std::string>>(fields, "quantization")) {
+    config.quantization.scheme = inference::ParseQuantizationScheme(*scheme);
+  }
+  config.quantization.arithmetic =
+      inference::ParseArithmetic(Field<std::string>(fields, "arithmetic"));
+  config.quantization.rounding = inference::ParseRounding(Field<std::string>(fields, "rounding"));
   config.max_batch = Field<int>(fields, "max_batch");
   config.max_input_shapes =
       ShapesOf(Field<std::map<std::string, py::object>>(fields, "max_input_shapes"),

@@ -289,6 +289,14 @@ class BuilderConfig:
     #: 'cpu'; 'cuda': the GPU that ``caffe.set_device`` chose; or 'reference': every layer by
     #: itself, in FLOAT.
     backend: str = "cpu"
+    #: For 'int8': how numbers become integers: 'symmetric', 'affine' or 'paper' (Jacob et al.,
+    #: arXiv:1712.05877). None: what the net was trained for, else 'symmetric'.
+    quantization: Optional[str] = None
+    #: For 'int8': what is computed between sums of products: 'float'; 'integer', integers alone but
+    #: for layers that they cannot hold; 'integer_only': such a layer is an Error.
+    arithmetic: str = "float"
+    #: Of integers alone: sums are rounded twice ('double'), as published, or once ('single').
+    rounding: str = "double"
     #: With 'cuda': products of FLOAT may round their factors to TF32's 10 bits.
     tensor_float: bool = False
     #: On the CPU: with how many threads candidates are timed, those that contexts will have; 0:

@@ -16,10 +16,10 @@ CAFFE_FLAG(
     string, precision, "fp32", "fp32|fp16|bf16|int8|best",
     "what layers with weights compute in (default fp32); best: what is fastest for each layer "
     "on this machine");
-CAFFE_FLAG(string, quantization, "symmetric", "symmetric|affine|paper",
-           "int8: how numbers become integers: symmetric, without zero points (default); affine, "
-           "blobs with a zero point; paper, weights too, with one scale for each layer (Jacob et "
-           "al., arXiv:1712.05877)");
+CAFFE_FLAG(string, quantization, "", "symmetric|affine|paper",
+           "int8: how numbers become integers: symmetric, without zero points; affine, blobs with a "
+           "zero point; paper, weights too, with one scale for each layer (Jacob et al., "
+           "arXiv:1712.05877). Default: what the net was trained for, else symmetric");
 CAFFE_FLAG(string, arithmetic, "float", "float|integer|integer_only",
            "int8: what is computed between sums of products: float (default); integer, integers "
            "alone, but for layers that they cannot hold, which are named; integer_only, such a "
@@ -140,7 +140,7 @@ void CheckFlags() {
   const bool integers =
       inference::ParseArithmetic(FLAGS_arithmetic) != inference::Arithmetic::FLOAT;
   Require(integers || !IsGiven("rounding"), "-rounding is for -arithmetic integer");
-  inference::ParseQuantizationScheme(FLAGS_quantization);
+  if (!FLAGS_quantization.empty()) inference::ParseQuantizationScheme(FLAGS_quantization);
   inference::ParseRounding(FLAGS_rounding);
   ParseShapes("-input_shape", FLAGS_input_shape);
   ProfilesOfFlags();
@@ -300,9 +300,11 @@ inference::AccuracyLoss EngineMaker::Judge(InputBatches* batches, int most,
 
 void EngineMaker::SetConfig() {
   config.precision = inference::ParsePrecision(FLAGS_precision);
-  config.quantization = {inference::ParseQuantizationScheme(FLAGS_quantization),
-                         inference::ParseArithmetic(FLAGS_arithmetic),
-                         inference::ParseRounding(FLAGS_rounding)};
+  if (!FLAGS_quantization.empty()) {
+    config.quantization.scheme = inference::ParseQuantizationScheme(FLAGS_quantization);
+  }
+  config.quantization.arithmetic = inference::ParseArithmetic(FLAGS_arithmetic);
+  config.quantization.rounding = inference::ParseRounding(FLAGS_rounding);
   if (!FLAGS_gpu.empty()) config.backend = inference::Backend::CUDA;
   config.tensor_float = FLAGS_tf32;
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {

@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_QUANTIZATION_HPP_
 #define CAFFE_INFERENCE_QUANTIZATION_HPP_
 
+#include <optional>
 #include <string>
 
 #include "caffe/kernels/fixed_point.hpp"
@@ -27,7 +28,8 @@ enum class Arithmetic {
 
 /// The numbers of an INT8 engine.
 struct Quantization {
-  QuantizationScheme scheme = QuantizationScheme::SYMMETRIC;
+  /// Nothing: what the net was trained for, else SYMMETRIC.
+  std::optional<QuantizationScheme> scheme;
   Arithmetic arithmetic = Arithmetic::FLOAT;
   kernels::Rounding rounding = kernels::Rounding::DOUBLE;  ///< of INTEGER and INTEGER_ONLY
 };

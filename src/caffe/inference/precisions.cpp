@@ -119,16 +119,20 @@ class LoweredBuild {
  private:
   bool HasIntegersAlone() const { return config_.quantization.arithmetic != Arithmetic::FLOAT; }
 
+  QuantizationScheme Scheme() const {
+    return config_.quantization.scheme.value_or(QuantizationScheme::SYMMETRIC);
+  }
+
   void CheckQuantization() const {
     const Quantization& quantization = config_.quantization;
-    const bool symmetric = quantization.scheme == QuantizationScheme::SYMMETRIC;
+    const bool symmetric = Scheme() == QuantizationScheme::SYMMETRIC;
     Require(!HasIntegersAlone() || config_.precision == Precision::INT8, "-arithmetic ",
             Name(quantization.arithmetic), " is for -precision int8, not ",
             Name(config_.precision));
     Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
-            Name(quantization.scheme), " -arithmetic ", Name(quantization.arithmetic),
+            Name(Scheme()), " -arithmetic ", Name(quantization.arithmetic),
             " is for the CPU");
-    Require(quantization.scheme != QuantizationScheme::PAPER || HasIntegersAlone() ||
+    Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() ||
                 config_.precision != Precision::INT8,
             "-quantization paper computes with integers alone: give -arithmetic integer");
   }
@@ -136,7 +140,7 @@ class LoweredBuild {
   std::vector<std::string> SkippedPasses() const {
     std::vector<std::string> skipped = config_.skip_passes;
     if (!HasIntegersAlone()) return skipped;
-    for (const std::string& pass : PassesWithoutIntegers(config_.quantization.scheme)) {
+    for (const std::string& pass : PassesWithoutIntegers(Scheme())) {
       skipped.push_back(pass);
     }
     return skipped;
@@ -146,7 +150,7 @@ class LoweredBuild {
     graph = SplitForIntegers(std::move(graph));
     IntegerOptions options;
     options.quantization = config_.quantization;
-    options.weights.scheme = config_.quantization.scheme;
+    options.weights.scheme = Scheme();
     options.remark = config_.remark;
     options.means = MeansOf(graph, *table_);
     for (const Node& node : graph.nodes) {
@@ -199,7 +203,7 @@ class LoweredBuild {
     }
     options.ranges.resize(graph.values.size());
     if (table_ && !HasIntegersAlone()) {
-      const QuantizationScheme scheme = config_.quantization.scheme;
+      const QuantizationScheme scheme = Scheme();
       options.ranges = RangesOf(graph, *table_, integers, rounds, target_.takes_unsigned(), scheme);
       if (scheme == QuantizationScheme::SYMMETRIC) {
         graph = EqualizeChannels(std::move(graph), *table_, options.ranges);

@@ -107,8 +107,11 @@ class IntegerPlan {
 
   /// Those whose elements become the outputs'; of others only the shape is read.
   static std::vector<int> MovedInputs(const Node& node) {
-    static const std::set<std::string> types = {"Crop", "Interp", "Resample"};
-    return types.count(node.type()) ? std::vector<int>{node.inputs[0]} : node.inputs;
+    std::vector<int> moved;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!ReadsShapeOnly(node, i)) moved.push_back(node.inputs[i]);
+    }
+    return moved;
   }
 
   void FindReasons() {
@@ -215,7 +218,7 @@ class IntegerPlan {
       Value& value = graph_.values[i];
       if (!in_bytes[i] || value.is_constant()) continue;
       const int index = static_cast<int>(i);
-      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.quantization.scheme);
+      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.weights.scheme);
       const auto fixed = FixedOf(index);
       value.affine = fixed.value_or(AffineParameters{range.scale, range.zero_point});
       value.type = fixed || range.is_unsigned ? ElementType::UINT8 : ElementType::INT8;

@@ -72,6 +72,8 @@ class ThisProcessor : public Target {
                                                            &Int8Eltwise(),
                                                            &Int8Activation(),
                                                            &Crop(),
+                                                           &IntegerOperation(),
+                                                           &IntegerDefinition(),
                                                            &Moving(),
                                                            &Reorder(),
                                                            &AnyLayer()};
@@ -134,7 +136,8 @@ class ThisProcessor : public Target {
     if (name == "int8") return has_vnni ? 0.26 : 0.7;
     if (name == "int8_winograd") return has_vnni ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
-    if (name == "move" || name == "crop") return 0.01;
+    if (name == "move" || name == "crop" || name == "integers") return 0.01;
+    if (name == "integer_definition") return 10;
     if (name != "layer") return 1;
     return candidate.outputs.empty() || candidate.outputs[0].layout == kBlocked ? 1.5 : 2;
   }

@@ -32,6 +32,8 @@ const Implementation& Int8Lrn();
 const Implementation& Int8Eltwise();
 const Implementation& Int8Activation();
 const Implementation& Crop();
+const Implementation& IntegerOperation();
+const Implementation& IntegerDefinition();
 const Implementation& Moving();
 const Implementation& Reorder();
 const Implementation& AnyLayer();

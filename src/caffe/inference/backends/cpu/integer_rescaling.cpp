@@ -4,6 +4,7 @@
 
 #include "../constants.hpp"
 #include "caffe/error.hpp"
+#include "caffe/kernels/integer_reference.hpp"
 
 namespace caffe {
 namespace inference {
@@ -18,10 +19,8 @@ std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const
   const size_t outputs = bias.count(), terms = weights.count() / outputs;
   const Constant folded = NewConstant(ElementType::INT32, outputs);
   for (size_t o = 0; o < outputs; ++o) {
-    uint32_t sum = 0;  // modulo 2^32, as the kernels' sums
-    for (size_t k = 0; k < terms; ++k) sum += static_cast<uint32_t>(int32_t{w[o * terms + k]});
-    Elements<int32_t>(folded)[o] = static_cast<int32_t>(static_cast<uint32_t>(given[o]) -
-                                                        static_cast<uint32_t>(zero_point) * sum);
+    Elements<int32_t>(folded)[o] =
+        kernels::FoldZeroPoint(terms, w + o * terms, 0, zero_point, given[o]);
   }
   std::vector<Constant> parameters = {packed, folded, node.parameters[2], node.parameters[3]};
   parameters.insert(parameters.end(), node.parameters.begin() + 5, node.parameters.end());

@@ -1,0 +1,26 @@
+#ifndef CAFFE_KERNELS_INTEGER_RESIZE_HPP_
+#define CAFFE_KERNELS_INTEGER_RESIZE_HPP_
+
+#include <cstdint>
+#include <vector>
+
+#include "caffe/kernels/resize.hpp"
+
+namespace caffe {
+namespace kernels {
+
+/// The weights of an axis as whole numbers of 2^-11; those of an output whose weights sum up to 1
+/// sum up to 2^11: what rounding leaves is given to the largest.
+std::vector<int32_t> ResizeWeights(const ResizeAxis& axis);
+
+/// ResizeForward of 8-bit integers, y having x's scale and zero point: the sums of both axes'
+/// products with x less its zero point, to the nearest of 2^-22, halves up; clamped to
+/// [least, most]. T: int8_t or uint8_t.
+template <typename T>
+void ResizeIntegers(size_t planes, const ResizeAxis& h, const ResizeAxis& w, int32_t zero_point,
+                    int32_t least, int32_t most, const T* x, T* y);
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_INTEGER_RESIZE_HPP_

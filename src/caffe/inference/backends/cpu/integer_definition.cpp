@@ -1,0 +1,169 @@
+// Layers with weights by the definitions of integer_reference.hpp: what other kernels are compared
+// with, and what computes where there is none.
+#include "../../passes/graph_editing.hpp"
+#include "../convolution_node.hpp"
+#include "../element_types.hpp"
+#include "../inner_product_node.hpp"
+#include "byte_step.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/integer_reference.hpp"
+#include "caffe/layers/base_conv_layer.hpp"
+#include "cpu_target.hpp"
+#include "integer_steps.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+/// ConvolutionShapeOf for a Deconvolution; weights are (channels, outputs / group, kernel...).
+std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
+                                                              const Shape& y) {
+  Node convolution = node;
+  convolution.layer.set_type("Convolution");
+  return ConvolutionShapeOf(convolution, x, y);
+}
+
+/// True if it is a layer with weights whose shapes the definitions take.
+bool Computes(const Node& node, const Shape& x, const Shape& y) {
+  if (!node.integers || node.inputs.size() != 1 || node.outputs.size() != 1 ||
+      node.parameters.empty()) {
+    return false;
+  }
+  if (node.type() == "InnerProduct") return CountOf(x) > 0;
+  if (node.type() == "Deconvolution") return DeconvolutionShapeOf(node, x, y).has_value();
+  return ConvolutionShapeOf(node, x, y).has_value();
+}
+
+class DefinitionStep : public Step {
+ public:
+  explicit DefinitionStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(Computes(node_, x_.shape, y_.shape) && IsInteger(x_) && IsInteger(y_) &&
+                !x_.blocked() && !y_.blocked(),
+            "its blobs do not lie as kernels take them");
+    size_t outputs, weights;
+    if (node_.type() == "InnerProduct") {
+      extents_ = ExtentsOf(node_, x_.shape, y_.shape);
+      outputs = extents_.outputs;
+      weights = outputs * extents_.inputs;
+    } else {
+      shape_ = node_.type() == "Deconvolution" ? *DeconvolutionShapeOf(node_, x_.shape, y_.shape)
+                                               : *ConvolutionShapeOf(node_, x_.shape, y_.shape);
+      outputs = shape_.outputs;
+      weights = shape_.weight_count();
+    }
+    ReadParameters(outputs, weights);
+  }
+
+  void Run(void*) override {
+    DispatchInteger(node_.parameters[0].type, [&](auto weight) {
+      DispatchInteger(x_.type, [&](auto from) {
+        DispatchInteger(y_.type, [&](auto to) {
+          Compute(static_cast<const decltype(weight)*>(node_.parameters[0].data.get()),
+                  x_.as<const decltype(from)>(), y_.as<decltype(to)>());
+        });
+      });
+    });
+  }
+
+ private:
+  void ReadParameters(size_t outputs, size_t weights) {
+    constexpr ElementType kInteger = ElementType::INT32;
+    const size_t given = node_.parameters.size();
+    Require(given == 5 || given == 7, "it has ", given, " parameters");
+    const int32_t* bias = ParameterOf<int32_t>(node_, 1, kInteger, outputs);
+    by_.multipliers = ParameterOf<int32_t>(node_, 2, kInteger, outputs);
+    by_.shifts = ParameterOf<int32_t>(node_, 3, kInteger, outputs);
+    if (given == 7) {
+      by_.negative_multipliers = ParameterOf<int32_t>(node_, 5, kInteger, outputs);
+      by_.negative_shifts = ParameterOf<int32_t>(node_, 6, kInteger, outputs);
+    }
+    const kernels::IntegerResult result = ResultOf(node_, y_);
+    by_.rounding = result.rounding;
+    by_.input_zero_point = x_.zero_point;
+    by_.zero_point = result.zero_point;
+    by_.least = result.least;
+    by_.most = result.most;
+    DispatchInteger(node_.parameters[0].type, [&](auto tag) {
+      using W = decltype(tag);
+      Fold(ParameterOf<W>(node_, 0, node_.parameters[0].type, weights), bias, outputs,
+           weights / std::max<size_t>(1, outputs));
+    });
+    by_.bias = bias_.data();
+  }
+
+  // Once: weights and zero points stay what they are.
+  template <typename W>
+  void Fold(const W* weights, const int32_t* bias, size_t outputs, size_t count) {
+    if (bias_.size() == outputs) return;
+    std::vector<W> transposed;
+    if (node_.type() == "Deconvolution") {
+      transposed.resize(outputs * count);
+      kernels::TransposeDeconvolution(shape_, weights, transposed.data());
+      weights = transposed.data();
+    }
+    std::vector<int32_t> folded;
+    for (size_t o = 0; o < outputs; ++o) {
+      folded.push_back(kernels::FoldZeroPoint(
+          count, weights + o * count, node_.integers->weight_zero_point, x_.zero_point, bias[o]));
+    }
+    bias_ = std::move(folded);
+  }
+
+  template <typename X, typename W, typename Y>
+  void Compute(const W* weights, const X* x, Y* y) {
+    const int32_t zero = node_.integers->weight_zero_point;
+    if (node_.type() == "InnerProduct") {
+      kernels::IntegerInnerProduct(extents_.rows, extents_.inputs, extents_.outputs, x, weights,
+                                   zero, by_, y);
+    } else if (node_.type() == "Deconvolution") {
+      kernels::IntegerDeconvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
+    } else {
+      kernels::IntegerConvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
+    }
+  }
+
+  const Node& node_;
+  Operand x_, y_;
+  kernels::ConvolutionShape shape_;
+  InnerProductExtents extents_;
+  kernels::Rescaling by_;
+  std::vector<int32_t> bias_;
+};
+
+class Family : public Implementation {
+ public:
+  const char* name() const override { return "integer_definition"; }
+  bool Takes(const Node& node) const override { return node.integers.has_value(); }
+  bool TakesZeroPoints(const Node&) const override { return true; }
+  std::vector<Candidate> Candidates(const LoweringContext& context,
+                                    const Node& node) const override {
+    if (!MultipliesWeights(node) || !HaveRanges(context, node) ||
+        !Computes(node, context.graph.values[node.inputs[0]].shape,
+                  context.graph.values[node.outputs[0]].shape)) {
+      return {};
+    }
+    return InBytes(*this, node, {kPlain});
+  }
+  std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
+    Require(node.integers && MultipliesWeights(node) && node.inputs.size() == 1 &&
+                node.outputs.size() == 1,
+            "layer '", node.name(), "' (", node.type(), ") has no weights of integers");
+    return std::make_unique<DefinitionStep>(node);
+  }
+};
+
+}  // namespace
+
+const Implementation& IntegerDefinition() {
+  static const Family family;
+  return family;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

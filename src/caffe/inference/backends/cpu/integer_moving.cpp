@@ -1,0 +1,260 @@
+// Layers that move elements of 8 bits, and resizing with integers alone.
+#include <algorithm>
+#include <cstring>
+
+#include "../../graph/node_layer.hpp"
+#include "../element_types.hpp"
+#include "../moving_node.hpp"
+#include "caffe/error.hpp"
+#include "caffe/kernels/integer_resize.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/layers/interp_layer.hpp"
+#include "caffe/layers/resample_layer.hpp"
+#include "cpu_target.hpp"
+#include "integer_steps.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+constexpr size_t kTable = 256;
+constexpr size_t kGrain = 1 << 14;
+
+/// Where each element of the outputs comes from: the number of an element, counted through all
+/// inputs, from 1 on; 0 for what comes from none. The float layer says so: it is run on these
+/// numbers, in two parts, each of which floats hold exactly.
+std::vector<std::vector<int64_t>> MovedFrom(const Node& node, const std::vector<Shape>& inputs,
+                                            const std::vector<Shape>& outputs) {
+  constexpr int kLowBits = 20;
+  NodeLayer layer = MainLayer(node);
+  Require(layer.Reshape(inputs) == outputs, "its tops have other shapes");
+  std::vector<std::vector<int64_t>> from;
+  for (const Shape& shape : outputs) from.emplace_back(CountOf(shape), 0);
+  for (const bool high : {false, true}) {
+    std::vector<std::vector<float>> x, y;
+    std::vector<const float*> bottoms;
+    std::vector<float*> tops;
+    int64_t number = 0;
+    for (const Shape& shape : inputs) {
+      std::vector<float>& numbers = x.emplace_back(CountOf(shape));
+      for (float& value : numbers) {
+        ++number;
+        value = static_cast<float>(high ? number >> kLowBits : number & ((1 << kLowBits) - 1));
+      }
+    }
+    for (const Shape& shape : outputs) y.emplace_back(CountOf(shape));
+    for (const auto& values : x) bottoms.push_back(values.data());
+    for (auto& values : y) tops.push_back(values.data());
+    layer.Run(bottoms, tops);
+    for (size_t t = 0; t < y.size(); ++t) {
+      for (size_t i = 0; i < y[t].size(); ++i) {
+        const int64_t part = static_cast<int64_t>(y[t][i]);
+        from[t][i] += high ? part << kLowBits : part;
+      }
+    }
+  }
+  return from;
+}
+
+/// Neighbours in an output that are neighbours in an input.
+struct MovedRun {
+  int input;  ///< -1: they come from none
+  size_t from, to, length;
+};
+
+/// Any layer that moves elements, in Caffe's order.
+class AnyMovingStep : public Step {
+ public:
+  explicit AnyMovingStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    binding_ = binding;
+    std::vector<Shape> inputs, outputs;
+    for (const Operand& x : binding_.inputs) inputs.push_back(x.shape);
+    for (const Operand& y : binding_.outputs) {
+      const Operand& x = binding_.inputs[0];
+      Require(IsInteger(x) && x.type == y.type && x.zero_point == y.zero_point && !x.blocked() &&
+                  !y.blocked(),
+              "its blobs do not lie as kernels take them");
+      outputs.push_back(y.shape);
+    }
+    if (inputs == inputs_ && outputs == outputs_) return;
+    FindRuns(inputs, outputs);
+    inputs_ = inputs;
+    outputs_ = outputs;
+  }
+
+  void Run(void*) override {
+    for (size_t t = 0; t < runs_.size(); ++t) {
+      const std::vector<MovedRun>& runs = runs_[t];
+      const Operand& y = binding_.outputs[t];
+      const size_t mean = std::max<size_t>(1, y.elements() / std::max<size_t>(1, runs.size()));
+      kernels::ParallelFor(runs.size(), std::max<size_t>(1, kGrain / mean),
+                           [&](size_t begin, size_t end) {
+                             for (size_t i = begin; i < end; ++i) Copy(runs[i], y);
+                           });
+    }
+  }
+
+ private:
+  void FindRuns(const std::vector<Shape>& inputs, const std::vector<Shape>& outputs) {
+    runs_.clear();
+    for (const std::vector<int64_t>& from : MovedFrom(node_, inputs, outputs)) {
+      std::vector<MovedRun>& runs = runs_.emplace_back();
+      for (size_t i = 0; i < from.size(); ++i) {
+        int input = -1;
+        int64_t place = from[i] - 1;
+        if (place >= 0) {
+          for (input = 0; place >= static_cast<int64_t>(CountOf(inputs[input])); ++input) {
+            place -= static_cast<int64_t>(CountOf(inputs[input]));
+          }
+        }
+        const size_t at = place < 0 ? 0 : static_cast<size_t>(place);
+        if (!runs.empty() && runs.back().input == input &&
+            (input < 0 || runs.back().from + runs.back().length == at)) {
+          ++runs.back().length;
+        } else {
+          runs.push_back({input, at, i, 1});
+        }
+      }
+    }
+  }
+
+  void Copy(const MovedRun& run, const Operand& y) const {
+    uint8_t* to = y.as<uint8_t>() + run.to;
+    if (run.input < 0) {
+      std::memset(to, y.zero_point, run.length);
+      return;
+    }
+    const uint8_t* from = binding_.inputs[run.input].as<const uint8_t>() + run.from;
+    if (run.length == 1) {
+      *to = *from;
+    } else {
+      std::memcpy(to, from, run.length);
+    }
+  }
+
+  const Node& node_;
+  Binding binding_;
+  std::vector<Shape> inputs_, outputs_;
+  std::vector<std::vector<MovedRun>> runs_;  // of each output
+};
+
+int ConcatAxis(const Graph& graph, const Node& node) {
+  const ConcatParameter& param = node.layer.concat_param();
+  const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
+  return axis < 0 ? axis + static_cast<int>(graph.values[node.outputs[0]].shape.size()) : axis;
+}
+
+/// Inputs with scales of their own, one behind the other; each has its table.
+class RescalingConcatStep : public Step {
+ public:
+  RescalingConcatStep(const Node& node, int axis) : node_(node), axis_(axis) {}
+  bool takes_strides() const override { return axis_ == 1; }
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs;
+    y_ = binding.outputs[0];
+    Require(axis_ >= 0 && size_t(axis_) < y_.shape.size() && (axis_ == 1 || !y_.blocked()),
+            "its blobs do not lie as kernels take them");
+    size_t elements = 0;
+    for (const Operand& x : x_) {
+      Require(IsInteger(x) && IsInteger(y_) && x.layout == y_.layout && x.block == y_.block &&
+                  x.shape.size() == y_.shape.size(),
+              "its blobs do not lie as kernels take them");
+      elements += x.elements();
+    }
+    Require(elements == y_.elements(), "the parts are not the whole");
+    tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kTable);
+    outer_ = axis_ == 1 ? y_.images : CountOf({y_.shape.begin(), y_.shape.begin() + axis_});
+  }
+
+  void Run(void*) override {
+    if (outer_ == 0) return;
+    const auto stride = [&](const Operand& operand) {
+      return axis_ == 1 ? operand.stride : operand.elements() / outer_;
+    };
+    size_t offset = 0;
+    for (size_t i = 0; i < x_.size(); ++i) {
+      const size_t length = x_[i].elements() / outer_;
+      const uint8_t* table = tables_ + i * kTable;
+      kernels::ParallelFor(outer_ * length, kGrain, [&](size_t begin, size_t end) {
+        while (begin < end) {
+          const size_t piece = begin / length, first = begin % length;
+          const size_t some = std::min(end - begin, length - first);
+          const uint8_t* from = x_[i].as<const uint8_t>() + piece * stride(x_[i]) + first;
+          uint8_t* to = y_.as<uint8_t>() + piece * stride(y_) + offset + first;
+          for (size_t k = 0; k < some; ++k) to[k] = table[from[k]];
+          begin += some;
+        }
+      });
+      offset += length;
+    }
+  }
+
+ private:
+  const Node& node_;
+  const int axis_;
+  size_t outer_ = 1;
+  const uint8_t* tables_ = nullptr;
+  std::vector<Operand> x_;
+  Operand y_;
+};
+
+/// What a resizing layer says of itself.
+template <typename Layer>
+struct OpenLayer : Layer {
+  using Layer::Layer;
+  Resizing Of(const std::vector<Shape>& bottoms) const { return this->ResizingOf(bottoms); }
+};
+
+class ResizingStep : public Step {
+ public:
+  explicit ResizingStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    std::vector<Shape> shapes;
+    for (const Operand& x : binding.inputs) shapes.push_back(x.shape);
+    resizing_ = node_.type() == "Interp" ? OpenLayer<InterpLayer<float>>(node_.layer).Of(shapes)
+                                         : OpenLayer<ResampleLayer<float>>(node_.layer).Of(shapes);
+    Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
+                !x_.blocked() && !y_.blocked() && ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
+            "its blobs do not lie as kernels take them");
+  }
+
+  void Run(void*) override {
+    const kernels::IntegerResult result = ResultOf(node_, y_);
+    const size_t planes = size_t(x_.shape[0]) * x_.shape[1];
+    DispatchInteger(x_.type, [&](auto tag) {
+      using T = decltype(tag);
+      kernels::ResizeIntegers(planes, resizing_.h, resizing_.w, x_.zero_point, result.least,
+                              result.most, x_.as<const T>(), y_.as<T>());
+    });
+  }
+
+ private:
+  const Node& node_;
+  Resizing resizing_;
+  Operand x_, y_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> MakeIntegerResizing(const Node& node) {
+  return std::make_unique<ResizingStep>(node);
+}
+
+std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
+  if (node.type() == "Concat" && !node.parameters.empty()) {
+    return std::make_unique<RescalingConcatStep>(node, ConcatAxis(graph, node));
+  }
+  if (JoinsChannels(graph, node) || Reshapes(node)) return Moving().Make(graph, node);
+  return std::make_unique<AnyMovingStep>(node);
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,159 @@
+// Softmax and divisions by norms with integers alone.
+#include "caffe/kernels/integer_normalization.hpp"
+
+#include "../element_types.hpp"
+#include "caffe/error.hpp"
+#include "integer_steps.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+/// One bottom and one top of one shape, in Caffe's order.
+class PlainStep : public Step {
+ public:
+  explicit PlainStep(const Node& node) : node_(node) {}
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(
+        IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked() && x_.shape == y_.shape,
+        "its blobs do not lie as kernels take them");
+    Prepare();
+  }
+
+ protected:
+  virtual void Prepare() = 0;
+  const int32_t* Table(size_t index) const {
+    return ParameterOf<int32_t>(node_, index, ElementType::INT32, kernels::kFallingTableSize);
+  }
+  kernels::IntegerOperand x() const { return OperandOf(x_, x_.data); }
+  /// f(y as int8_t* or uint8_t*).
+  template <typename Function>
+  void Write(Function&& f) {
+    DispatchInteger(y_.type, [&](auto tag) { f(y_.as<decltype(tag)>()); });
+  }
+
+  const Node& node_;
+  Operand x_, y_;
+  kernels::IntegerResult result_;
+};
+
+class SoftmaxStep : public PlainStep {
+ public:
+  using PlainStep::PlainStep;
+  void Run(void*) override {
+    DispatchInteger(x_.type, [&](auto tag) {
+      Write([&](auto* y) {
+        kernels::SoftmaxIntegers(extents_, table_, steps_, result_, x_.as<const decltype(tag)>(),
+                                 y);
+      });
+    });
+  }
+
+ private:
+  void Prepare() override {
+    table_ = ParameterOf<int32_t>(node_, 0, ElementType::INT32, 256);
+    steps_ = *ParameterOf<int32_t>(node_, 1, ElementType::INT32, 1);
+    result_ = ResultOf(node_, y_);
+    const int axes = static_cast<int>(x_.shape.size());
+    const int given = node_.layer.softmax_param().axis(), axis = given < 0 ? given + axes : given;
+    Require(axis >= 0 && axis < axes, "softmax_param: axis ", given, " is none of ", axes);
+    extents_.outer = CountOf({x_.shape.begin(), x_.shape.begin() + axis});
+    extents_.length = x_.shape[axis];
+    extents_.inner = CountOf({x_.shape.begin() + axis + 1, x_.shape.end()});
+  }
+
+  kernels::SoftmaxExtents extents_;
+  const int32_t* table_ = nullptr;
+  int32_t steps_ = 0;
+};
+
+class LrnStep : public PlainStep {
+ public:
+  using PlainStep::PlainStep;
+  void Run(void*) override {
+    Write([&](auto* y) { kernels::LrnIntegers(shape_, table_, x(), result_, y); });
+  }
+
+ private:
+  void Prepare() override {
+    const LRNParameter& param = node_.layer.lrn_param();
+    Require(x_.shape.size() == 4, "it takes 4 axes");
+    result_ = ResultOf(node_, y_, MultipliersOf(node_, 0, 1)[0]);
+    table_ = Table(1);
+    shape_.num = x_.shape[0];
+    shape_.channels = x_.shape[1];
+    shape_.height = x_.shape[2];
+    shape_.width = x_.shape[3];
+    shape_.size = static_cast<int>(param.local_size());
+    shape_.within_channel = param.norm_region() == LRNParameter_NormRegion_WITHIN_CHANNEL;
+  }
+
+  kernels::LrnShape shape_;
+  const int32_t* table_ = nullptr;
+};
+
+class NormalizeStep : public PlainStep {
+ public:
+  using PlainStep::PlainStep;
+  void Run(void*) override {
+    Write([&](auto* y) { kernels::NormalizeIntegers(extents_, table_, x(), by_, result_, y); });
+  }
+
+ private:
+  void Prepare() override {
+    Require(x_.shape.size() >= 2, "it takes channels");
+    extents_.num = x_.shape[0];
+    extents_.channels = x_.shape[1];
+    extents_.spatial = CountOf({x_.shape.begin() + 2, x_.shape.end()});
+    extents_.across_spatial =
+        !node_.layer.has_normalize_param() && node_.layer.norm_param().across_spatial();
+    const bool shared = !node_.parameters.empty() && node_.parameters[0].count() == 2;
+    by_ = MultipliersOf(node_, 0, shared ? 1 : extents_.channels);
+    by_.resize(extents_.channels, by_[0]);
+    result_ = ResultOf(node_, y_);
+    table_ = Table(1);
+  }
+
+  kernels::NormExtents extents_;
+  std::vector<kernels::Multiplier> by_;
+  const int32_t* table_ = nullptr;
+};
+
+class MvnStep : public PlainStep {
+ public:
+  using PlainStep::PlainStep;
+  void Run(void*) override {
+    Write([&](auto* y) { kernels::StandardizeIntegers(rows_, length_, table_, x(), result_, y); });
+  }
+
+ private:
+  void Prepare() override {
+    const MVNParameter& param = node_.layer.mvn_param();
+    const size_t axes = x_.shape.size();
+    const size_t leading = std::min<size_t>(axes, param.across_channels() ? 1 : 2);
+    rows_ = CountOf({x_.shape.begin(), x_.shape.begin() + leading});
+    length_ = CountOf({x_.shape.begin() + leading, x_.shape.end()});
+    result_ = ResultOf(node_, y_, MultipliersOf(node_, 0, 1)[0]);
+    table_ = param.normalize_variance() ? Table(1) : nullptr;
+  }
+
+  size_t rows_ = 0, length_ = 0;
+  const int32_t* table_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {
+  if (node.type() == "Softmax") return std::make_unique<SoftmaxStep>(node);
+  if (node.type() == "LRN") return std::make_unique<LrnStep>(node);
+  if (node.type() == "Normalize") return std::make_unique<NormalizeStep>(node);
+  if (node.type() == "MVN") return std::make_unique<MvnStep>(node);
+  return nullptr;
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

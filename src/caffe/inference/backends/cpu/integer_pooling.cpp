@@ -1,0 +1,59 @@
+// Maxima and means over windows with integers alone.
+#include "caffe/kernels/integer_pooling.hpp"
+
+#include "../element_types.hpp"
+#include "caffe/error.hpp"
+#include "caffe/layers/pooling_layer.hpp"
+#include "integer_steps.hpp"
+
+namespace caffe {
+namespace inference {
+namespace cpu {
+namespace {
+
+class PoolingStep : public Step {
+ public:
+  explicit PoolingStep(const Node& node) : node_(node), param_(node.layer.pooling_param()) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(IsInteger(x_) && x_.type == y_.type && x_.layout == y_.layout &&
+                x_.zero_point == y_.zero_point && x_.shape.size() == 4,
+            "its blobs do not lie as kernels take them");
+    shape_ = PooledShape(param_, x_.shape);
+    const size_t block = x_.block;
+    shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);
+    const kernels::IntegerResult result = ResultOf(node_, y_);
+    range_ = {result.least, result.most};
+  }
+
+  void Run(void*) override {
+    DispatchInteger(x_.type, [&](auto tag) {
+      using T = decltype(tag);
+      if (param_.pool() == PoolingParameter_PoolMethod_AVE) {
+        kernels::AveragePoolIntegers(shape_, x_.block, x_.zero_point, range_, x_.as<const T>(),
+                                     y_.as<T>());
+      } else {
+        kernels::MaxPoolIntegers(shape_, x_.block, range_, x_.as<const T>(), y_.as<T>());
+      }
+    });
+  }
+
+ private:
+  const Node& node_;
+  const PoolingParameter& param_;
+  kernels::PoolingShape shape_;
+  kernels::ByteRange range_;
+  Operand x_, y_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> MakeIntegerPooling(const Node& node) {
+  return std::make_unique<PoolingStep>(node);
+}
+
+}  // namespace cpu
+}  // namespace inference
+}  // namespace caffe

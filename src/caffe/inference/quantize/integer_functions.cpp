@@ -1,0 +1,179 @@
+#include "integer_functions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../graph/node_layer.hpp"
+#include "caffe/error.hpp"
+#include "caffe/layer.hpp"
+#include "caffe/operation.hpp"
+#include "integer_operations.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+NumberFunction Linear(double slope, double least, double most) {
+  NumberFunction function;
+  function.slopes = {slope};
+  function.least = least;
+  function.most = most;
+  return function;
+}
+
+NumberFunction Linear(double slope) {
+  return Linear(slope, NumberFunction().least, NumberFunction().most);
+}
+
+NumberFunction Real(std::function<double(double)> of) {
+  NumberFunction function;
+  function.real = [of = std::move(of)](double x, size_t) { return of(x); };
+  return function;
+}
+
+/// base^(scale x + shift), e for a base below 0, as the layers Exp and Log have it.
+double LogOfBase(float base) { return base > 0 ? std::log(base) : 1; }
+
+std::optional<NumberFunction> SmoothFunction(const LayerParameter& layer) {
+  const std::string& type = layer.type();
+  if (type == "Sigmoid") return Real([](double x) { return 1 / (1 + std::exp(-x)); });
+  if (type == "TanH") return Real([](double x) { return std::tanh(x); });
+  if (type == "AbsVal") return Real([](double x) { return std::fabs(x); });
+  if (type == "BNLL") {
+    return Real([](double x) { return std::max(x, 0.) + std::log1p(std::exp(-std::fabs(x))); });
+  }
+  if (type == "ELU") {
+    const double alpha = layer.elu_param().alpha(), lambda = layer.elu_param().lambda();
+    return Real([=](double x) { return lambda * (x > 0 ? x : alpha * std::expm1(x)); });
+  }
+  if (type == "Swish") {
+    const double beta = layer.swish_param().beta();
+    return Real([=](double x) { return x / (1 + std::exp(-beta * x)); });
+  }
+  if (type == "Threshold") {
+    const double threshold = layer.threshold_param().threshold();
+    return Real([=](double x) { return x > threshold ? 1 : 0; });
+  }
+  if (type == "Power") {
+    const PowerParameter& param = layer.power_param();
+    const double power = param.power(), scale = param.scale(), shift = param.shift();
+    return Real([=](double x) { return std::pow(scale * x + shift, power); });
+  }
+  if (type == "Exp") {
+    const ExpParameter& param = layer.exp_param();
+    const double base = LogOfBase(param.base()), scale = param.scale(), shift = param.shift();
+    return Real([=](double x) { return std::exp(base * (scale * x + shift)); });
+  }
+  if (type == "Log") {
+    const LogParameter& param = layer.log_param();
+    const double base = LogOfBase(param.base()), scale = param.scale(), shift = param.shift();
+    return Real([=](double x) { return std::log(scale * x + shift) / base; });
+  }
+  return {};
+}
+
+std::optional<NumberFunction> LinearFunction(const Node& node) {
+  const LayerParameter& layer = node.layer;
+  const Operation* operation = OperationTable::Find(node.type());
+  if (node.type() == kRescale || (operation && operation->test_identity)) return Linear(1);
+  if (node.type() == "ReLU") return Linear(layer.relu_param().negative_slope());
+  if (node.type() == "ReLU6") return Linear(0, 0, 6);
+  if (node.type() == "Clip") return Linear(1, layer.clip_param().min(), layer.clip_param().max());
+  return {};
+}
+
+/// Scale, Bias and batch normalization with trained numbers.
+std::optional<NumberFunction> ByChannel(const Shape& shape, const Node& node) {
+  if (shape.size() < 2) return {};
+  const size_t channels = shape[1];
+  NumberFunction function;
+  if (node.type() == "PReLU") {
+    if (node.parameters.size() != 1) return {};
+    const std::vector<float> slopes = node.parameters[0].ToVector();
+    if (slopes.size() != 1 && slopes.size() != channels) return {};
+    function.slopes.assign(slopes.begin(), slopes.end());
+    function.tables = slopes.size();
+    return function;
+  }
+  if (node.type() == "Bias") {
+    if (node.parameters.size() != 1 || node.layer.bias_param().axis() != 1 ||
+        node.parameters[0].shape != Shape{shape[1]}) {
+      return {};
+    }
+    function.tables = channels;
+    function.real = [shift = node.parameters[0].ToVector()](double x, size_t c) {
+      return x + shift[c];
+    };
+    return function;
+  }
+  if (node.type() != "Scale" && node.type() != "BatchNorm" && node.type() != "BN") return {};
+  NodeLayer layer = MainLayer(node);
+  layer.Reshape({shape});
+  Pointwise pointwise;
+  if (!layer.layer().DescribePointwise(&pointwise) ||
+      pointwise.activation.kind != PointwiseActivation::NONE) {
+    return {};
+  }
+  function.tables = channels;
+  function.real = [pointwise](double x, size_t c) {
+    return (pointwise.scale.empty() ? 1. : pointwise.scale[c]) * x +
+           (pointwise.shift.empty() ? 0. : pointwise.shift[c]);
+  };
+  return function;
+}
+
+// What lies far outside of all bytes stays there, and fits 32 bits.
+int32_t Rescaled(int32_t x, double by, kernels::Rounding rounding) {
+  constexpr double kFar = 1 << 20;
+  const bool turns = by < 0;
+  const double magnitude = std::fabs(by);
+  const int32_t from = turns ? -x : x;
+  if (magnitude * std::abs(from) >= kFar || magnitude >= kFar) {
+    return from == 0 ? 0 : static_cast<int32_t>(from < 0 ? -kFar : kFar);
+  }
+  return kernels::Rescale(from, kernels::MultiplierOf(magnitude), rounding);
+}
+
+}  // namespace
+
+std::optional<NumberFunction> NumberFunctionOf(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 1 || node.outputs.size() != 1) return {};
+  if (auto function = LinearFunction(node)) return function;
+  if (auto function = SmoothFunction(node.layer)) return function;
+  return ByChannel(graph.values[node.inputs[0]].shape, node);
+}
+
+uint8_t ByteType::Byte(double y) const {
+  if (std::isnan(y)) y = 0;
+  return static_cast<uint8_t>(static_cast<int32_t>(
+      std::clamp(affine.zero_point + y, static_cast<double>(least), static_cast<double>(most))));
+}
+
+std::vector<uint8_t> TablesOf(const NumberFunction& function, const ByteType& x, const ByteType& y,
+                              kernels::Rounding rounding) {
+  constexpr int kBytes = 256;
+  std::vector<uint8_t> tables(function.tables * kBytes);
+  // In float, as LiteRT has it: the bits of multipliers depend on it.
+  const double ratio = x.affine.scale / y.affine.scale;
+  const auto bound = [&](double value) {
+    return std::isinf(value) ? value : std::round(value / y.affine.scale);
+  };
+  const double least = bound(function.least), most = bound(function.most);
+  for (size_t c = 0; c < function.tables; ++c) {
+    const double slope = function.slopes[std::min(c, function.slopes.size() - 1)];
+    for (int i = 0; i < kBytes; ++i) {
+      const int32_t d = x.Difference(i);
+      uint8_t& byte = tables[c * kBytes + i];
+      if (function.real) {
+        byte = y.Byte(std::round(function.real(double{x.affine.scale} * d, c) / y.affine.scale));
+      } else {
+        const double line = Rescaled(d, d < 0 ? slope * ratio : ratio, rounding);
+        byte = y.Byte(std::min(std::max(line, least), most));
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,0 +1,55 @@
+#ifndef CAFFE_INFERENCE_QUANTIZE_INTEGER_OPERATIONS_HPP_
+#define CAFFE_INFERENCE_QUANTIZE_INTEGER_OPERATIONS_HPP_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+
+// Layers without weights that compute with integers alone, on values of 8 bits
+// (backends/cpu/integer_operation.cpp). Their arithmetic: kernels/integer_*.hpp.
+namespace caffe {
+namespace inference {
+
+/// The type of a node that a pass puts in: its output is its input with another scale and zero
+/// point.
+constexpr char kRescale[] = "Rescale";
+
+/// Why integers alone cannot compute the node: a reason for people, part of a sentence about the
+/// layer ("its output's size depends on the data"); "" if they can. Of layers with weights "".
+std::string WhyNotIntegers(const Graph& graph, const Node& node);
+
+/// The scale and zero point that its output has as UINT8, whatever its range is: of Softmax and
+/// Sigmoid 1/256 and 0, of TanH 1/128 and 128; nothing: those of its range.
+std::optional<AffineParameters> FixedAffine(const Node& node);
+
+/// True if output and inputs have to have one type, scale and zero point: pooling, resizing, layers
+/// that move elements. Not Concat and Eltwise, which rescale what differs.
+bool SharesAffine(const Node& node);
+
+/// True if of this input nothing but the shape is read: bottom 1 of Crop, Interp and Resample.
+bool ReadsShapeOnly(const Node& node, size_t input);
+
+/// The parameters with which the node, which has no weights, is computed, for a graph whose values
+/// have type (UINT8 or INT8) and affine; node.parameters are still those of the layer (floats), and
+/// node.integers says which bytes output 0 may be; without, all of its type.
+///
+/// * functions of one number: UINT8 (tables, 256), one for all channels or one for each;
+/// * Concat whose scales differ, Eltwise MAX: UINT8 (inputs, 256), what each becomes first;
+/// * Eltwise SUM, Axpy: INT32 (terms + 1, 2), value and shift of the terms' multipliers and of the
+///   sum's (a negative value is subtracted);
+/// * Eltwise PROD, Scale with two bottoms: INT32 (1, 2), value and shift of the product's;
+/// * Softmax: INT32 (256), kernels::SoftmaxTable, and INT32 (1), 256 / scale;
+/// * LRN, Normalize, MVN: INT32 (1 or channels, 2), multipliers, and INT32 (n),
+///   kernels::FallingTable (not of an MVN without variance);
+/// * pooling, resizing, moving: none.
+///
+/// Throws Error naming layer, field, reason.
+std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,
+                                        kernels::Rounding rounding);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_QUANTIZE_INTEGER_OPERATIONS_HPP_

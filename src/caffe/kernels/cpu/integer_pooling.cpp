@@ -1,0 +1,79 @@
+#include "caffe/kernels/integer_pooling.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "caffe/kernels/parallel.hpp"
+
+namespace caffe {
+namespace kernels {
+namespace {
+
+/// The middle of the range of T, away from which halves are rounded.
+template <typename T>
+constexpr int32_t kMiddle = std::is_signed<T>::value ? 0 : 128;
+
+/// Calls f(window's first position of x, rows, columns, size as Caffe counts it, first output).
+template <typename Function>
+void ForEachWindow(const PoolingShape& s, int block, Function&& f) {
+  ParallelFor(s.planes * s.pooled_height, 1, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t plane = i / s.pooled_height;
+      const int row = static_cast<int>(i % s.pooled_height) * s.stride_h - s.pad_h;
+      const int bottom = std::min(row + s.kernel_h, s.height + s.pad_h);
+      const int top = std::max(row, 0), rows = std::max(0, std::min(bottom, s.height) - top);
+      for (int v = 0; v < s.pooled_width; ++v) {
+        const int column = v * s.stride_w - s.pad_w;
+        const int right = std::min(column + s.kernel_w, s.width + s.pad_w);
+        const int left = std::max(column, 0);
+        const int columns = std::max(0, std::min(right, s.width) - left);
+        f((plane * s.input_plane() + size_t(top) * s.width + left) * block, rows, columns,
+          (bottom - row) * (right - column), (i * s.pooled_width + v) * block);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void MaxPoolIntegers(const PoolingShape& shape, int block, ByteRange range, const T* x, T* y) {
+  ForEachWindow(shape, block, [&](size_t from, int rows, int columns, int, size_t to) {
+    for (int k = 0; k < block; ++k) {
+      int32_t largest = range.least;
+      for (int h = 0; h < rows; ++h) {
+        for (int v = 0; v < columns; ++v) {
+          largest = std::max<int32_t>(largest, x[from + (size_t(h) * shape.width + v) * block + k]);
+        }
+      }
+      y[to + k] = static_cast<T>(std::min(largest, range.most));
+    }
+  });
+}
+
+template <typename T>
+void AveragePoolIntegers(const PoolingShape& shape, int block, int32_t zero_point, ByteRange range,
+                         const T* x, T* y) {
+  ForEachWindow(shape, block, [&](size_t from, int rows, int columns, int size, size_t to) {
+    for (int k = 0; k < block; ++k) {
+      int32_t sum = (size - rows * columns) * (zero_point - kMiddle<T>);
+      for (int h = 0; h < rows; ++h) {
+        for (int v = 0; v < columns; ++v) {
+          sum += x[from + (size_t(h) * shape.width + v) * block + k] - kMiddle<T>;
+        }
+      }
+      const int32_t mean = kMiddle<T> + (sum < 0 ? sum - size / 2 : sum + size / 2) / size;
+      y[to + k] = static_cast<T>(std::clamp(mean, range.least, range.most));
+    }
+  });
+}
+
+template void MaxPoolIntegers(const PoolingShape&, int, ByteRange, const int8_t*, int8_t*);
+template void MaxPoolIntegers(const PoolingShape&, int, ByteRange, const uint8_t*, uint8_t*);
+template void AveragePoolIntegers(const PoolingShape&, int, int32_t, ByteRange, const int8_t*,
+                                  int8_t*);
+template void AveragePoolIntegers(const PoolingShape&, int, int32_t, ByteRange, const uint8_t*,
+                                  uint8_t*);
+
+}  // namespace kernels
+}  // namespace caffe

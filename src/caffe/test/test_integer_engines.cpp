@@ -1,0 +1,276 @@
+// Engines of integers alone: the same bits whatever computes them, near what floats compute, and
+// plain words about what integers cannot hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "blocked_convolutions.hpp"
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/builder.hpp"
+#include "caffe/inference/quantize/blob_intervals.hpp"
+#include "caffe/inference/quantize/integers.hpp"
+#include "lowered_nets.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+using kernels::Rounding;
+
+BlobCalibration Seen(double minimum, double maximum) {
+  BlobCalibration range;
+  range.minimum = minimum;
+  range.maximum = maximum;
+  range.threshold = std::max(std::fabs(minimum), std::fabs(maximum));
+  range.is_unsigned = minimum >= 0;
+  return range;
+}
+
+/// Every blob's own range.
+CalibrationTable RangesOfBlobs(const Net<float>& net) {
+  CalibrationTable table;
+  for (size_t i = 0; i < net.blobs().size(); ++i) {
+    const Blob<float>& blob = *net.blobs()[i];
+    const auto range = std::minmax_element(blob.cpu_data(), blob.cpu_data() + blob.count());
+    if (blob.count() == 0 || (*range.first == 0 && *range.second == 0)) continue;
+    table.Set(net.blob_names()[i], Seen(*range.first, *range.second));
+  }
+  return table;
+}
+
+IntegerOptions OptionsOf(QuantizationScheme scheme, Rounding rounding, size_t nodes) {
+  IntegerOptions options;
+  options.quantization = {scheme, Arithmetic::INTEGER, rounding};
+  options.weights.scheme = scheme;
+  options.wanted.assign(nodes, true);
+  return options;
+}
+
+Graph InIntegers(Graph graph, const CalibrationTable& table, QuantizationScheme scheme,
+                 Rounding rounding) {
+  std::vector<std::string> skipped = PassesWithoutIntegers(scheme);
+  for (const char* pass : {"views", "order", "memory"}) skipped.push_back(pass);
+  graph = SplitForIntegers(Optimize(std::move(graph), skipped));
+  const size_t nodes = graph.nodes.size();
+  return ToIntegers(std::move(graph), table, OptionsOf(scheme, rounding, nodes));
+}
+
+/// Takes the definitions wherever there are any.
+class DefinitionsFirst : public Timing {
+ public:
+  explicit DefinitionsFirst(const Target& target) : Timing(target, 0, nullptr, 0) {}
+  std::optional<double> Of(const LoweringContext& context, const Node& node,
+                           const Candidate& candidate) override {
+    const auto time = Timing::Of(context, node, candidate);
+    if (!time) return time;
+    const bool defines = std::string(candidate.implementation->name()).rfind("integer", 0) == 0;
+    const bool plain = candidate.outputs.empty() || candidate.outputs[0].layout == Layout::PLAIN;
+    return defines && plain ? 0 : 1e9;
+  }
+};
+
+/// The graph of integers with kernels chosen by `timing`, and places in memory.
+Graph LoweredIntegers(Graph graph, Timing* timing) {
+  LoweringOptions options;
+  options.ranges = RangesOf(graph);
+  for (Value& value : graph.values) {
+    if (value.is_constant()) continue;
+    value.type = ElementType::FLOAT;
+    value.affine = AffineParameters();
+  }
+  graph = SplitEpilogues(std::move(graph));
+  for (const Node& node : graph.nodes) {
+    options.maths.push_back({node.integers ? ElementType::INT8 : ElementType::FLOAT});
+  }
+  options.ranges.resize(graph.values.size());
+  graph = Lower(std::move(graph), options, timing);
+  return PlanMemory(OrderForMemory(MakeViews(std::move(graph))));
+}
+
+struct Way {
+  const char* name;
+  QuantizationScheme scheme;
+  Rounding rounding;
+  double bound;  ///< of the largest output of a random net
+};
+std::ostream& operator<<(std::ostream& stream, const Way& way) { return stream << way.name; }
+
+class RandomNetsInIntegers : public ::testing::TestWithParam<Way> {};
+
+TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats) {
+  const Way& way = GetParam();
+  for (const unsigned seed : Seeds(20)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    net->Forward();
+    const Graph integers = InIntegers(GraphOf(*net), RangesOfBlobs(*net), way.scheme, way.rounding);
+    SCOPED_TRACE(ToText(integers));
+    DefinitionsFirst definitions(cpu::CpuTarget());
+    RandomTiming whatever(cpu::CpuTarget(), seed);
+    const NamedValues defined = RunGraph(LoweredIntegers(integers, &definitions), InputsOf(*net));
+    ExpectSame(OutputsOf(*net), defined, way.bound, 1);
+    const kernels::InstructionSet before = kernels::CpuInstructionSet();
+    for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
+      SCOPED_TRACE(Name(set));
+      kernels::SetCpuInstructionSet(set);
+      ExpectSame(defined, RunGraph(LoweredIntegers(integers, &whatever), InputsOf(*net)), 0);
+    }
+    kernels::SetCpuInstructionSet(before);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , RandomNetsInIntegers,
+    ::testing::Values(Way{"Symmetric", QuantizationScheme::SYMMETRIC, Rounding::DOUBLE, 0.3},
+                      Way{"Affine", QuantizationScheme::AFFINE, Rounding::DOUBLE, 0.3},
+                      Way{"AffineRoundedOnce", QuantizationScheme::AFFINE, Rounding::SINGLE, 0.3},
+                      Way{"Paper", QuantizationScheme::PAPER, Rounding::DOUBLE, 0.5}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(RangeOfBlobs, HasAnExactZero) {
+  const Range range = RangeOf({-1, 3}, QuantizationScheme::AFFINE);
+  EXPECT_FLOAT_EQ(range.scale, 4.f / 255);
+  EXPECT_EQ(range.zero_point, 64);  // 63.75
+  EXPECT_TRUE(range.is_unsigned);
+  EXPECT_EQ(RangeOf({0, 6}, QuantizationScheme::AFFINE).zero_point, 0);
+  EXPECT_EQ(RangeOf({-6, 0}, QuantizationScheme::PAPER).zero_point, 255);
+}
+
+TEST(RangeOfBlobs, IsSymmetricWithoutAZeroPoint) {
+  const Range range = RangeOf({-1, 3}, QuantizationScheme::SYMMETRIC);
+  EXPECT_FLOAT_EQ(range.scale, 3.f / 127);
+  EXPECT_EQ(range.zero_point, 0);
+  EXPECT_FALSE(range.is_unsigned);
+  EXPECT_FLOAT_EQ(RangeOf({0, 3}, QuantizationScheme::SYMMETRIC).scale, 3.f / 255);
+}
+
+TEST(IntervalOfBlob, IncludesZeroAndEndsWhereValuesSaturate) {
+  BlobCalibration range = Seen(0.5, 3);
+  range.threshold = 2;
+  const Interval interval = IntervalOf("blob", range);
+  EXPECT_EQ(interval.least, 0);
+  EXPECT_EQ(interval.most, 2);
+}
+
+TEST(IntervalOfBlob, RefusesWhatIsNoRange) {
+  const double nan = std::nan("");
+  BlobCalibration range = Seen(-1, 1);
+  range.maximum = nan;
+  ExpectContains(ErrorOf([&] { IntervalOf("conv1", range); }), "'conv1'");
+  ExpectContains(ErrorOf([&] { IntervalOf("conv1", range); }), "is no range");
+  range = Seen(-1, 1);
+  range.threshold = nan;
+  ExpectContains(ErrorOf([&] { IntervalOf("conv1", range); }), "'conv1'");
+  ExpectContains(ErrorOf([&] { IntervalOf("conv1", range); }), "is no range");
+}
+
+constexpr char kConvolution[] = R"(
+  name: 'one'
+  layer { name: 'data' type: 'Input' top: 'data'
+          input_param { shape { dim: 1 dim: 1 dim: 1 dim: 3 } } }
+  layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv'
+          convolution_param { num_output: 2 kernel_size: 1 } }
+  layer { name: 'relu' type: 'ReLU' bottom: 'conv' top: 'conv' }
+)";
+
+/// A convolution with ReLU, weights 0.5 and -1, biases 0.25 and 0.
+NetworkDefinition OneConvolution() {
+  NetworkDefinition net("one");
+  net.AddInput("data", {1, 1, 1, 3});
+  const NetParameter param = ParseNet(kConvolution);
+  net.AddLayer(param.layer(1),
+               {Constant::Of({2, 1, 1, 1}, {0.5f, -1.f}), Constant::Of({2}, {0.25f, 0.f})});
+  net.AddLayer(param.layer(2));
+  net.MarkOutput("conv");
+  return net;
+}
+
+BuilderConfig IntegerConfig(QuantizationScheme scheme) {
+  BuilderConfig config;
+  config.precision = Precision::INT8;
+  config.timing_iterations = 0;
+  config.quantization = {scheme, Arithmetic::INTEGER_ONLY, Rounding::DOUBLE};
+  return config;
+}
+
+// S1 = 4 / 255 and Z1 = 64, S2 = 0.5 / 127 and 1 / 127, S3 = 2 / 255 and Z3 = 0.
+TEST(QuantizedGraph, HasThePapersNumbers) {
+  NetworkDefinition net = OneConvolution();
+  net.SetRange("data", -1, 3);
+  net.SetRange("conv", 0, 2);
+  const Graph graph = QuantizedGraph(net, IntegerConfig(QuantizationScheme::AFFINE));
+  const Value& data = graph.values[graph.FindValue("data")];
+  EXPECT_EQ(data.type, ElementType::UINT8);
+  EXPECT_EQ(data.affine.zero_point, 64);
+  ASSERT_EQ(graph.nodes.size(), 1u);
+  const Node& node = graph.nodes[0];
+  ASSERT_TRUE(node.integers.has_value());
+  ASSERT_EQ(node.parameters.size(), 5u);
+  const auto ints = [&](int i) {
+    return static_cast<const int32_t*>(node.parameters[i].data.get());
+  };
+  const int8_t* weights = static_cast<const int8_t*>(node.parameters[0].data.get());
+  EXPECT_EQ(weights[0], 127);
+  EXPECT_EQ(weights[1], -127);
+  EXPECT_EQ(ints(1)[0], std::lround(0.25 / (4. / 255 * 0.5 / 127)));  // 4048
+  EXPECT_EQ(ints(1)[1], 0);
+  for (const int o : {0, 1}) {
+    const kernels::Multiplier multiplier = {ints(2)[o], ints(3)[o]};
+    const double real = 4. / 255 * (o == 0 ? 0.5 : 1) / 127 / (2. / 255);
+    EXPECT_NEAR(RealOf(multiplier), real, 1e-7 * real);
+  }
+  EXPECT_EQ(node.integers->least, 0);
+  EXPECT_EQ(node.integers->most, 255);
+}
+
+TEST(IntegerEngine, ComputesWhatItsNumbersSay) {
+  NetworkDefinition net = OneConvolution();
+  net.SetRange("data", -1, 3);
+  net.SetRange("conv", 0, 2);
+  for (const QuantizationScheme scheme :
+       {QuantizationScheme::SYMMETRIC, QuantizationScheme::AFFINE, QuantizationScheme::PAPER}) {
+    const auto engine = Builder(IntegerConfig(scheme)).Build(net);
+    for (const LayerInfo& layer : engine->layers()) {
+      EXPECT_TRUE(layer.integers || layer.type == kReorder) << layer.name;
+    }
+    ExecutionContext context(engine);
+    const float data[] = {-1, 0.5, 3}, wanted[] = {0, 0.5, 1.75, 1, 0, 0};
+    std::copy_n(data, 3, context.Input("data"));
+    context.Run();
+    for (int i = 0; i < 6; ++i) EXPECT_NEAR(context.Output("conv")[i], wanted[i], 0.03) << i;
+    EXPECT_FLOAT_EQ(engine->OutputAffine("conv")->scale, 2.f / 255);
+  }
+}
+
+TEST(IntegerEngine, NamesWhatIntegersCannotCompute) {
+  NetworkDefinition net = OneConvolution();
+  net.SetRange("data", -1, 3);
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "'conv'");
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "range of blob 'conv' is not known");
+  config.quantization.arithmetic = Arithmetic::INTEGER;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  Builder(config).Build(net);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("'conv' (Convolution) computes in floats"), std::string::npos);
+}
+
+TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
+  NetworkDefinition net = OneConvolution();
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "calibration");
+  config.precision = Precision::FP16;
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "-precision int8");
+  config.precision = Precision::INT8;
+  config.quantization = {QuantizationScheme::PAPER, Arithmetic::FLOAT, Rounding::DOUBLE};
+  net.SetRange("data", -1, 3);
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "paper");
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "-arithmetic integer");
+}
+
+}  // namespace
+}  // namespace inference
+}  // namespace caffe
