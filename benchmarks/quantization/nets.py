@@ -111,7 +111,7 @@ TASKS = {
                   file="cifar10_quick/train_test.prototxt"),
     "resnet20": Task("ResNet-20", "cifar10", sgd(0.1, 0.0001, 4000), sgd(0.005, 0.0001, 0),
                      1 / 64, CIFAR_MEAN, True, body=resnet20),
-    "mobilenet": Task("MobileNet v1 0.5", "cifar10", sgd(0.1, 0.0002, 4000),
+    "mobilenet": Task("MobileNet v1 0.5", "cifar10", sgd(0.05, 0.0002, 8000),
                       sgd(0.005, 0.0002, 0), 1 / 64, CIFAR_MEAN, True, body=mobilenet),
 }
 
