@@ -65,6 +65,7 @@ struct Rescaling {
   const int32_t* multipliers = nullptr;  ///< of each output: values of Multiplier
   const int32_t* shifts = nullptr;       ///< of each output
   /// Of each output: what negative sums are multiplied by instead (PReLU, leaky ReLU); or null.
+  /// Values of negative slopes are negative.
   const int32_t* negative_multipliers = nullptr;
   const int32_t* negative_shifts = nullptr;
   Rounding rounding = Rounding::DOUBLE;

@@ -91,8 +91,8 @@ class InnerProduct {
   InnerProductPanels panels_;
 };
 
-/// The same for 8-bit integers, with exact sums and Int8Convolution's epilogue: the same bits on
-/// every instruction set and with any number of threads.
+/// The same for 8-bit integers, with exact sums and Int8Convolution's epilogue or Rescaling: the
+/// same bits on every instruction set and with any number of threads.
 class Int8InnerProduct {
  public:
   /// Throws Error unless both are positive and there are at most 66,000 inputs, whose sum 32 bits
@@ -111,8 +111,21 @@ class Int8InnerProduct {
                const Int8Convolution::Epilogue<Y, R>& epilogue, void* scratch, Y* y) const {
     Run(num, x, kElementType<X>, packed,
         {epilogue.scale, epilogue.bias, epilogue.residual, kElementType<R>, epilogue.residual_scale,
-         epilogue.activation, epilogue.function, epilogue.factor, kElementType<Y>, y},
+         epilogue.activation, epilogue.function, epilogue.factor, kElementType<Y>, y,
+         epilogue.zero_point, nullptr},
         scratch);
+  }
+  /// y = Rescaled(by, output, sum), to the bit. X, Y: int8_t or uint8_t each. Throws Error as
+  /// Int8Convolution's does.
+  template <typename X, typename Y>
+  void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch,
+               Y* y) const {
+    static_assert(sizeof(X) == 1 && sizeof(Y) == 1, "int8_t or uint8_t");
+    Writing writing = {};
+    writing.type = kElementType<Y>;
+    writing.y = y;
+    writing.rescaling = &by;
+    Run(num, x, kElementType<X>, packed, writing, scratch);
   }
 
  private:
@@ -126,6 +139,8 @@ class Int8InnerProduct {
     float factor;
     ElementType type;
     void* y;
+    int zero_point;
+    const Rescaling* rescaling;  // in place of all of the above but type and y; or null
   };
   void Run(int num, const void* x, ElementType type, const int8_t* packed, const Writing& writing,
            void* scratch) const;

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
@@ -15,13 +16,14 @@ namespace caffe {
 namespace kernels {
 
 /// Convolution of 8-bit integers. Sums of products are exact 32-bit integers, and what becomes of
-/// them is computed in float without fused operations: the same bits on every instruction set and
-/// with any number of threads.
+/// them is computed in float without fused operations, or with integers alone (Rescaling): the same
+/// bits on every instruction set and with any number of threads.
 ///
 /// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
-/// with zeros, which the output's are too. A plain input is (num, channels, rows, columns): for the
-/// few channels of a picture. The input is int8_t or uint8_t; its padding is 0, so 0 stands for 0
-/// (symmetric quantization).
+/// with bytes of 0, which the output's are too, whatever its zero point. A plain input is (num,
+/// channels, rows, columns): for the few channels of a picture. The input is int8_t or uint8_t;
+/// what pads it is its zero point, whose products are part of the sums: the caller's bias takes
+/// them off as it does those of all other inputs.
 class Int8Convolution {
  public:
   /// For one or two spatial axes, groups of whole blocks or of one channel with one output each,
@@ -53,8 +55,8 @@ class Int8Convolution {
   virtual void PackWeights(const int8_t* weights, int8_t* packed) const = 0;
 
   /// y = function(activation(scale[o] * sum + bias[o] + residual_scale * residual)) as float, or
-  /// times `factor`, rounded to the nearest integer (halves to even) and saturated: to [-127, 127]
-  /// for int8_t, to [0, 255] for uint8_t.
+  /// times `factor`, rounded to the nearest integer (halves to even), plus zero_point and
+  /// saturated: to [-127, 127] for int8_t, to [0, 255] for uint8_t.
   template <typename Y, typename R = Y>
   struct Epilogue {
     const float* scale = nullptr;  ///< of each output: input's scale times the weights'
@@ -64,6 +66,8 @@ class Int8Convolution {
     PointwiseActivation activation;
     float factor = 1;  ///< 1 / the output's scale
     FusedFunction function = {};
+    int input_zero_point = 0;  ///< the byte that pads the input
+    int zero_point = 0;        ///< the output's, if that is bytes
   };
 
   /// X: int8_t or uint8_t; Y and R, the residual's: float, int8_t or uint8_t each. Work is spread
@@ -82,8 +86,23 @@ class Int8Convolution {
                              epilogue.factor,
                              KindOf<Y>(),
                              y,
-                             strides};
-    Run(num, {x, std::is_signed<X>::value}, packed, writing, scratch);
+                             strides,
+                             epilogue.zero_point,
+                             nullptr};
+    Run(num, {x, std::is_signed<X>::value, epilogue.input_zero_point}, packed, writing, scratch);
+  }
+  /// y = Rescaled(by, output, sum), to the bit. X, Y: int8_t or uint8_t each. `by` has a number for
+  /// each output in its arrays. Throws Error if its zero_point, least or most is no byte of Y.
+  template <typename X, typename Y>
+  void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch, Y* y,
+               const ImageStrides& strides = {}) const {
+    static_assert(sizeof(X) == 1 && sizeof(Y) == 1, "int8_t or uint8_t");
+    Writing writing = {};
+    writing.kind = KindOf<Y>();
+    writing.y = y;
+    writing.strides = strides;
+    writing.rescaling = &by;
+    Run(num, {x, std::is_signed<X>::value, by.input_zero_point}, packed, writing, scratch);
   }
 
  protected:
@@ -91,6 +110,7 @@ class Int8Convolution {
   struct Input {
     const void* data;
     bool is_signed;
+    int zero_point;
   };
   struct Writing {
     const float *scale, *bias;
@@ -103,6 +123,8 @@ class Int8Convolution {
     Kind kind;
     void* y;
     ImageStrides strides;
+    int zero_point;
+    const Rescaling* rescaling;  ///< in place of all of the above but kind, y and strides; or null
   };
   template <typename Y>
   static constexpr Kind KindOf() {

@@ -130,8 +130,7 @@ class LoweredBuild {
             Name(quantization.arithmetic), " is for -precision int8, not ",
             Name(config_.precision));
     Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
-            Name(Scheme()), " -arithmetic ", Name(quantization.arithmetic),
-            " is for the CPU");
+            Name(Scheme()), " -arithmetic ", Name(quantization.arithmetic), " is for the CPU");
     Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() ||
                 config_.precision != Precision::INT8,
             "-quantization paper computes with integers alone: give -arithmetic integer");
@@ -197,7 +196,7 @@ class LoweredBuild {
     options.tensor_float = config_.tensor_float;
     std::vector<bool> integers, rounds;
     for (const Node& node : graph.nodes) {
-      options.maths.push_back(node.integers ? Types{ElementType::INT8} : TypesFor(node, narrowed));
+      options.maths.push_back(LoweredTypes(node, narrowed));
       integers.push_back(options.maths.back().count(ElementType::INT8) > 0);
       rounds.push_back(RoundsInputs(target_, graph, node));
     }
@@ -213,6 +212,14 @@ class LoweredBuild {
     Timing timing(target_, config_.timing_iterations, config_.timing_cache.get(),
                   config_.max_workspace);
     return Lower(std::move(graph), options, &timing);
+  }
+
+  /// Of a node of a graph that is being lowered.
+  Types LoweredTypes(const Node& node, const std::map<std::string, Types>& narrowed) const {
+    if (node.integers) return {ElementType::INT8};
+    Types types = TypesFor(node, narrowed);
+    if (HasIntegersAlone()) types.erase(ElementType::INT8);  // what integers cannot hold
+    return types.empty() ? Types{ElementType::FLOAT} : types;
   }
 
   /// What was said of the layer, of one that was joined to it, or in the prototxt.

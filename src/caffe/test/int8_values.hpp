@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "caffe/kernels/convolution.hpp"
 #include "caffe/pointwise.hpp"
 
 // Values for tests of 8-bit kernels, and what these are to write.
@@ -42,11 +43,12 @@ std::vector<R> Residuals(size_t n, std::mt19937* random) {
 }
 
 template <typename Y>
-Y Written(float y, float factor) {
+Y Written(float y, float factor, int zero_point = 0) {
   if (std::is_same<Y, float>::value) return static_cast<Y>(y);
-  const float least = std::is_signed<Y>::value ? -127 : 0,
-              most = std::is_signed<Y>::value ? 127 : 255;
-  return static_cast<Y>(std::nearbyint(std::min(most, std::max(least, y * factor))));
+  const double least = std::is_signed<Y>::value ? -127 : 0,
+               most = std::is_signed<Y>::value ? 127 : 255;
+  const double rounded = std::nearbyint(y * factor) + double(zero_point);
+  return static_cast<Y>(std::min(most, std::max(least, rounded)));
 }
 
 inline float Activated(const PointwiseActivation& f, float x) {
@@ -65,7 +67,48 @@ Y Finished(const Epilogue& epilogue, int64_t sum, size_t o, const R* residual) {
     volatile float added = static_cast<float>(*residual) * epilogue.residual_scale;
     y = y + added;
   }
-  return Written<Y>(Activated(epilogue.activation, y), epilogue.factor);
+  return Written<Y>(Activated(epilogue.activation, y), epilogue.factor, epilogue.zero_point);
+}
+
+/// The sums of the definition, (num, outputs, output...) over one or two spatial axes; `padding` is
+/// what surrounds the input.
+template <typename X>
+std::vector<int64_t> Sums(const ConvolutionShape& s, int num, const std::vector<X>& x,
+                          const std::vector<int8_t>& weights, int padding = 0) {
+  const bool flat = s.axes() == 1;
+  const auto axis = [&](const std::vector<int>& v, int i, int none) {
+    return flat ? (i == 0 ? none : v[0]) : v[i];
+  };
+  const int height = axis(s.input, 0, 1), width = axis(s.input, 1, 1);
+  const int out_h = axis(s.output, 0, 1), out_w = axis(s.output, 1, 1);
+  const int kernel_h = axis(s.kernel, 0, 1), kernel_w = axis(s.kernel, 1, 1);
+  const int channels = s.channels / s.group, outputs = s.outputs / s.group;
+  std::vector<int64_t> sums;
+  for (int n = 0; n < num; ++n) {
+    for (int o = 0; o < s.outputs; ++o) {
+      for (int h = 0; h < out_h; ++h) {
+        for (int w = 0; w < out_w; ++w) {
+          int64_t sum = 0;
+          for (int c = 0; c < channels; ++c) {
+            for (int i = 0; i < kernel_h; ++i) {
+              for (int j = 0; j < kernel_w; ++j) {
+                const int y =
+                    h * axis(s.stride, 0, 1) - axis(s.pad, 0, 0) + i * axis(s.dilation, 0, 1);
+                const int z =
+                    w * axis(s.stride, 1, 1) - axis(s.pad, 1, 0) + j * axis(s.dilation, 1, 1);
+                const bool inside = y >= 0 && y < height && z >= 0 && z < width;
+                const size_t channel = size_t(n) * s.channels + o / outputs * channels + c;
+                const int64_t value = inside ? x[(channel * height + y) * width + z] : padding;
+                sum += value * weights[((size_t(o) * channels + c) * kernel_h + i) * kernel_w + j];
+              }
+            }
+          }
+          sums.push_back(sum);
+        }
+      }
+    }
+  }
+  return sums;
 }
 
 }  // namespace kernels

@@ -20,46 +20,6 @@ namespace {
 
 class Int8Convolutions : public OnInstructionSet {};
 
-/// The sums of the definition, (num, outputs, output...) over two spatial axes.
-template <typename X>
-std::vector<int64_t> Sums(const ConvolutionShape& s, int num, const std::vector<X>& x,
-                          const std::vector<int8_t>& weights) {
-  const bool flat = s.axes() == 1;
-  const auto axis = [&](const std::vector<int>& v, int i, int none) {
-    return flat ? (i == 0 ? none : v[0]) : v[i];
-  };
-  const int height = axis(s.input, 0, 1), width = axis(s.input, 1, 1);
-  const int out_h = axis(s.output, 0, 1), out_w = axis(s.output, 1, 1);
-  const int kernel_h = axis(s.kernel, 0, 1), kernel_w = axis(s.kernel, 1, 1);
-  const int channels = s.channels / s.group, outputs = s.outputs / s.group;
-  std::vector<int64_t> sums;
-  for (int n = 0; n < num; ++n) {
-    for (int o = 0; o < s.outputs; ++o) {
-      for (int h = 0; h < out_h; ++h) {
-        for (int w = 0; w < out_w; ++w) {
-          int64_t sum = 0;
-          for (int c = 0; c < channels; ++c) {
-            for (int i = 0; i < kernel_h; ++i) {
-              for (int j = 0; j < kernel_w; ++j) {
-                const int y =
-                    h * axis(s.stride, 0, 1) - axis(s.pad, 0, 0) + i * axis(s.dilation, 0, 1);
-                const int z =
-                    w * axis(s.stride, 1, 1) - axis(s.pad, 1, 0) + j * axis(s.dilation, 1, 1);
-                if (y < 0 || y >= height || z < 0 || z >= width) continue;
-                const int channel = o / outputs * channels + c;
-                sum += int64_t(x[((size_t(n) * s.channels + channel) * height + y) * width + z]) *
-                       weights[((size_t(o) * channels + c) * kernel_h + i) * kernel_w + j];
-              }
-            }
-          }
-          sums.push_back(sum);
-        }
-      }
-    }
-  }
-  return sums;
-}
-
 const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
                                     kLeaky = {PointwiseActivation::RELU, 0.1f, 0},
                                     kClip = {PointwiseActivation::CLIP, 1, 6};

@@ -162,8 +162,8 @@ void AppendMultipliers(const Node& node, const std::vector<double>& real,
   std::vector<int32_t> values, shifts;
   for (const double one : real) {
     try {
-      const kernels::Multiplier multiplier = kernels::MultiplierOf(one);
-      values.push_back(multiplier.value);
+      const kernels::Multiplier multiplier = kernels::MultiplierOf(std::fabs(one));
+      values.push_back(one < 0 ? -multiplier.value : multiplier.value);
       shifts.push_back(multiplier.shift);
     } catch (Error& error) {
       error.AddContext(Join("layer '", node.name(), "' (", node.type(),

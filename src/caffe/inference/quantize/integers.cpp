@@ -31,15 +31,13 @@ std::optional<Bounds> BoundsOf(const LayerParameter& layer) {
   return {};
 }
 
-/// Negative sums can be multiplied by another number: slopes of 0 and more, one for each output.
+/// Negative sums are multiplied by another number, one for each output.
 bool HasSlopes(const Node& node, const Epilogue& step) {
-  if (step.layer.type() == "ReLU") return step.layer.relu_param().negative_slope() > 0;
-  if (step.layer.type() != "PReLU" || step.parameters.size() != 1) return false;
-  const std::vector<float> slopes = step.parameters[0].ToVector();
+  if (step.layer.type() == "ReLU") return step.layer.relu_param().negative_slope() != 0;
+  if (step.layer.type() != "PReLU") return false;
   Node with_step = node;
   with_step.epilogue = {step};
-  return FusedEpilogueOf(with_step).has_value() &&
-         std::all_of(slopes.begin(), slopes.end(), [](float slope) { return slope >= 0; });
+  return FusedEpilogueOf(with_step).has_value();
 }
 
 size_t FusedIntoSums(const Node& node) {

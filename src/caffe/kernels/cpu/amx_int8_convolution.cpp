@@ -87,7 +87,7 @@ void AmxInt8::FillRows(const Call& call, const AmxLayout& layout, const AmxPlan&
   };
   for (size_t u = 0; u < layout.units(part); ++u) {
     bands_.Fill(band, plan.largest, lanes, group * layout.units() + layout.first_unit(part) + u,
-                call.strides.x, own.input, copy);
+                call.strides.x, own.input, copy, static_cast<int8_t>(call.x.zero_point));
     layout.Gather(own.input, own.windows, band.pixels(), u, own.rows);
   }
   layout.ClearRest(part, band.pixels(), own.rows);

@@ -52,16 +52,17 @@ void ForDepthwiseParts(const Bands& bands, size_t num, size_t blocks, size_t lea
 
 /// Calls f(row, where it begins among the outputs of the plane) for rows of one block of channels,
 /// `together` of them (1; or 2 with stride 1) in one where there are as many. The input plane
-/// begins at `plane`, with `size` bytes a position.
+/// begins at `plane`, with `size` bytes a position; `outside` is the number that the padding has.
 template <typename Function>
 void ForDepthwiseRows(const Bands& bands, const void* plane, size_t size, const void* weights,
-                      int block, int begin, int end, int together, Function&& f) {
+                      int block, int begin, int end, int together, Function&& f, int outside = 0) {
   const BandAxis &rows = bands.rows(), &columns = bands.columns();
   DepthwiseRow row;
   row.kernel_rows = rows.kernel;
   row.width = columns.input;
   row.pad = columns.pad;
   row.pixels = columns.output;
+  row.outside = outside;
   row.weights = weights;
   for (int r = begin; r < end; r += row.output_rows) {
     row.output_rows = std::min(together, end - r);

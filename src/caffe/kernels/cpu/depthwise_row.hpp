@@ -17,6 +17,7 @@ struct DepthwiseRow {
   int width;            ///< of the input
   int pad;              ///< the first window begins at column -pad
   int pixels;           ///< outputs of the row
+  int outside;          ///< the number that the padding has; 0 unless the input is bytes
   const void* weights;  ///< (kernel rows, kernel columns, block): floats, or bytes where it says so
 };
 

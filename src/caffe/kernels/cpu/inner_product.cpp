@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "amx_layout.hpp"
 #include "caffe/error.hpp"
+#include "int8_rescaling.hpp"
 #include "int8_tiles.hpp"
 #include "packed_tiles.hpp"
 #include "tile_pairs.hpp"
@@ -155,8 +157,12 @@ struct Int8Arithmetic {
   void SetTarget(size_t start, const void* from, void* to, Work* work,
                  Int8Tiles::Writing* target) const {
     *target = writing;
-    target->scale += start;
-    target->bias += start;
+    if (writing.rescaled.rows) {
+      target->rescaled.rows += start * Int8Tiles::RESCALING_ROWS;
+    } else {
+      target->scale += start;
+      target->bias += start;
+    }
     if (target->function.slopes) target->function.slopes += start;
     target->residual = from;
     target->y = to;
@@ -522,12 +528,29 @@ void Int8InnerProduct::PackWeights(const int8_t* weights, int8_t* packed) const 
 
 void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_t* packed,
                            const Writing& w, void* scratch) const {
-  const std::vector<float> scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());
-  const std::vector<float> bias = Padded(w.bias, panels_.outputs(), panels_.padded_outputs());
-  Int8Tiles::Writing writing = {scale.data(),     bias.data(),  w.residual, KindOf(w.residual_type),
-                                w.residual_scale, w.activation, w.function, w.factor,
-                                KindOf(w.type),   w.y};
-  Int8Tiles::SetRange(&writing);
+  Int8Tiles::Writing writing = {};
+  writing.kind = KindOf(w.type);
+  writing.y = w.y;
+  std::vector<float> scale, bias;
+  std::optional<RescalingRows> rows;
+  if (w.rescaling) {
+    rows.emplace(*w.rescaling, writing.kind, panels_.outputs(), panels_.padded_outputs(),
+                 tiles_.block, panels_.inputs());
+    writing.rescaled = rows->get();
+  } else {
+    scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());
+    bias = Padded(w.bias, panels_.outputs(), panels_.padded_outputs());
+    writing.scale = scale.data();
+    writing.bias = bias.data();
+    writing.residual = w.residual;
+    writing.residual_kind = KindOf(w.residual_type);
+    writing.residual_scale = w.residual_scale;
+    writing.activation = w.activation;
+    writing.function = w.function;
+    writing.factor = w.factor;
+    writing.zero_point = writing.kind == Int8Tiles::FLOAT ? 0 : w.zero_point;
+    Int8Tiles::SetRange(&writing);
+  }
   const bool is_signed = type == ElementType::INT8;
   if (tiles_.has_bytes()) {
     const void* starts = packed + panels_.size();

@@ -23,7 +23,7 @@ constexpr size_t kPartialSums = 16 << 10;
 constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
 constexpr size_t kDepthwiseFloats = 6 << 10;
 constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
-constexpr size_t kMostFloatTerms = 518;  // and below 2^24: floats hold the sum exactly
+constexpr size_t kMostFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
 
 /// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
 /// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
@@ -168,7 +168,8 @@ void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* s
     const size_t units = std::min(plan.units, units_ - first);
     for (size_t u = 0; u < units; ++u) {
       bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, call.strides.x,
-                  own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_));
+                  own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_),
+                  static_cast<int16_t>(call.x.zero_point));
     }
     int32_t* sums = own.partial;
     for (size_t part = first_part; part < last_part; ++part) {
@@ -301,10 +302,11 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
         band.image = static_cast<int>(n);
         const Int8Tiles::Writing target = From(call, b, band);
         const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
-        ForDepthwiseRows(bands_, static_cast<const char*>(call.x.data) + plane, block,
-                         in_bytes ? static_cast<const void*>(bytes) : floats, block, begin, end,
-                         together,
-                         [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); });
+        ForDepthwiseRows(
+            bands_, static_cast<const char*>(call.x.data) + plane, block,
+            in_bytes ? static_cast<const void*>(bytes) : floats, block, begin, end, together,
+            [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); },
+            call.x.zero_point);
       });
 }
 
@@ -318,7 +320,8 @@ void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const 
   bands_.FindPixels(band, largest_, block, own.windows);
   bands_.FindTargets(band, block, call.strides.y, own.targets);
   bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
-  bands_.Fill(band, largest_, block, b, call.strides.x, own.input, Widener<float>(call.x, block));
+  bands_.Fill(band, largest_, block, b, call.strides.x, own.input, Widener<float>(call.x, block),
+              static_cast<float>(call.x.zero_point));
   tiles_.float_signed(taps * block, call.packed + b * taps * block, own.weights);
   const Int8Tiles::Writing target = From(call, b, band);
   Int8Tiles::DepthwiseWork work;

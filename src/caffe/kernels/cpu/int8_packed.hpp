@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "caffe/kernels/int8_convolution.hpp"
 #include "convolution_bands.hpp"
 #include "image_sizes.hpp"
+#include "int8_rescaling.hpp"
 #include "int8_tiles.hpp"
 #include "tile_runs.hpp"
 
@@ -44,21 +46,31 @@ class PackedInt8 : public Int8Convolution {
 
   void Run(int num, Input x, const int8_t* packed, const Writing& w, void* scratch) const override {
     if (num == 0) return;
-    std::vector<float> factors(2 * padded_outputs(), 0.f);
-    float* bias = factors.data() + padded_outputs();
-    std::copy_n(w.scale, shape_.outputs, factors.data());
-    if (w.bias) std::copy_n(w.bias, shape_.outputs, bias);
-    Int8Tiles::Writing writing = {factors.data(),
-                                  bias,
-                                  w.residual,
-                                  static_cast<Int8Tiles::Kind>(w.residual_kind),
-                                  w.residual_scale,
-                                  w.activation,
-                                  w.function,
-                                  w.factor,
-                                  static_cast<Int8Tiles::Kind>(w.kind),
-                                  w.y};
-    Int8Tiles::SetRange(&writing);
+    Int8Tiles::Writing writing = {};
+    writing.kind = static_cast<Int8Tiles::Kind>(w.kind);
+    writing.y = w.y;
+    std::vector<float> factors;
+    std::optional<RescalingRows> rows;
+    if (w.rescaling) {
+      rows.emplace(*w.rescaling, writing.kind, shape_.outputs, padded_outputs(), tiles_.block,
+                   shape_.column_rows());
+      writing.rescaled = rows->get();
+    } else {
+      factors.assign(2 * padded_outputs(), 0.f);
+      float* bias = factors.data() + padded_outputs();
+      std::copy_n(w.scale, shape_.outputs, factors.data());
+      if (w.bias) std::copy_n(w.bias, shape_.outputs, bias);
+      writing.scale = factors.data();
+      writing.bias = bias;
+      writing.residual = w.residual;
+      writing.residual_kind = static_cast<Int8Tiles::Kind>(w.residual_kind);
+      writing.residual_scale = w.residual_scale;
+      writing.activation = w.activation;
+      writing.function = w.function;
+      writing.factor = w.factor;
+      writing.zero_point = writing.kind == Int8Tiles::FLOAT ? 0 : w.zero_point;
+      Int8Tiles::SetRange(&writing);
+    }
     const ImageStrides strides =
         WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
     RunItems({num, x, packed, writing, strides}, scratch);
@@ -108,8 +120,12 @@ class PackedInt8 : public Int8Convolution {
     const auto elements = [&](size_t stride) {
       return start + bands_.FirstTarget(band, tiles_.block, stride);
     };
-    writing.scale += block * tiles_.block;
-    writing.bias += block * tiles_.block;
+    if (writing.rescaled.rows) {
+      writing.rescaled.rows += block * tiles_.block * Int8Tiles::RESCALING_ROWS;
+    } else {
+      writing.scale += block * tiles_.block;
+      writing.bias += block * tiles_.block;
+    }
     if (writing.function.slopes) writing.function.slopes += block * tiles_.block;
     writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOfKind(writing.kind);
     if (writing.residual) {
@@ -121,10 +137,12 @@ class PackedInt8 : public Int8Convolution {
 
   /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
   static bool LeavesZeros(const Writing& w) {
+    if (w.rescaling) return w.rescaling->least <= 0 && w.rescaling->most >= 0;
     const PointwiseActivation& activation = w.activation;
     const bool clips_zero = activation.kind == PointwiseActivation::CLIP &&
                             (activation.alpha > 0 || activation.beta < 0);
-    return !w.residual && w.function.kind == FusedFunction::NONE && !clips_zero;
+    return !w.residual && w.function.kind == FusedFunction::NONE && !clips_zero &&
+           (w.zero_point == 0 || w.kind == Kind::FLOAT);
   }
   /// Zeros what fills up the last block of each image: activation and residual may have left
   /// something there.

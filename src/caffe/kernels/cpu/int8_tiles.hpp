@@ -26,6 +26,26 @@ constexpr int kMostInt8Streamed = 3;
 struct Int8Tiles {
   enum Kind { FLOAT, INT8, UINT8 };
 
+  /// Rows of numbers, one for each lane of a block of outputs, that Rescaling is kept in.
+  enum RescalingRow {
+    BIAS,
+    MULTIPLIER,
+    RIGHT,  ///< minus its shift
+    TWICE,  ///< -1 where the sum is rounded twice, 0 elsewhere
+    OTHER_MULTIPLIER,
+    OTHER_RIGHT,
+    RESCALING_ROWS
+  };
+  /// How bytes are computed from sums with integers alone (int8_rescaling.hpp).
+  struct Rescaled {
+    const int32_t* rows = nullptr;  ///< (V, RESCALING_ROWS, block); or null: in floats
+    /// Sums with their bias are between -2^29 and 2^29, no shift is to the left, and there are no
+    /// other multipliers for negative sums.
+    bool is_short = false;
+    bool has_other = false, rounds_twice = false;
+    int zero_point = 0, least = 0, most = 0;
+  };
+
   struct Writing {
     const float *scale, *bias;  ///< (V, block)
     const void* residual;       ///< of y's first block; or null
@@ -38,12 +58,16 @@ struct Int8Tiles {
     void* y;                    ///< of the first block of outputs
     float least = 0, most = 0;  ///< of a byte, before it is rounded
     bool may_be_nan = false;    ///< sums of floats, where there are others than a byte's
+    int zero_point = 0;         ///< of what is rounded
+    Rescaled rescaled = {};     ///< in place of all of it but y and kind
   };
   /// What a range of bytes does as well is left out of the activation: for a `writing` that is
-  /// complete but for least and most.
+  /// complete but for least and most, which do not have the zero point in them.
   static void SetRange(Writing* writing) {
     const bool is_signed = writing->kind == INT8;
-    const float least = is_signed ? -127.f : 0.f, most = is_signed ? 127.f : 255.f;
+    const float zero = static_cast<float>(writing->zero_point);
+    const float least = (is_signed ? -127.f : 0.f) - zero,
+                most = (is_signed ? 127.f : 255.f) - zero;
     writing->least = least;
     writing->most = most;
     PointwiseActivation& activation = writing->activation;
@@ -52,7 +76,7 @@ struct Int8Tiles {
       return;
     }
     if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
-      writing->least = 0;
+      writing->least = std::max(least, 0.f);
     } else if (activation.kind == PointwiseActivation::CLIP) {
       writing->least = std::clamp(activation.alpha * writing->factor, least, most);
       writing->most = std::clamp(activation.beta * writing->factor, least, most);

@@ -246,7 +246,7 @@ void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, size_t
                                    size_t first_x, int16_t* v, size_t stride,
                                    int8_t* border) const {
   const size_t block = tiles_.block, height = shape_.input[0], width = shape_.input[1];
-  std::memset(border, 0, points_ * block);
+  std::memset(border, call.x.zero_point, points_ * block);
   for (size_t i = 0; i < extent_; ++i) {
     const size_t y = first_y + i;
     if (y >= height) continue;

@@ -205,7 +205,7 @@ void VnniInt8::Copy(const Input& x, size_t offset, size_t count, int step, uint8
 
 void VnniInt8::FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
                          uint8_t* input) const {
-  const uint8_t zero = call.x.is_signed ? 128 : 0;
+  const uint8_t zero = static_cast<uint8_t>(call.x.zero_point + (call.x.is_signed ? 128 : 0));
   const auto copy = [&](size_t offset, size_t count, int step, uint8_t* to) {
     Copy(call.x, offset, count, step, to);
   };

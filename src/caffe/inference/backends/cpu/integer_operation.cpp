@@ -25,8 +25,9 @@ bool IsDivision(const Node& node) {
 
 bool IsResizing(const Node& node) { return node.type() == "Interp" || node.type() == "Resample"; }
 
-bool Computes(const Graph& graph, const Node& node) {
-  return node.integers && !MultipliesWeights(node) && WhyNotIntegers(graph, node).empty();
+/// What it is was found out when it became a node of integers (WhyNotIntegers).
+bool Computes(const Node& node) {
+  return node.integers && !MultipliesWeights(node) && !node.inputs.empty() && !node.outputs.empty();
 }
 
 /// True if the channels of all values lie in whole blocks, so that none that fill up come to lie in
@@ -69,7 +70,7 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!Computes(context.graph, node) || !context.Stores(ElementType::INT8)) return {};
+    if (!Computes(node) || !context.Stores(ElementType::INT8)) return {};
     const auto known = [&](int value) { return context.ranges[value].known(); };
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) return {};
@@ -83,7 +84,7 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
-    Require(Computes(graph, node), "layer '", node.name(), "' (", node.type(),
+    Require(Computes(node), "layer '", node.name(), "' (", node.type(),
             ") is none that integers compute");
     if (IsElementwise(node)) return MakeIntegerElementwise(node);
     if (node.type() == "Pooling") return MakeIntegerPooling(node);

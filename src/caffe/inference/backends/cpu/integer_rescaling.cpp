@@ -47,7 +47,7 @@ kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& 
   }
   for (size_t i = 3; i < (has_slopes ? 6 : 4); i += 2) {
     for (size_t o = 0; o < outputs; ++o) {
-      Require(numbers(i)[o] >= -31 && numbers(i)[o] <= 30 && numbers(i - 1)[o] >= 0,
+      Require(numbers(i)[o] >= -31 && numbers(i)[o] <= 30 && numbers(i - 1)[o] > INT32_MIN,
               "a multiplier is out of range");
     }
   }
