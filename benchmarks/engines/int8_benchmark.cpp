@@ -5,7 +5,12 @@
 // Winograd's algorithm with tiles of 2 x 2 and of 4 x 4 outputs, where it fits, and how many times
 // as long the definition takes. Pictures come as floats.
 //
+// With `ends`: 8 bits that become bytes again in float and by integers alone (Rescaling), by the
+// definition and with both tiles: the milliseconds of each and how many times as long integers
+// take.
+//
 //     int8_benchmark [rounds [word]]     only the lines in which the word occurs
+//     int8_benchmark ends [rounds [word]]
 #include <omp.h>
 
 #include <algorithm>
@@ -21,6 +26,7 @@
 
 #include "../../src/caffe/onednn/onednn.hpp"
 #include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 
@@ -64,6 +70,12 @@ const Row kRows[] = {{"ResNet-50 conv1", 3, 64, 224, 7, 2, 3, 1},
                      {"MobileNet v2 1x1 7", 160, 960, 7, 1, 1, 0, 1},
                      {"AlexNet conv2 5x5", 96, 256, 27, 5, 1, 2, 2},
                      {"GoogLeNet 3b 5x5", 32, 96, 28, 5, 1, 2, 1},
+                     {"GoogLeNet 3a 1x1", 192, 64, 28, 1, 1, 0, 1},
+                     {"GoogLeNet 3a 3x3", 96, 128, 28, 3, 1, 1, 1},
+                     {"SqueezeNet squeeze 55", 128, 16, 55, 1, 1, 0, 1},
+                     {"SqueezeNet expand 1x1 55", 16, 64, 55, 1, 1, 0, 1},
+                     {"SqueezeNet expand 3x3 55", 16, 64, 55, 3, 1, 1, 1},
+                     {"SqueezeNet expand 3x3 13", 64, 256, 13, 3, 1, 1, 1},
                      {"MobileNet conv1", 3, 32, 224, 3, 2, 1, 1},
                      {"RetinaFace conv1", 3, 8, 640, 3, 2, 1, 1},
                      {"RetinaFace 1x1 320", 8, 16, 320, 1, 1, 0, 1},
@@ -124,25 +136,116 @@ std::vector<T> Bytes(size_t n) {
   return bytes;
 }
 
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+/// Bytes of a layer, and what the kernels for them are.
+class Layer {
+ public:
+  explicit Layer(const Row& row)
+      : shape(ShapeOf(row)),
+        plain(row.channels < 8),
+        int8(Int8Convolution::Make(shape, plain)),
+        two(plain ? nullptr : Int8Convolution::MakeWinograd(shape, 2)),
+        four(plain ? nullptr : Int8Convolution::MakeWinograd(shape, 4)),
+        inputs(Padded(shape.channels) * shape.input_spatial()),
+        outputs(Padded(shape.outputs) * shape.output_spatial()),
+        x_(Bytes<uint8_t>(inputs)),
+        weights_(Bytes<int8_t>(std::max(int8->packed_size(), two ? two->packed_size() : 0))),
+        y_(outputs),
+        bias_(Random(shape.outputs)),
+        scale_(shape.outputs, 1e-3f),
+        whole_bias_(shape.outputs, 1000),
+        multipliers_(shape.outputs, 1100000000),
+        shifts_(shape.outputs, -10) {
+    size_t bytes = int8->scratch_bytes(1);
+    for (const auto& winograd : {two, four}) {
+      if (winograd) bytes = std::max(bytes, winograd->scratch_bytes(1));
+    }
+    scratch_.resize(bytes + 64);
+    floats_.scale = scale_.data();
+    floats_.bias = bias_.data();
+    integers_.bias = whole_bias_.data();
+    integers_.multipliers = multipliers_.data();
+    integers_.shifts = shifts_.data();
+    integers_.least = -128;
+    integers_.most = 127;
+    integers_.zero_point = 3;
+  }
+
+  /// Milliseconds of one of them, infinite without it.
+  double InFloats(const Int8Convolution* convolution, int times = 1) {
+    return Time(convolution, floats_, times);
+  }
+  double InIntegers(const Int8Convolution* convolution, int times = 1) {
+    return Time(convolution, integers_, times);
+  }
+
+  const ConvolutionShape shape;
+  const bool plain;
+  const std::shared_ptr<const Int8Convolution> int8, two, four;
+  const size_t inputs, outputs;  ///< with those that fill up blocks
+
+ private:
+  size_t Padded(size_t channels) const {
+    return (channels + int8->block() - 1) / int8->block() * int8->block();
+  }
+  template <typename End>
+  double Time(const Int8Convolution* convolution, const End& end, int times) {
+    if (!convolution) return kNone;
+    char* scratch = scratch_.data();
+    scratch += (64 - reinterpret_cast<uintptr_t>(scratch) % 64) % 64;
+    return Milliseconds([&] {
+             for (int i = 0; i < times; ++i) {
+               convolution->Forward(1, x_.data(), weights_.data(), end, scratch, y_.data());
+             }
+           }) /
+           times;
+  }
+
+  std::vector<uint8_t> x_;
+  std::vector<int8_t> weights_, y_;
+  std::vector<float> bias_, scale_;
+  std::vector<int32_t> whole_bias_, multipliers_, shifts_;
+  std::vector<char> scratch_;
+  Int8Convolution::Epilogue<int8_t> floats_;
+  caffe::kernels::Rescaling integers_;
+};
+
+void CompareEnds(const Row& row, int rounds) {
+  Layer layer(row);
+  const Int8Convolution* const ways[] = {layer.int8.get(), layer.two.get(), layer.four.get()};
+  double floats[] = {kNone, kNone, kNone}, integers[] = {kNone, kNone, kNone};
+  // Long enough for the clock.
+  const int times = 1 + static_cast<int>(0.2 / layer.InFloats(layer.int8.get(), 5));
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 3; ++i) {
+      floats[i] = std::min(floats[i], layer.InFloats(ways[i], times));
+      integers[i] = std::min(integers[i], layer.InIntegers(ways[i], times));
+    }
+  }
+  std::printf("| %-24s |", row.name);
+  for (int i = 0; i < 3; ++i) {
+    if (ways[i]) {
+      std::printf(" %8.4f | %8.4f | %5.3f |", floats[i], integers[i], integers[i] / floats[i]);
+    } else {
+      std::printf("  |  |  |");
+    }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 void Compare(const Row& row, int rounds) {
-  const ConvolutionShape s = ShapeOf(row);
-  const bool plain = row.channels < 8;
-  const auto int8 = Int8Convolution::Make(s, plain);
-  const auto two = plain ? nullptr : Int8Convolution::MakeWinograd(s, 2);
-  const auto four = plain ? nullptr : Int8Convolution::MakeWinograd(s, 4);
+  Layer layer(row);
+  const ConvolutionShape& s = layer.shape;
+  const bool plain = layer.plain;
   const auto packed = PackedConvolution::Make(s, plain);
   caffe::onednn::LinearMap::Options options;
   options.bias = true;
   options.keep_weights = false;
   const auto onednn = caffe::onednn::Convolution::Make(s, 1, options);
 
-  const size_t block = int8->block();
-  const size_t inputs = (s.channels + block - 1) / block * block * s.input_spatial();
-  const size_t outputs = (s.outputs + block - 1) / block * block * s.output_spatial();
-  const std::vector<uint8_t> x8 = Bytes<uint8_t>(inputs);
-  const std::vector<int8_t> w8 =
-      Bytes<int8_t>(std::max(int8->packed_size(), two ? two->packed_size() : 0));
-  std::vector<int8_t> y8(outputs);
+  const size_t inputs = layer.inputs, outputs = layer.outputs;
   const std::vector<float> x = Random(inputs), bias = Random(s.outputs);
   const std::vector<float> scale(s.outputs, 1e-3f);
   const std::vector<float> w =
@@ -151,23 +254,6 @@ void Compare(const Row& row, int rounds) {
   std::vector<float16> half_x(inputs), half_w(packed->packed_size()), half_y(outputs);
   caffe::kernels::Convert(inputs, x.data(), half_x.data());
   caffe::kernels::Convert(half_w.size(), w.data(), half_w.data());
-  size_t scratch_bytes = int8->scratch_bytes(1);
-  for (const auto& winograd : {two, four}) {
-    if (winograd) scratch_bytes = std::max(scratch_bytes, winograd->scratch_bytes(1));
-  }
-  std::vector<char> scratch(scratch_bytes + 64);
-  void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
-  Int8Convolution::Epilogue<int8_t> epilogue;
-  epilogue.scale = scale.data();
-  epilogue.bias = bias.data();
-
-  const double none = std::numeric_limits<double>::infinity();
-  const auto bytes = [&](const Int8Convolution* convolution) {
-    return convolution ? Milliseconds([&] {
-      convolution->Forward(1, x8.data(), w8.data(), epilogue, aligned, y8.data());
-    })
-                       : none;
-  };
   const auto floats = [&](const auto& from, const auto& weights, auto& to) {
     return Milliseconds([&] {
       packed->Forward(1, from.data(), weights.data(), bias.data(), caffe::PointwiseActivation(),
@@ -176,25 +262,25 @@ void Compare(const Row& row, int rounds) {
   };
   constexpr int kOurs = 4, kWays = 7;
   double least[kWays];
-  std::fill_n(least, kWays, none);
+  std::fill_n(least, kWays, kNone);
   for (int round = 0; round < rounds; ++round) {
-    const double times[kWays] = {bytes(int8.get()),
+    const double times[kWays] = {layer.InFloats(layer.int8.get()),
                                  plain ? floats(x, half_w, half_y) : floats(half_x, half_w, half_y),
                                  floats(x, half_w, y),
                                  floats(x, w, y),
                                  onednn ? Milliseconds([&] {
                                    onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data());
                                  })
-                                        : none,
-                                 bytes(two.get()),
-                                 bytes(four.get())};
+                                        : kNone,
+                                 layer.InFloats(layer.two.get()),
+                                 layer.InFloats(layer.four.get())};
     for (int i = 0; i < kWays; ++i) least[i] = std::min(least[i], times[i]);
   }
   std::printf("| %-24s |", row.name);
   for (int i = 0; i <= kOurs; ++i) std::printf(" %8.3f |", least[i]);
   for (int i = 0; i < kOurs; ++i) std::printf(" %5.2f |", least[kOurs] / least[i]);
   for (int i = kOurs + 1; i < kWays; ++i) {
-    if (least[i] < none) {
+    if (least[i] < kNone) {
       std::printf(" %8.3f | %5.2f |", least[i], least[0] / least[i]);
     } else {
       std::printf("  |  |");
@@ -207,14 +293,26 @@ void Compare(const Row& row, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool ends = argc > 1 && std::string(argv[1]) == "ends";
+  if (ends) {
+    ++argv;
+    --argc;
+  }
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
   const std::string wanted = argc > 2 ? argv[2] : "";
-  std::printf(
-      "| layer | 8 bits ms | half ms | half weights ms | float ms | oneDNN ms | 8 bits x | half x "
-      "| "
-      "half weights x | float x | 2 x 2 ms | x | 4 x 4 ms | x |\n"
-      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+  if (ends) {
+    std::printf(
+        "| layer | float ms | integers ms | x | 2 x 2 float ms | integers ms | x | 4 x 4 float ms "
+        "| integers ms | x |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+  } else {
+    std::printf(
+        "| layer | 8 bits ms | half ms | half weights ms | float ms | oneDNN ms | 8 bits x "
+        "| half x | half weights x | float x | 2 x 2 ms | x | 4 x 4 ms | x |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+  }
   for (const Row& row : kRows) {
-    if (std::string(row.name).find(wanted) != std::string::npos) Compare(row, rounds);
+    if (std::string(row.name).find(wanted) == std::string::npos) continue;
+    (ends ? CompareEnds : Compare)(row, rounds);
   }
 }

@@ -17,6 +17,8 @@
 namespace caffe {
 
 class MemoryPool;
+template <typename Dtype>
+class QuantizedTraining;
 struct BatchNormBlobs;
 struct StoredLayer;
 
@@ -169,6 +171,11 @@ class Net {
   }
   /// NetParameter.global_grad_scale: what solvers multiply losses by and divide gradients by.
   float global_grad_scale() const { return global_grad_scale_; }
+
+  /// Tells a net with quantized_training which iteration comes next: what is rounded from here on,
+  /// and whether BatchNorm layers train on their running statistics. Solvers say it; without one it
+  /// is iteration 0, or what trained weights were saved with. Nothing happens in other nets.
+  void set_training_iteration(int iteration);
 
   /// Keeps the layers that the net's state includes.
   static void FilterNet(const NetParameter& param, NetParameter* param_filtered);
@@ -341,6 +348,7 @@ class Net {
   enum class Sharing { NEVER, UNTIL_SEEN, ALWAYS };
   mutable Sharing sharing_ = Sharing::NEVER;
   std::shared_ptr<MemoryPool> pool_;  // of the activations, while they share memory
+  std::shared_ptr<QuantizedTraining<Dtype>> quantized_training_;  // null: nothing is rounded
   vector<vector<int>> absorbed_;      // per layer: those whose work it can do as well
   vector<int> absorbed_by_;           // per layer: the one that can do its work, -1
   vector<vector<int>> last_read_by_;  // per layer: blobs that no later layer reads

@@ -165,6 +165,7 @@ class Solver {
   bool GradientsAreFinite();
   void RecordStep(bool finite_gradients);
   void Display();
+  void TellIteration();
   bool ObeyRequests();
   void WarnOfBadLoss(Dtype loss);
   void MakeMeans(int count, vector<double>* sums);

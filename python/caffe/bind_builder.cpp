@@ -138,9 +138,12 @@ BuilderConfig ConfigOf(const py::dict& fields) {
   if (const auto scheme = Field<std::optional<std::string>>(fields, "quantization")) {
     config.quantization.scheme = inference::ParseQuantizationScheme(*scheme);
   }
-  config.quantization.arithmetic =
-      inference::ParseArithmetic(Field<std::string>(fields, "arithmetic"));
-  config.quantization.rounding = inference::ParseRounding(Field<std::string>(fields, "rounding"));
+  if (const auto arithmetic = Field<std::optional<std::string>>(fields, "arithmetic")) {
+    config.quantization.arithmetic = inference::ParseArithmetic(*arithmetic);
+  }
+  if (const auto rounding = Field<std::optional<std::string>>(fields, "rounding")) {
+    config.quantization.rounding = inference::ParseRounding(*rounding);
+  }
   config.max_batch = Field<int>(fields, "max_batch");
   config.max_input_shapes =
       ShapesOf(Field<std::map<std::string, py::object>>(fields, "max_input_shapes"),

@@ -293,10 +293,12 @@ class BuilderConfig:
     #: arXiv:1712.05877). None: what the net was trained for, else 'symmetric'.
     quantization: Optional[str] = None
     #: For 'int8': what is computed between sums of products: 'float'; 'integer', integers alone but
-    #: for layers that they cannot hold; 'integer_only': such a layer is an Error.
-    arithmetic: str = "float"
-    #: Of integers alone: sums are rounded twice ('double'), as published, or once ('single').
-    rounding: str = "double"
+    #: for layers that they cannot hold; 'integer_only': such a layer is an Error. None: what the
+    #: prototxt says, else 'float'.
+    arithmetic: Optional[str] = None
+    #: Of integers alone: sums are rounded twice ('double'), as published, or once ('single'). None:
+    #: what the prototxt says, else 'double'.
+    rounding: Optional[str] = None
     #: With 'cuda': products of FLOAT may round their factors to TF32's 10 bits.
     tensor_float: bool = False
     #: On the CPU: with how many threads candidates are timed, those that contexts will have; 0:

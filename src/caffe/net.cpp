@@ -11,6 +11,7 @@
 #include "caffe/util/upgrade_proto.hpp"
 #include "error_context.hpp"
 #include "net_checks.hpp"
+#include "quantized_training.hpp"
 
 namespace caffe {
 namespace {
@@ -84,6 +85,8 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   const bool sharing = sharing_ != Sharing::NEVER;
   if (sharing) pool_->Gather();
   const ScratchSource scratch(sharing ? pool_.get() : nullptr);
+  const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
+                                                           /*anew=*/true);
   StampInputs();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
@@ -170,6 +173,8 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   Require(sharing_ != Sharing::ALWAYS, "backward needs the blobs that share_activations frees");
   KeepBlobs();
   const kernels::FlushDenormals flush;
+  const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
+                                                           /*anew=*/false);
   vector<bool> left(layers_.size(), false);
   for (int i = start; i >= end; --i) {
     for (Callback* callback : before_backward_) callback->run(i);
@@ -217,6 +222,11 @@ Dtype Net<Dtype>::ForwardBackward() {
   Forward(&loss);
   Backward();
   return loss;
+}
+
+template <typename Dtype>
+void Net<Dtype>::set_training_iteration(int iteration) {
+  if (quantized_training_) quantized_training_->SetIteration(iteration);
 }
 
 template <typename Dtype>

@@ -2,12 +2,14 @@
 #include <algorithm>
 
 #include "caffe/engine.hpp"
+#include "caffe/integer_grids.hpp"
 #include "caffe/memory_pool.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/insert_splits.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "error_context.hpp"
 #include "net_checks.hpp"
+#include "quantized_training.hpp"
 
 namespace caffe {
 namespace {
@@ -60,10 +62,21 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   LOG_IF(INFO, Caffe::root_solver()) << "Initializing net from parameters: " << std::endl
                                      << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);
+  inference::TrainingPositions positions;
+  if (filtered.has_quantized_training()) {
+    CheckQuantizedTraining(filtered.quantized_training());
+    positions = inference::PositionsOf(filtered, filtered.quantized_training().activation_bits());
+    filtered = InsertFakeQuantization(filtered, positions);
+  }
   InsertSplits(filtered, &param);
   name_ = param.name();
   memory_used_ = 0;
   AddLayers(&param);
+  if (param.has_quantized_training()) {
+    quantized_training_ =
+        std::make_shared<QuantizedTraining<Dtype>>(param.quantized_training(), positions, layers_);
+    if (phase_ == TRAIN) set_training_iteration(0);
+  }
   FindBackward();
   if (param.force_backward()) ForceBackward();
   for (size_t i = 0; i < blob_names_.size(); ++i) blob_names_index_[blob_names_[i]] = i;

@@ -10,6 +10,7 @@
 #include "caffe/net.hpp"
 #include "caffe/operation.hpp"
 #include "device_registry.hpp"
+#include "quantized_training.hpp"
 #include "repeatable.hpp"
 
 namespace caffe {
@@ -235,6 +236,8 @@ void Net<Dtype>::RestoreReleased() {
     }
   };
   const kernels::FlushDenormals flush;
+  const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
+                                                           /*anew=*/false);
   const int end = static_cast<int>(layers_.size()) - 1;
   vector<bool> done(layers_.size(), false);
   Dtype loss = 0;

@@ -407,6 +407,12 @@ void Solver<Dtype>::Display() {
 }
 
 template <typename Dtype>
+void Solver<Dtype>::TellIteration() {
+  net_->set_training_iteration(iter_);
+  for (const shared_ptr<Net<Dtype>>& net : test_nets_) net->set_training_iteration(iter_);
+}
+
+template <typename Dtype>
 void Solver<Dtype>::Step(int iters) {
   const int start_iter = iter_;
   const int stop_iter = iter_ + iters;
@@ -415,6 +421,7 @@ void Solver<Dtype>::Step(int iters) {
   Progress progress("iteration", stop_iter, start_iter, ProgressOutput::TERMINAL_ONLY);
   while (iter_ < stop_iter) {
     net_->ClearParamDiffs();
+    TellIteration();
     if (param_.test_interval() && iter_ % param_.test_interval() == 0 &&
         (iter_ > 0 || param_.test_initialization())) {
       progress.Clear();
@@ -475,6 +482,7 @@ void Solver<Dtype>::Solve(const char* resume_file) {
     return;
   }
   // The loss and the scores of the trained net: iterations show those before their update.
+  TellIteration();
   if (param_.display() && iter_ % param_.display() == 0) {
     Dtype loss = 0;
     net_->Forward(&loss);

@@ -16,15 +16,17 @@ CAFFE_FLAG(
     string, precision, "fp32", "fp32|fp16|bf16|int8|best",
     "what layers with weights compute in (default fp32); best: what is fastest for each layer "
     "on this machine");
-CAFFE_FLAG(string, quantization, "", "symmetric|affine|paper",
-           "int8: how numbers become integers: symmetric, without zero points; affine, blobs with a "
-           "zero point; paper, weights too, with one scale for each layer (Jacob et al., "
-           "arXiv:1712.05877). Default: what the net was trained for, else symmetric");
-CAFFE_FLAG(string, arithmetic, "float", "float|integer|integer_only",
-           "int8: what is computed between sums of products: float (default); integer, integers "
+CAFFE_FLAG(
+    string, quantization, "", "symmetric|affine|paper",
+    "int8: how numbers become integers: symmetric, without zero points; affine, blobs with a "
+    "zero point; paper, weights too, with one scale for each layer (Jacob et al., "
+    "arXiv:1712.05877). Default: what the net was trained for, else symmetric");
+CAFFE_FLAG(string, arithmetic, "", "float|integer|integer_only",
+           "int8: what is computed between sums of products: float (default, unless the prototxt "
+           "says otherwise); integer, integers "
            "alone, but for layers that they cannot hold, which are named; integer_only, such a "
            "layer is an error. Integers give the same bits on every machine");
-CAFFE_FLAG(string, rounding, "double", "double|single",
+CAFFE_FLAG(string, rounding, "", "double|single",
            "-arithmetic integer: sums are rounded twice, as published (default), or once, as "
            "LiteRT's newer kernels do");
 CAFFE_FLAG(bool, tf32, false, "", "on a GPU, fp32 may round factors to 10 bits, for tensor cores");
@@ -137,11 +139,9 @@ void CheckFlags() {
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
     inference::ParsePrecision(pair.second);
   }
-  const bool integers =
-      inference::ParseArithmetic(FLAGS_arithmetic) != inference::Arithmetic::FLOAT;
-  Require(integers || !IsGiven("rounding"), "-rounding is for -arithmetic integer");
   if (!FLAGS_quantization.empty()) inference::ParseQuantizationScheme(FLAGS_quantization);
-  inference::ParseRounding(FLAGS_rounding);
+  if (!FLAGS_arithmetic.empty()) inference::ParseArithmetic(FLAGS_arithmetic);
+  if (!FLAGS_rounding.empty()) inference::ParseRounding(FLAGS_rounding);
   ParseShapes("-input_shape", FLAGS_input_shape);
   ProfilesOfFlags();
   BytesOfMegabytes("-workspace", FLAGS_workspace);
@@ -303,8 +303,12 @@ void EngineMaker::SetConfig() {
   if (!FLAGS_quantization.empty()) {
     config.quantization.scheme = inference::ParseQuantizationScheme(FLAGS_quantization);
   }
-  config.quantization.arithmetic = inference::ParseArithmetic(FLAGS_arithmetic);
-  config.quantization.rounding = inference::ParseRounding(FLAGS_rounding);
+  if (!FLAGS_arithmetic.empty()) {
+    config.quantization.arithmetic = inference::ParseArithmetic(FLAGS_arithmetic);
+  }
+  if (!FLAGS_rounding.empty()) {
+    config.quantization.rounding = inference::ParseRounding(FLAGS_rounding);
+  }
   if (!FLAGS_gpu.empty()) config.backend = inference::Backend::CUDA;
   config.tensor_float = FLAGS_tf32;
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {

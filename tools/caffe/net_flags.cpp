@@ -166,8 +166,7 @@ NetParameter TestPhaseNet(const std::string& command) {
   return ReadNet(FLAGS_model, TEST);
 }
 
-void OverrideTypes(SolverParameter* solver) {
-  if (!OverridesTypes()) return;
+void ChangeNets(SolverParameter* solver, const std::function<void(NetParameter*)>& change) {
   const auto read = [](const std::string& file, NetParameter* net) {
     ReadNetParamsFromTextFileOrDie(file, net);
   };
@@ -177,9 +176,14 @@ void OverrideTypes(SolverParameter* solver) {
   solver->clear_net();
   solver->clear_train_net();
   solver->clear_test_net();
-  if (solver->has_net_param()) OverrideTypes(solver->mutable_net_param());
-  if (solver->has_train_net_param()) OverrideTypes(solver->mutable_train_net_param());
-  for (NetParameter& net : *solver->mutable_test_net_param()) OverrideTypes(&net);
+  if (solver->has_net_param()) change(solver->mutable_net_param());
+  if (solver->has_train_net_param()) change(solver->mutable_train_net_param());
+  for (NetParameter& net : *solver->mutable_test_net_param()) change(&net);
+}
+
+void OverrideTypes(SolverParameter* solver) {
+  if (!OverridesTypes()) return;
+  ChangeNets(solver, [](NetParameter* net) { OverrideTypes(net); });
 }
 
 std::unique_ptr<Net<float>> NetWithTypes(Phase phase) {

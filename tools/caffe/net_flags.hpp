@@ -1,6 +1,7 @@
 #ifndef CAFFE_TOOLS_CAFFE_NET_FLAGS_HPP_
 #define CAFFE_TOOLS_CAFFE_NET_FLAGS_HPP_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,8 +56,9 @@ void ChooseEngineDevice();
 /// The net of -model in the TEST phase and the state that the command line gives.
 NetParameter TestPhaseNet(const std::string& command);
 
-/// Gives all nets of a solver the command line's types and engine, in place of their own; nets are
-/// read here where the solver names their files.
+/// Calls `change` for each net of a solver; nets are read here where it names their files.
+void ChangeNets(SolverParameter* solver, const std::function<void(NetParameter*)>& change);
+/// Gives all nets of a solver the command line's types and engine, in place of their own.
 void OverrideTypes(SolverParameter* solver);
 /// The net of -model with the command line's types.
 std::unique_ptr<Net<float>> NetWithTypes(Phase phase);

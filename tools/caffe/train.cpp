@@ -10,6 +10,7 @@
 
 #include "caffe/caffe.hpp"
 #include "caffe/gpu_fallback.hpp"
+#include "caffe/io/proto_text.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/signal_handler.h"
 #include "caffe/util/termination_notice.hpp"
@@ -21,6 +22,9 @@ CAFFE_FLAG(string, snapshot, "", "FILE", "the .solverstate to resume training fr
 CAFFE_FLAG(string, sigint_effect, "stop", "snapshot|stop|none", "what SIGINT does while training");
 CAFFE_FLAG(string, sighup_effect, "snapshot", "snapshot|stop|none",
            "what SIGHUP does while training");
+CAFFE_FLAG(string, quantize, "", "[OPTIONS]",
+           "simulate the integers of an INT8 engine while training, whatever the net says; OPTIONS "
+           "are fields of quantized_training, as in \"weight_bits: 4 start_iter: 100\"");
 CAFFE_FLAG(string, batch_per, "device", "device|host",
            "with several GPUs, or started by mpirun: batch_size is that of each rank (default), or "
            "of all ranks together");
@@ -55,6 +59,17 @@ void MergeNetState(SolverParameter* param) {
   for (const std::string& stage : Stages()) state->add_stage(stage);
 }
 
+// What -quantize says takes the place of the nets' own fields.
+void Quantize(SolverParameter* param) {
+  if (FLAGS_quantize.empty()) return;
+  QuantizedTrainingParameter options;
+  if (FLAGS_quantize != kGivenWithoutValue) {
+    ParseProtoText(FLAGS_quantize, "-quantize", &options);
+  }
+  ChangeNets(param,
+             [&](NetParameter* net) { net->mutable_quantized_training()->MergeFrom(options); });
+}
+
 // The solver that the flags describe.
 SolverParameter TrainedSolver() {
   Require(!FLAGS_solver.empty(), "train needs a solver definition: -solver FILE");
@@ -64,6 +79,7 @@ SolverParameter TrainedSolver() {
   ReadSolverParamsFromTextFileOrDie(FLAGS_solver, &param);
   MergeNetState(&param);
   OverrideTypes(&param);
+  Quantize(&param);
   const bool flag_decides = IsGiven("gpu") || IsGiven("gpus");  // -1 is the CPU
   if (!flag_decides && param.solver_mode() == SolverParameter_SolverMode_GPU) {
     if (Device::available()) {
@@ -218,13 +234,16 @@ Command TrainCommand() {
                       "snapshot",
                       {"weights", "trained weights to start from; not together with -snapshot"},
                       "level",
-                      "stage"},
+                      "stage",
+                      "quantize"},
                      ""},
                     {"while it runs", "", {"sigint_effect", "sighup_effect", "batch_per"}, ""},
                     TypeFlags()};
   command.examples =
       "  caffe train -solver models/lenet/solver.prototxt\n"
-      "  caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate\n";
+      "  caffe train -solver models/lenet/solver.prototxt -snapshot lenet_iter_500.solverstate\n"
+      "  caffe train -solver models/lenet/solver.prototxt -weights lenet_iter_1000.caffemodel "
+      "-quantize\n";
   command.takes_any_flag = true;
   command.run = [](const std::vector<std::string>&) { return Train(); };
   return command;

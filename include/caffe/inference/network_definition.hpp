@@ -8,6 +8,7 @@
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/precision.hpp"
+#include "caffe/inference/quantization.hpp"
 #include "caffe/net.hpp"
 
 namespace caffe {
@@ -84,6 +85,11 @@ class NetworkDefinition {
   };
   const std::vector<Normalization>& normalizations() const { return normalizations_; }
 
+  /// The numbers of INT8 engines where BuilderConfig::quantization does not say them: of a net of
+  /// Caffe's its `quantization`.
+  void SetQuantization(const Quantization& quantization) { quantization_ = quantization; }
+  const Quantization& quantization() const { return quantization_; }
+
   /// What SetPrecision said, by layer.
   const std::map<std::string, Precision>& layer_precisions() const { return layer_precisions_; }
   /// What SetRange said; the method of each is "given".
@@ -97,6 +103,7 @@ class NetworkDefinition {
   Graph graph_;
   std::map<std::string, Precision> layer_precisions_;
   CalibrationTable ranges_;
+  Quantization quantization_;
   std::vector<Normalization> normalizations_;
 };
 

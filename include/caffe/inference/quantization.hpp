@@ -26,12 +26,21 @@ enum class Arithmetic {
   INTEGER_ONLY  ///< such a layer is an Error
 };
 
-/// The numbers of an INT8 engine.
+/// The numbers of an INT8 engine. What is not given is what the net's prototxt says, else the
+/// default.
 struct Quantization {
-  /// Nothing: what the net was trained for, else SYMMETRIC.
+  /// Default: what the net was trained for, else SYMMETRIC.
   std::optional<QuantizationScheme> scheme;
-  Arithmetic arithmetic = Arithmetic::FLOAT;
-  kernels::Rounding rounding = kernels::Rounding::DOUBLE;  ///< of INTEGER and INTEGER_ONLY
+  std::optional<Arithmetic> arithmetic;       ///< default: FLOAT
+  std::optional<kernels::Rounding> rounding;  ///< of INTEGER and INTEGER_ONLY; default: DOUBLE
+
+  QuantizationScheme SchemeOrDefault() const {
+    return scheme.value_or(QuantizationScheme::SYMMETRIC);
+  }
+  Arithmetic ArithmeticOrDefault() const { return arithmetic.value_or(Arithmetic::FLOAT); }
+  kernels::Rounding RoundingOrDefault() const {
+    return rounding.value_or(kernels::Rounding::DOUBLE);
+  }
 };
 
 /// "symmetric", "affine", "paper"; "float", "integer", "integer_only"; "double", "single".

@@ -184,6 +184,10 @@ void TryRange(const std::shared_ptr<const Graph>& graph) {
 /// With what the definition knows of layers and ranges.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
+  const Quantization& quantization = net.quantization();
+  if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
+  if (!config.quantization.arithmetic) config.quantization.arithmetic = quantization.arithmetic;
+  if (!config.quantization.rounding) config.quantization.rounding = quantization.rounding;
   config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
   if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
   return config;

@@ -81,7 +81,7 @@ class LoweredBuild {
   /// The graph in integers, before kernels are chosen.
   Graph Quantized() const {
     Require(table_ != nullptr, "int8 needs calibration: give a calibration table or a calibrator");
-    Require(config_.quantization.arithmetic != Arithmetic::FLOAT,
+    Require(HasIntegersAlone(),
             "the graph is in integers with -arithmetic integer or integer_only");
     std::vector<std::string> skipped = SkippedPasses();
     for (const Pass& pass : Passes()) {
@@ -117,20 +117,19 @@ class LoweredBuild {
   }
 
  private:
-  bool HasIntegersAlone() const { return config_.quantization.arithmetic != Arithmetic::FLOAT; }
-
-  QuantizationScheme Scheme() const {
-    return config_.quantization.scheme.value_or(QuantizationScheme::SYMMETRIC);
+  bool HasIntegersAlone() const {
+    return config_.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
   }
 
+  QuantizationScheme Scheme() const { return config_.quantization.SchemeOrDefault(); }
+
   void CheckQuantization() const {
-    const Quantization& quantization = config_.quantization;
+    const char* const arithmetic = Name(config_.quantization.ArithmeticOrDefault());
     const bool symmetric = Scheme() == QuantizationScheme::SYMMETRIC;
-    Require(!HasIntegersAlone() || config_.precision == Precision::INT8, "-arithmetic ",
-            Name(quantization.arithmetic), " is for -precision int8, not ",
-            Name(config_.precision));
+    Require(!HasIntegersAlone() || config_.precision == Precision::INT8, "-arithmetic ", arithmetic,
+            " is for -precision int8, not ", Name(config_.precision));
     Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
-            Name(Scheme()), " -arithmetic ", Name(quantization.arithmetic), " is for the CPU");
+            Name(Scheme()), " -arithmetic ", arithmetic, " is for the CPU");
     Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() ||
                 config_.precision != Precision::INT8,
             "-quantization paper computes with integers alone: give -arithmetic integer");
@@ -138,17 +137,15 @@ class LoweredBuild {
 
   std::vector<std::string> SkippedPasses() const {
     std::vector<std::string> skipped = config_.skip_passes;
-    if (!HasIntegersAlone()) return skipped;
-    for (const std::string& pass : PassesWithoutIntegers(Scheme())) {
-      skipped.push_back(pass);
-    }
+    if (HasIntegersAlone()) skipped.push_back(kPassWithoutIntegers);
     return skipped;
   }
 
   Graph InIntegers(Graph graph, const std::map<std::string, Types>& narrowed) const {
     graph = SplitForIntegers(std::move(graph));
     IntegerOptions options;
-    options.quantization = config_.quantization;
+    options.refuses = config_.quantization.ArithmeticOrDefault() == Arithmetic::INTEGER_ONLY;
+    options.rounding = config_.quantization.RoundingOrDefault();
     options.weights.scheme = Scheme();
     options.remark = config_.remark;
     options.means = MeansOf(graph, *table_);

@@ -75,6 +75,13 @@ void BatchNormLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
   if (bottom[0] != top[0]) top[0]->ReshapeLike(*bottom[0]);
 }
 
+// Engines' primitives are for the one or the other.
+template <typename Dtype>
+void BatchNormLayer<Dtype>::set_use_global_stats(bool value) {
+  if (value != use_global_stats_) engines_.reset();
+  use_global_stats_ = value;
+}
+
 template <typename Dtype>
 void BatchNormLayer<Dtype>::GlobalStatistics(vector<double>* mean, vector<double>* variance) const {
   const double weight = this->blobs_[2]->cpu_data()[0];

@@ -41,7 +41,7 @@ CalibrationTable RangesOfBlobs(const Net<float>& net) {
 
 IntegerOptions OptionsOf(QuantizationScheme scheme, Rounding rounding, size_t nodes) {
   IntegerOptions options;
-  options.quantization = {scheme, Arithmetic::INTEGER, rounding};
+  options.rounding = rounding;
   options.weights.scheme = scheme;
   options.wanted.assign(nodes, true);
   return options;
@@ -49,9 +49,8 @@ IntegerOptions OptionsOf(QuantizationScheme scheme, Rounding rounding, size_t no
 
 Graph InIntegers(Graph graph, const CalibrationTable& table, QuantizationScheme scheme,
                  Rounding rounding) {
-  std::vector<std::string> skipped = PassesWithoutIntegers(scheme);
-  for (const char* pass : {"views", "order", "memory"}) skipped.push_back(pass);
-  graph = SplitForIntegers(Optimize(std::move(graph), skipped));
+  graph = SplitForIntegers(
+      Optimize(std::move(graph), {kPassWithoutIntegers, "views", "order", "memory"}));
   const size_t nodes = graph.nodes.size();
   return ToIntegers(std::move(graph), table, OptionsOf(scheme, rounding, nodes));
 }

@@ -362,6 +362,17 @@ TEST_P(Resume, IsBitIdenticalInFloat16) {
   ExpectResumes(half);
 }
 
+// Ranges and their counters are resumed, and what is simulated from which iteration on.
+TEST_P(Resume, IsBitIdenticalWithQuantizedTraining) {
+  NetParameter quantized;
+  QuantizedTrainingParameter* param = quantized.mutable_quantized_training();
+  param->set_weight_bits(4);
+  param->set_start_iter(2);
+  param->set_activation_delay(2);
+  param->set_freeze_batch_norm_iter(7);
+  ExpectResumes(quantized);
+}
+
 TEST_P(Resume, APreviousSnapshotSurvivesAFullDisk) {
   const auto files = [this] {
     std::map<std::string, std::string> contents;

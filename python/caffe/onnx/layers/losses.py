@@ -16,6 +16,7 @@ INEXPRESSIBLE = {
     "AnchorTarget": "it chooses examples for training",
     "BoxAnnotatorOHEM": "it chooses examples for training",
     "DetectNetTransformation": "it distorts pictures for training",
+    "FakeQuantization": "it simulates integers while a net is trained",
     "MultiStageMeanfield": "it filters with lattices in five dimensions",
     "ProposalTarget": "it chooses examples for training",
     "Python": "what it computes is a program",

@@ -250,7 +250,8 @@ void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   if (producer >= 0) nodes.push_back(producer);
   const std::set<ElementType> nothing_else = {ElementType::INT8};
   for (const int node : nodes) {
-    if (options.maths[node] != nothing_else) return;
+    // What integers compute lies in bytes anyway, in whatever layout is fastest.
+    if (options.maths[node] != nothing_else || graph_.nodes[node].integers) return;
   }
   const Target& target = timing_->target();
   if (producer < 0) {

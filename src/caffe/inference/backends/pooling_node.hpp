@@ -15,14 +15,17 @@ class PoolingFamily : public Implementation {
  public:
   explicit PoolingFamily(Layout::Kind layout) : layout_(layout) {}
   const char* name() const override { return "pooling"; }
-  bool TakesZeroPoints(const Node& node) const override {
-    return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
-  }
+  bool Takes(const Node& node) const override { return !node.integers || IsMax(node); }
+  bool TakesZeroPoints(const Node& node) const override { return IsMax(node); }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override;
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:
+  /// Maxima are the same whatever integers stand for.
+  static bool IsMax(const Node& node) {
+    return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX;
+  }
   /// Of a Pooling with one bottom and one top.
   virtual std::unique_ptr<Step> MakeStep(const Node& node) const = 0;
 

@@ -145,6 +145,21 @@ void LoadWeights(const std::vector<std::string>& files, Net<float>* net) {
                << " and keep what their fillers made: " << ListedQuoted(untrained);
 }
 
+Quantization QuantizationOf(const QuantizationParameter& param) {
+  Quantization quantization;
+  if (param.has_scheme()) {
+    quantization.scheme =
+        param.scheme() == QuantizedTrainingParameter::AFFINE  ? QuantizationScheme::AFFINE
+        : param.scheme() == QuantizedTrainingParameter::PAPER ? QuantizationScheme::PAPER
+                                                              : QuantizationScheme::SYMMETRIC;
+  }
+  if (param.has_arithmetic()) quantization.arithmetic = static_cast<Arithmetic>(param.arithmetic());
+  if (param.has_rounding()) {
+    quantization.rounding = static_cast<kernels::Rounding>(param.rounding());
+  }
+  return quantization;
+}
+
 }  // namespace
 
 Graph GraphOf(const Net<float>& net) {
@@ -164,10 +179,13 @@ Graph GraphOf(const Net<float>& net) {
 NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
                                                const std::vector<std::string>& weights) {
   net.mutable_state()->set_phase(TEST);
+  net.clear_quantized_training();  // engines round by themselves
   ClearTypes(&net);
   Net<float> built(net);
   LoadWeights(weights, &built);
-  return NetworkDefinition(NetToGraph(built).Build());  // which keeps its parameters
+  NetworkDefinition definition(NetToGraph(built).Build());  // which keeps its parameters
+  definition.SetQuantization(QuantizationOf(net.quantization()));
+  return definition;
 }
 
 NetworkDefinition NetworkDefinition::FromCaffe(const std::string& model,

@@ -83,13 +83,14 @@ Constant Integers(const std::vector<int32_t>& values) {
   return ConstantOf(ElementType::INT32, {static_cast<int>(values.size())}, values);
 }
 
-/// Of a number of up to 31 bits: 1 or more would take it out of them.
-Multiplier LessThanOne(double real, const char* what) {
-  Require(std::isfinite(real) && real >= 0 && real < 1, what, " would be multiplied by ", real,
-          ", where less than 1 is needed: the scale of its output is too small for what it is "
-          "computed from");
+/// Of a number of up to 28 bits for sums and quotients, 24 for products: what it becomes fits 31.
+Multiplier LessThan(double limit, double real, const char* what) {
+  Require(std::isfinite(real) && real >= 0 && real < limit, what, " would be multiplied by ", real,
+          ", where less than ", limit,
+          " is needed: the scale of its output is too small for what it is computed from");
   return MultiplierOf(real);
 }
+constexpr double kLimit = 1, kLimitOfProducts = 64;
 
 /// What all inputs become before they are compared or put next to one another.
 Constant RescalingTables(const Graph& graph, const Node& node, const ByteType& y,
@@ -114,7 +115,7 @@ Constant SumMultipliers(const std::vector<double>& steps, const ByteType& y) {
     if (step < 0) multipliers.back().value = -multipliers.back().value;
   }
   const double shifted = std::ldexp(double{y.affine.scale}, kernels::kSumShift);
-  multipliers.push_back(LessThanOne(whole / shifted, "its sum"));
+  multipliers.push_back(LessThan(kLimit, whole / shifted, "its sum"));
   return Multipliers(multipliers);
 }
 
@@ -137,7 +138,7 @@ std::vector<Constant> EltwiseParameters(const Graph& graph, const Node& node, co
   for (const int input : node.inputs) scale *= BytesOfValue(graph, input).affine.scale;
   const int dropped = std::max(0, static_cast<int>(node.inputs.size()) - 3);
   const double real = std::ldexp(double{scale / y.affine.scale}, 8 * dropped);
-  return {Multipliers({LessThanOne(real, "its product")})};
+  return {Multipliers({LessThan(kLimitOfProducts, real, "its product")})};
 }
 
 std::vector<Constant> SoftmaxParameters(const Graph& graph, const Node& node, const ByteType& y) {
@@ -157,7 +158,7 @@ std::vector<Constant> DivisionParameters(const std::function<double(double)>& fu
   std::vector<Multiplier> multipliers;
   for (const double scale : scales) {
     const double real = function(1) * step * scale / y.affine.scale;
-    multipliers.push_back(LessThanOne(std::ldexp(std::fabs(real), -bits), "its quotient"));
+    multipliers.push_back(LessThan(kLimit, std::ldexp(std::fabs(real), -bits), "its quotient"));
     if (real < 0) multipliers.back().value = -multipliers.back().value;
   }
   return {Multipliers(multipliers), Integers(kernels::FallingTable(function))};
@@ -194,7 +195,7 @@ std::vector<Constant> MvnParameters(const Graph& graph, const Node& node, const 
   const MVNParameter& param = node.layer.mvn_param();
   const double step = BytesOfValue(graph, node.inputs[0]).affine.scale / 256.;
   if (!param.normalize_variance()) {
-    return {Multipliers({LessThanOne(step / 256 / y.affine.scale, "its difference")})};
+    return {Multipliers({LessThan(kLimit, step / 256 / y.affine.scale, "its difference")})};
   }
   const double eps = param.eps();
   return DivisionParameters([=](double a) { return 1 / (step * std::sqrt(a) + eps); }, step,
@@ -231,7 +232,7 @@ std::string WhyNotTypes(const Graph& graph, const Node& node) {
   const Operation* operation = OperationTable::Find(node.type());
   if (node.type() == kRescale) return "";
   if (!operation) return "the library does not know what it computes";
-  if (!operation->top_shapes) return "its output's size depends on the data";
+  if (!ShapesAreKnown(node)) return "its output's size depends on the data";
   for (const int input : node.inputs) {
     if (graph.values[input].is_constant()) return "one of its bottoms is constant";
   }
@@ -321,7 +322,7 @@ std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,
         if (type == "Scale" && node.inputs.size() == 2) {
           const float scale = BytesOfValue(graph, node.inputs[0]).affine.scale *
                               BytesOfValue(graph, node.inputs[1]).affine.scale / y.affine.scale;
-          return {Multipliers({LessThanOne(scale, "its product")})};
+          return {Multipliers({LessThan(kLimitOfProducts, scale, "its product")})};
         }
         if (type == "Softmax") return SoftmaxParameters(graph, node, y);
         if (type == "LRN") return LrnParameters(graph, node, y);

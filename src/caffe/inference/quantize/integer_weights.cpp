@@ -141,7 +141,7 @@ void FitScales(const std::vector<float>& bias, double input_scale, const FloatWe
     float& scale = weights->scales[o];
     const bool is_alone = is_zero[o] && magnitude > 0;
     if (!is_alone && magnitude / scale <= kMostBias) continue;
-    scale = static_cast<float>(magnitude / (is_alone ? 1 << 24 : kMostBias));
+    scale = static_cast<float>(magnitude / (is_alone ? 1 << 24 : kMostBias / 2));
     changed[o] = true;
   }
   int8_t* values = Elements<int8_t>(weights->values);

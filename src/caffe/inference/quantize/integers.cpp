@@ -190,11 +190,10 @@ class IntegerPlan {
   }
 
   void Report() const {
-    const bool refuses = options_.quantization.arithmetic == Arithmetic::INTEGER_ONLY;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       if (IsInteger(i) || node.outputs.empty()) continue;
-      Require(!refuses, "layer '", node.name(), "' (", node.type(),
+      Require(!options_.refuses, "layer '", node.name(), "' (", node.type(),
               ") cannot be computed with integers alone: ", reasons_[i],
               "; -arithmetic integer computes it in floats");
       if (options_.remark) {
@@ -250,7 +249,7 @@ class IntegerPlan {
       Node& node = graph_.nodes[i];
       if (!IsInteger(i)) continue;
       IntegerArithmetic integers;
-      integers.rounding = options_.quantization.rounding;
+      integers.rounding = options_.rounding;
       SetBounds(node, &integers);
       if (MultipliesWeights(node)) {
         const int input = node.inputs[0];
@@ -297,11 +296,6 @@ class IntegerPlan {
 };
 
 }  // namespace
-
-std::vector<std::string> PassesWithoutIntegers(QuantizationScheme scheme) {
-  if (scheme == QuantizationScheme::PAPER) return {"residuals", "siblings"};
-  return {"residuals"};
-}
 
 Graph SplitForIntegers(Graph graph) { return SplitEpilogues(std::move(graph), FusedIntoSums); }
 

@@ -12,16 +12,17 @@
 namespace caffe {
 namespace inference {
 
-/// The passes that an integer-only engine leaves out: sums are operations of their own, rounded
-/// where LiteRT rounds, and the paper's weights have one scale for each layer as it was trained.
-std::vector<std::string> PassesWithoutIntegers(QuantizationScheme scheme);
+/// The pass that an integer-only engine leaves out: sums are operations of their own, rounded where
+/// LiteRT rounds.
+constexpr char kPassWithoutIntegers[] = "residuals";
 
 /// Epilogues keep what integers can compute with a node's sums: one ReLU, ReLU6, Clip or PReLU.
 /// What is behind it becomes nodes again.
 Graph SplitForIntegers(Graph graph);
 
 struct IntegerOptions {
-  Quantization quantization;
+  bool refuses = false;  ///< a node that integers cannot compute is an Error
+  kernels::Rounding rounding = kernels::Rounding::DOUBLE;
   WeightRounding weights;
   /// Of each node: 8-bit integers were asked for.
   std::vector<bool> wanted;
@@ -35,8 +36,8 @@ struct IntegerOptions {
 /// The graph with all that integers alone can compute in integers: such nodes have `integers` and
 /// their parameters as integers, and the values that they read and write a type and quantization.
 /// The scales of values come from the table; what only moves elements has one with what it moves.
-/// Throws Error, naming layer and reason: for a node that integers cannot compute where
-/// quantization.arithmetic is INTEGER_ONLY, for ranges that are none.
+/// Throws Error, naming layer and reason: where options.refuses for a node that integers cannot
+/// compute, and for ranges that are none.
 Graph ToIntegers(Graph graph, const CalibrationTable& table, const IntegerOptions& options);
 
 /// How the values of such a graph become 8-bit integers.

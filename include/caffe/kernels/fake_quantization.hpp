@@ -1,0 +1,47 @@
+#ifndef CAFFE_KERNELS_FAKE_QUANTIZATION_HPP_
+#define CAFFE_KERNELS_FAKE_QUANTIZATION_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+// Rounding to integers and back, as training simulates it: B. Jacob et al. (arXiv:1712.05877),
+// section 3.
+namespace caffe {
+namespace kernels {
+
+/// Integers that stand for real numbers: r = scale (q - zero_point), least <= q <= most. A scale of
+/// 0: the only number is 0.
+struct IntegerGrid {
+  float scale = 0;
+  int32_t zero_point = 0, least = 0, most = 0;
+
+  /// The numbers that `least` and `most` stand for.
+  float low() const { return scale * static_cast<float>(least - zero_point); }
+  float high() const { return scale * static_cast<float>(most - zero_point); }
+};
+
+/// The integers least to most over [minimum, maximum], which is widened to hold 0 and then moved by
+/// half a step at most, so that 0 is one of its numbers. Both must be finite.
+IntegerGrid AffineGrid(double minimum, double maximum, int32_t least, int32_t most);
+/// zero_point = 0: the largest magnitude becomes `steps`. Numbers below 0 become -steps to -1, or,
+/// with `is_unsigned`, 0.
+IntegerGrid SymmetricGrid(double magnitude, int32_t steps, bool is_unsigned);
+
+/// y = scale (clamp(round(x / scale) + zero_point, least, most) - zero_point). The quotient is a
+/// float's product with 1 / scale, a double's where T is double; halves go to the even neighbour; a
+/// NaN stays one. y may be x. T is float, double or float16.
+template <typename T>
+void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y);
+
+/// dx = dy where x lies between the grid's ends, both included, else 0.
+template <typename T, typename D>
+void FakeQuantizeGradient(size_t n, const IntegerGrid& grid, const T* x, const D* dy, D* dx);
+
+/// The least and the largest of 0 and n values. Returns false if there are infinities or NaNs.
+template <typename T>
+bool RangeWithZero(size_t n, const T* x, float* least, float* most);
+
+}  // namespace kernels
+}  // namespace caffe
+
+#endif  // CAFFE_KERNELS_FAKE_QUANTIZATION_HPP_

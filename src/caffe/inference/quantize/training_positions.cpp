@@ -1,0 +1,314 @@
+#include "training_positions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "../passes/graph_editing.hpp"
+#include "caffe/inference/network_definition.hpp"
+#include "caffe/inference/passes.hpp"
+#include "caffe/operation.hpp"
+#include "caffe/util/rng.hpp"
+#include "groups.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+/// True if the layer's tops are what a net is fed with, which an engine's user gives.
+bool FeedsNet(const LayerParameter& layer) {
+  static const std::set<std::string> constants = {"Input", "Parameter", "ContinuationIndicator"};
+  if (layer.bottom_size() > 0 || layer.top_size() == 0 || constants.count(layer.type())) {
+    return false;
+  }
+  if (layer.type() != "DummyData") return true;
+  const auto& fillers = layer.dummy_data_param().data_filler();
+  return std::any_of(fillers.begin(), fillers.end(),
+                     [](const FillerParameter& filler) { return filler.type() != "constant"; });
+}
+
+/// A net of the same layers in the TEST phase that reads no data.
+NetParameter WithInputs(const NetParameter& net) {
+  NetParameter sources = net, fed = net;
+  for (NetParameter* part : {&sources, &fed}) {
+    part->clear_quantized_training();
+    part->clear_force_backward();
+    part->clear_debug_info();
+    part->clear_layer();
+  }
+  std::vector<int> places;  // of the sources in `fed`
+  for (const LayerParameter& original : net.layer()) {
+    LayerParameter layer = original;
+    layer.clear_include();
+    layer.clear_exclude();
+    if (FeedsNet(layer)) {
+      *sources.add_layer() = layer;
+      places.push_back(fed.layer_size());
+      LayerParameter input;
+      input.set_name(layer.name());
+      input.set_type("Input");
+      *input.mutable_top() = layer.top();
+      layer = input;
+    }
+    layer.clear_phase();
+    *fed.add_layer() = layer;
+  }
+  if (places.empty()) return fed;
+  const Net<float> made(sources);
+  for (size_t i = 0; i < places.size(); ++i) {
+    InputParameter* input = fed.mutable_layer(places[i])->mutable_input_param();
+    for (const Blob<float>* top : made.top_vecs()[i]) {
+      BlobShape* shape = input->add_shape();
+      for (const int extent : top->shape()) shape->add_dim(extent);
+    }
+  }
+  return fed;
+}
+
+/// The calling thread's generator as it was, afterwards.
+class KeepRandomState {
+ public:
+  KeepRandomState() : state_(*caffe_rng()) {}
+  ~KeepRandomState() { *caffe_rng() = state_; }
+
+ private:
+  const rng_t state_;
+};
+
+/// The net's graph, with parameters for which no pass sees anything special.
+Graph GraphWithOrdinaryWeights(const NetParameter& net) {
+  Graph graph = NetworkDefinition::FromCaffe(net, {}).graph();
+  for (Node& node : graph.nodes) {
+    for (size_t i = 0; i < node.parameters.size(); ++i) {
+      Constant& parameter = node.parameters[i];
+      const bool is_factor = node.type() == "BatchNorm" && i == 2;
+      parameter = Constant::Of(parameter.shape,
+                               std::vector<float>(parameter.count(), is_factor ? 1.f : 0.5f));
+    }
+  }
+  return graph;
+}
+
+/// Its outputs are elements of its inputs, or means of them.
+bool MovesOrPools(const Node& node) {
+  if (!node.epilogue.empty()) return false;
+  if (node.type() == "Pooling") {
+    return node.layer.pooling_param().pool() != PoolingParameter_PoolMethod_STOCHASTIC &&
+           node.outputs.size() == 1;
+  }
+  const Operation* operation = OperationTable::Find(node.type());
+  return operation && operation->type_agnostic;
+}
+
+bool IsMean(const Node& node) {
+  return node.type() == "Pooling" &&
+         node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_AVE;
+}
+
+/// True if there is arithmetic of integers for it.
+bool ComputesIntegers(const Node& node) {
+  static const std::set<std::string> types = {
+      "AbsVal",   "BatchNorm", "Bias",    "Clip",    "ELU",   "Eltwise", "Interp",
+      "LRN",      "Normalize", "PReLU",   "Pooling", "Power", "ReLU",    "ReLU6",
+      "Resample", "Scale",     "Sigmoid", "Softmax", "Swish", "TanH"};
+  return MultipliesWeights(node) || types.count(node.type());
+}
+
+/// Activations that a layer with weights computes on its 32-bit sums. Others are operations of
+/// their own, between two blobs.
+bool IsComputedOnSums(const LayerParameter& layer) {
+  static const std::set<std::string> types = {"ReLU", "ReLU6", "Clip", "PReLU"};
+  return types.count(layer.type());
+}
+
+class PositionSearch {
+ public:
+  explicit PositionSearch(const NetParameter& net) : net_(net) {
+    for (int i = 0; i < net.layer_size(); ++i) layers_[net.layer(i).name()] = i;
+    Graph before;
+    const auto observe = [&](const std::string& pass, const Graph& graph) {
+      if (pass == "dead_layers") FindMakers(graph);
+      if (pass == "affine") before = graph;
+      if (pass == "pooling_order") FindSwapped(before, graph);
+      if (pass == "activations") fused_ = graph;
+      if (pass == "siblings") merged_ = graph;
+    };
+    Optimize(GraphWithOrdinaryWeights(WithInputs(net)), {"residuals", "views", "order", "memory"},
+             observe);
+  }
+
+  TrainingPositions Find(int activation_bits) {
+    FindGroups();
+    FindRead();
+    for (const int input : fused_.inputs) {
+      const std::string& name = fused_.values[input].name;
+      if (read_[input]) Add(name, MakerOfInput(name));
+    }
+    for (const Node& node : fused_.nodes) AddBlobsOf(node, activation_bits);
+    for (const Node& node : fused_.nodes) AddWeightsOf(node);
+    return std::move(positions_);
+  }
+
+ private:
+  struct Maker {
+    std::string layer;
+    int top = 0;
+  };
+
+  void FindMakers(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        makers_[graph.values[node.outputs[i]].name] = {node.name(), static_cast<int>(i)};
+      }
+    }
+  }
+
+  // Where pooling and an activation have changed places, the blob between them is no blob of the
+  // net's: rounding it is rounding what is behind both.
+  void FindSwapped(const Graph& before, const Graph& after) {
+    const auto changed = [&](int node) {
+      return node >= 0 && before.nodes[node].name() != after.nodes[node].name();
+    };
+    const std::vector<int> producers = Producers(after);
+    for (size_t i = 0; i < after.nodes.size(); ++i) {
+      if (!changed(static_cast<int>(i))) continue;
+      const int middle = after.nodes[i].inputs[0];
+      if (!changed(producers[middle])) continue;
+      swapped_[after.values[middle].name] = after.values[after.nodes[i].outputs[0]].name;
+    }
+  }
+
+  // By name: merging siblings has renumbered the values.
+  void FindGroups() {
+    Groups groups(merged_.values.size());
+    for (const Node& node : merged_.nodes) {
+      if (!MovesOrPools(node) || node.inputs.empty()) continue;
+      const size_t moved = node.type() == "Crop" ? 1 : node.inputs.size();
+      for (size_t i = 1; i < moved; ++i) groups.Join(node.inputs[i], node.inputs[0]);
+      for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
+    }
+    std::map<int, std::string> names;
+    for (size_t i = 0; i < merged_.values.size(); ++i) {
+      const std::string& name = merged_.values[i].name;
+      groups_[name] = names.emplace(groups.Of(static_cast<int>(i)), name).first->second;
+    }
+    for (const Node& node : merged_.nodes) {
+      for (const std::string& sibling : node.siblings) siblings_[sibling] = node.name();
+    }
+  }
+
+  // Values that an operation on integers reads, by way of layers that move them or not.
+  void FindRead() {
+    read_.assign(fused_.values.size(), false);
+    for (size_t i = fused_.nodes.size(); i-- > 0;) {
+      const Node& node = fused_.nodes[i];
+      const Operation* operation = OperationTable::Find(node.type());
+      const bool moves = MovesOrPools(node);
+      const bool reads = moves ? std::any_of(node.outputs.begin(), node.outputs.end(),
+                                             [&](int output) { return read_[output]; })
+                               : ComputesIntegers(node);
+      for (size_t j = 0; reads && j < node.inputs.size(); ++j) {
+        if (node.type() == "Crop" && j > 0) break;
+        if (operation && operation->IsFloatBottom(static_cast<int>(j))) continue;
+        read_[node.inputs[j]] = true;
+      }
+    }
+  }
+
+  Maker MakerOfInput(const std::string& value) const {
+    for (const LayerParameter& layer : net_.layer()) {
+      for (int i = 0; i < layer.top_size(); ++i) {
+        if (layer.bottom_size() == 0 && layer.top(i) == value) return {layer.name(), i};
+      }
+    }
+    return {};
+  }
+
+  void AddBlobsOf(const Node& node, int bits) {
+    if (node.inputs.empty() || node.outputs.empty()) return;
+    const Value& output = fused_.values[node.outputs[0]];
+    if (output.is_constant()) return;
+    if (MovesOrPools(node) && !IsMean(node)) {
+      // An activation of what is joined here is computed before: it is rounded behind both.
+      if (makers_[output.name].layer != node.name()) AddComputed(output.name, bits);
+      return;
+    }
+    if (!ComputesIntegers(node)) {
+      for (const int made : node.outputs) {
+        const std::string& name = fused_.values[made].name;
+        if (read_[made]) Add(name, makers_[name]);
+      }
+      return;
+    }
+    bool on_sums = MultipliesWeights(node);
+    for (const Epilogue& step : node.epilogue) {
+      on_sums = on_sums && IsComputedOnSums(step.layer);
+      if (!on_sums) AddComputed(step.blob, bits);
+    }
+    AddComputed(output.name, bits);
+  }
+
+  /// The blob that an operation on integers makes.
+  void AddComputed(const std::string& value, int bits) {
+    const auto swapped = swapped_.find(value);
+    const std::string& name = swapped == swapped_.end() ? value : swapped->second;
+    const Maker maker = makers_[name];
+    if (!Add(name, maker)) return;
+    TrainingPositions::RoundedBlob& blob = positions_.blobs.back();
+    const std::string& type = net_.layer(layers_.at(maker.layer)).type();
+    const float levels = static_cast<float>(1 << bits);
+    blob.is_stated = type == "Softmax" || type == "Sigmoid" || type == "TanH";
+    if (!blob.is_stated) return;
+    blob.minimum = type == "TanH" ? -1.f : 0.f;
+    blob.maximum = type == "TanH" ? 1 - 2 / levels : 1 - 1 / levels;
+  }
+
+  bool Add(const std::string& name, const Maker& maker) {
+    const auto found = layers_.find(maker.layer);
+    if (found == layers_.end() || !added_.insert(name).second) return false;
+    const LayerParameter& layer = net_.layer(found->second);
+    const Operation* operation = OperationTable::Find(layer.type());
+    const bool weighs = maker.top < layer.loss_weight_size() && layer.loss_weight(maker.top) != 0;
+    if (maker.top >= layer.top_size() || weighs || (operation && operation->loss)) return false;
+    TrainingPositions::RoundedBlob blob;
+    blob.name = name;
+    blob.layer = maker.layer;
+    blob.top = maker.top;
+    const auto group = groups_.find(name);
+    blob.group = group == groups_.end() ? name : group->second;
+    positions_.blobs.push_back(blob);
+    return true;
+  }
+
+  void AddWeightsOf(const Node& node) {
+    if (!MultipliesWeights(node) || node.parameters.empty() || !layers_.count(node.name())) return;
+    TrainingPositions::RoundedWeights weights;
+    weights.layer = node.name();
+    weights.folded = node.folded;
+    const auto sibling = siblings_.find(node.name());
+    weights.group = sibling == siblings_.end() ? node.name() : sibling->second;
+    positions_.weights.push_back(weights);
+  }
+
+  const NetParameter& net_;
+  std::map<std::string, int> layers_;           // of the net, by name
+  std::map<std::string, Maker> makers_;         // by value
+  std::map<std::string, std::string> swapped_;  // value between two that changed places: behind
+  Graph fused_, merged_;
+  std::map<std::string, std::string> groups_;    // by value
+  std::map<std::string, std::string> siblings_;  // by layer
+  std::vector<bool> read_;                       // by value of fused_
+  std::set<std::string> added_;
+  TrainingPositions positions_;
+};
+
+}  // namespace
+
+TrainingPositions PositionsOf(const NetParameter& net, int activation_bits) {
+  const KeepRandomState keep;
+  return PositionSearch(net).Find(activation_bits);
+}
+
+}  // namespace inference
+}  // namespace caffe

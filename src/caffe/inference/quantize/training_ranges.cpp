@@ -1,0 +1,111 @@
+#include "training_ranges.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "../../error_context.hpp"
+#include "caffe/blob.hpp"
+#include "caffe/integer_grids.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+QuantizationScheme SchemeOf(const QuantizedTrainingParameter& param) {
+  switch (param.scheme()) {
+    case QuantizedTrainingParameter_Scheme_PAPER:
+      return QuantizationScheme::PAPER;
+    case QuantizedTrainingParameter_Scheme_SYMMETRIC:
+      return QuantizationScheme::SYMMETRIC;
+    default:
+      return QuantizationScheme::AFFINE;
+  }
+}
+
+std::vector<double> ValuesOf(const BlobProto& proto) {
+  Blob<double> blob;
+  blob.FromProto(proto);
+  return {blob.cpu_data(), blob.cpu_data() + blob.count()};
+}
+
+struct LayerRange {
+  bool is_known = false;
+  TrainedRanges::Range range;
+};
+
+LayerRange RangeOf(const LayerParameter& layer) {
+  const FakeQuantizationParameter& param = layer.fake_quantization_param();
+  CheckQuantizedTraining(param.quantization());
+  Require(!param.blob().empty(), "fake_quantization_param: blob is not set");
+  LayerRange found;
+  if (param.has_minimum()) {
+    found.is_known = true;
+    found.range = {param.minimum(), param.maximum()};
+  } else {
+    Require(layer.blobs_size() == 2, "has ", layer.blobs_size(), " blob(s) instead of 2: the file ",
+            "is damaged");
+    const std::vector<double> range = ValuesOf(layer.blobs(0)), state = ValuesOf(layer.blobs(1));
+    Require(range.size() == 2 && state.size() == 2, "its blobs have ", range.size(), " and ",
+            state.size(), " elements instead of 2 each: the file is damaged");
+    found.is_known = state[0] > 0;
+    found.range = {range[0], range[1]};
+  }
+  const TrainedRanges::Range& range = found.range;
+  Require(!found.is_known || (std::isfinite(range.minimum) && std::isfinite(range.maximum) &&
+                              range.minimum <= 0 && range.maximum >= 0),
+          "the range of blob '", param.blob(), "' is ", range.minimum, " to ", range.maximum,
+          ": it must be finite, with 0 in it. Train again, or calibrate");
+  return found;
+}
+
+}  // namespace
+
+std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights) {
+  TrainedRanges ranges;
+  std::map<std::string, std::string> groups;            // of blobs
+  std::map<std::string, TrainedRanges::Range> grouped;  // by group
+  const LayerParameter* first = nullptr;
+  for (const LayerParameter& layer : weights.layer()) {
+    if (layer.type() != "FakeQuantization") continue;
+    WithContext([&] { return DescribeLayer(layer); },
+                [&] {
+                  const LayerRange found = RangeOf(layer);
+                  const FakeQuantizationParameter& param = layer.fake_quantization_param();
+                  const QuantizedTrainingParameter& own = param.quantization();
+                  if (!first) {
+                    first = &layer;
+                    ranges.scheme = SchemeOf(own);
+                    ranges.weight_bits = static_cast<int>(own.weight_bits());
+                    ranges.activation_bits = static_cast<int>(own.activation_bits());
+                  }
+                  Require(SchemeOf(own) == ranges.scheme &&
+                              static_cast<int>(own.weight_bits()) == ranges.weight_bits &&
+                              static_cast<int>(own.activation_bits()) == ranges.activation_bits,
+                          "was trained for scheme ", Name(SchemeOf(own)), ", ", own.weight_bits(),
+                          " and ", own.activation_bits(), " bits, layer '", first->name(),
+                          "' for scheme ", Name(ranges.scheme), ", ", ranges.weight_bits, " and ",
+                          ranges.activation_bits, " bits: train all with one quantized_training");
+                  if (!found.is_known) return;
+                  const std::string group =
+                      param.has_group() ? "group " + param.group() : "blob " + param.blob();
+                  groups[param.blob()] = group;
+                  TrainedRanges::Range& all = grouped[group];
+                  all.minimum = std::min(all.minimum, found.range.minimum);
+                  all.maximum = std::max(all.maximum, found.range.maximum);
+                });
+  }
+  if (!first) return {};
+  for (const auto& blob : groups) {
+    const TrainedRanges::Range& range = grouped[blob.second];
+    if (range.minimum < range.maximum) ranges.blobs[blob.first] = range;
+  }
+  Require(!ranges.blobs.empty(),
+          "the weights have FakeQuantization layers, but no blob's range has ",
+          "been observed: they were saved before quantized_training began (start_iter), or never ",
+          "trained");
+  return ranges;
+}
+
+}  // namespace inference
+}  // namespace caffe
