@@ -70,7 +70,6 @@ ROWS = [Row("float", "float", "float"),
         Row("calibrated 8 bits", ENGINE, "calibrated affine"),
         Row("trained 8 bits", SIMULATED, "trained 8 bits simulated"),
         Row("trained 8 bits", ENGINE, "trained 8 bits engine"),
-        Row("calibrated paper", FLOATS, "calibrated paper floats"),
         Row("calibrated paper", ENGINE, "calibrated paper"),
         Row("trained paper", SIMULATED, "trained paper simulated"),
         Row("trained paper", ENGINE, "trained paper engine"),
@@ -266,7 +265,7 @@ class Bench:
 
     def calibrate(self, weights: str) -> None:
         """Stage 3: engines of the float net."""
-        for key in ("symmetric", "affine floats", "affine", "paper floats", "paper"):
+        for key in ("symmetric", "affine floats", "affine", "paper"):
             flags = ["-quantization", key.split()[0]]
             if key in ("affine", "paper"):
                 flags += INTEGER_ONLY
