@@ -259,8 +259,8 @@ class IntegerPlan {
             options_.weights.scheme != QuantizationScheme::PAPER) {
           CorrectBias(graph_.values[input].shape, options_.means[input], &node);
         }
-        node.parameters =
-            WeightedIntegerParameters(graph_, node, options_.weights, &integers.weight_zero_point);
+        node.parameters = WeightedIntegerParameters(graph_, node, options_.weights,
+                                                    &node.integers->weight_zero_point);
         if (node.type() == "InnerProduct") {
           node.layer.mutable_inner_product_param()->set_transpose(false);
         }
