@@ -136,6 +136,28 @@ INSTANTIATE_TEST_SUITE_P(
                       Way{"Paper", QuantizationScheme::PAPER, Rounding::DOUBLE, 0.3}),
     [](const auto& info) { return info.param.name; });
 
+// Sums of integers with zero points, rescaled in floats.
+TEST(AffineIntegersRescaledInFloats, AreNearFloatsOnEveryInstructionSet) {
+  for (const unsigned seed : Seeds(20)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    net->Forward();
+    const CalibrationTable table = RangesOfBlobs(*net);
+    const kernels::InstructionSet before = kernels::CpuInstructionSet();
+    for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
+      SCOPED_TRACE(Name(set));
+      kernels::SetCpuInstructionSet(set);
+      const Graph graph = Lowered(cpu::CpuTarget(), GraphOf(*net), {ElementType::INT8}, seed,
+                                  &table, QuantizationScheme::AFFINE);
+      SCOPED_TRACE(ToText(graph));
+      ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), 0.3, 1);
+    }
+    kernels::SetCpuInstructionSet(before);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(RangeOfBlobs, HasAnExactZero) {
   const Range range = RangeOf({-1, 3}, QuantizationScheme::AFFINE);
   EXPECT_FLOAT_EQ(range.scale, 4.f / 255);

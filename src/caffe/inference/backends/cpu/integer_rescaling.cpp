@@ -1,8 +1,10 @@
 #include "integer_rescaling.hpp"
 
 #include <cstdint>
+#include <numeric>
 
 #include "../constants.hpp"
+#include "../convolution_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 
@@ -25,6 +27,26 @@ std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const
   std::vector<Constant> parameters = {packed, folded, node.parameters[2], node.parameters[3]};
   parameters.insert(parameters.end(), node.parameters.begin() + 5, node.parameters.end());
   return parameters;
+}
+
+Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
+                            int residual) {
+  const size_t outputs = weights.scales.size(), terms = weights.values.size() / outputs;
+  std::vector<float> bias = BiasOf(node, outputs);
+  const AffineParameters& x = graph.values[node.inputs[0]].affine;
+  if (x.zero_point != 0) {
+    for (size_t o = 0; o < outputs; ++o) {
+      const int8_t* w = weights.values.data() + o * terms;
+      const int64_t sum = std::accumulate(w, w + terms, int64_t{0});
+      bias[o] -= static_cast<float>(double{x.scale} * weights.scales[o] * x.zero_point *
+                                    static_cast<double>(sum));
+    }
+  }
+  if (residual >= 0) {
+    const AffineParameters& added = graph.values[node.epilogue[residual].operand].affine;
+    for (float& b : bias) b -= added.scale * static_cast<float>(added.zero_point);
+  }
+  return Constant::Of({static_cast<int>(outputs)}, std::move(bias));
 }
 
 kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,

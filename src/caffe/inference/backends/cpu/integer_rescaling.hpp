@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../step.hpp"
+#include "caffe/inference/weight_quantization.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 
 namespace caffe {
@@ -15,8 +16,14 @@ namespace cpu {
 /// parameters are those of quantize/integer_weights.hpp.
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed);
 
-/// What the step of such a node does with its sums. Throws Error unless its parameters are those of
-/// `outputs` outputs.
+/// The bias of a node that rescales its sums in floats, of weights as QuantizeWeights gives them,
+/// with what zero points of its input and its residual (the step of the epilogue of this number;
+/// -1: none) add taken off.
+Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
+                            int residual);
+
+/// What the step of a node of PackedIntegers does with its sums. Throws Error unless its parameters
+/// are those of `outputs` outputs.
 kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
                                const Operand& y);
 
