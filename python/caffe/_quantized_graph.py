@@ -36,11 +36,12 @@ class Integers:
 class QuantizedNode:
     """One operation.
 
-    Inputs and outputs are indices of values. Of Convolution, DepthwiseConvolution, Deconvolution and
-    InnerProduct the parameters are: weights (int8, in Caffe's order), bias (int32, of the scale input
-    scale * weight scale), multipliers and shifts (int32), weight scales (float32), each of the last
-    four with one entry for an output; and, where a PReLU or a leaky ReLU is part of the node, the
-    multipliers and shifts of negative sums.
+    Inputs and outputs are indices of values. Of Convolution, DepthwiseConvolution, Deconvolution
+    and InnerProduct the parameters are: weights (int8, in Caffe's order), bias (int32, of the scale
+    input scale * weight scale), multipliers and shifts (int32), weight scales (float32), each of
+    the last four with one entry for an output; and, where a PReLU or a leaky ReLU is part of the
+    node, the multipliers and shifts of negative sums. Of functions of one number: a table of 256
+    bytes (uint8), or one for each channel.
     """
 
     name: str

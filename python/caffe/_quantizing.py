@@ -23,8 +23,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
                         help="of --images: what is subtracted, a .npy or .binaryproto file or one "
                         "value a channel")
     parser.add_argument("--scale", type=float, default=1.0, metavar="S",
-                        help="of --images: pixels from 0 to 255 less the mean are multiplied by this "
-                        "(%(default)s)")
+                        help="of --images: pixels from 0 to 255 less the mean are multiplied by "
+                        "this (%(default)s)")
     parser.add_argument("--rounding", choices=("double", "single"), default="double",
                         help="how the engine that agrees with the model rounds (%(default)s)")
 

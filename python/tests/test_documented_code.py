@@ -7,7 +7,7 @@ import textwrap
 import documents
 import pytest
 from documents import ROOT
-from test_documented_commands import prepared, sandbox  # noqa: F401 (fixtures)
+from test_documented_commands import NEEDS_MODULES, prepared, sandbox  # noqa: F401 (fixtures)
 
 if not (ROOT / "docs").exists():
     pytest.skip("needs the source tree", allow_module_level=True)
@@ -77,7 +77,8 @@ PYTHON = dict(code("python"))
 
 @pytest.mark.parametrize("document", PYTHON)
 def test_python_runs(document, sandbox):  # noqa: F811
-    pytest.importorskip("PIL")
+    for module in ["PIL", *NEEDS_MODULES.get(document, ())]:
+        pytest.importorskip(module)
     if document == "docs/optimizer.md":
         shutil.copy(sandbox.folder / "lenet.prototxt", sandbox.folder / "deploy.prototxt")
     if document == "docs/tutorial.md":

@@ -47,6 +47,8 @@ NOT_RUN = {
     "train.py --solver solver.prototxt --gpus": "needs four GPUs",
     "scripts/check_wheel.sh": "builds wheels for several interpreters",
     "mpirun -H alpha,beta": "needs two machines",
+    "python -m caffe.tflite deploy.prototxt trained.caffemodel":
+        "needs weights that were trained with quantized_training",
 }
 
 #: What stands in for a command that takes too long: it leaves the same files.
@@ -82,7 +84,9 @@ STAND_INS = {
 
 #: What needs the data next to the tree, or packages of Python that not every machine has.
 NEEDS_DATA = {"examples/mtcnn/readme.md"}
-NEEDS_MODULES = {"python -m caffe.onnx": ["onnx"], "docs/onnx.md": ["onnx"], "draw_net.py": ["pydot"],
+NEEDS_MODULES = {"python -m caffe.onnx": ["onnx"], "docs/onnx.md": ["onnx"],
+                 "python -m caffe.tflite": ["flatbuffers", "tflite"],
+                 "docs/tflite.md": ["flatbuffers", "tflite"], "draw_net.py": ["pydot"],
                  "plot_training_log.py": ["matplotlib"], "resize_and_crop_images.py": ["PIL"],
                  "classify.py": ["PIL"], "detect.py": ["PIL"]}
 DATA = os.path.normpath(FOLDER)
@@ -404,7 +408,8 @@ def programs(build):
             found.append((f"caffe {command}", f"caffe {command}"))
     found += [(name, name) for name in sorted(
         path.name for folder in ("python", "tools/extra") for path in (ROOT / folder).glob("*.py"))]
-    found += [("run_notebooks.py", "run_notebooks.py"), ("caffe.onnx", "python -m caffe.onnx")]
+    found += [("run_notebooks.py", "run_notebooks.py"), ("caffe.onnx", "python -m caffe.onnx"),
+              ("caffe.tflite", "python -m caffe.tflite")]
     found += [(path.name, path.name) for path in sorted((ROOT / "scripts").glob("*.sh"))
               if "usage()" in path.read_text()]
     return found

@@ -151,7 +151,8 @@ def test_interpolation_is_within_one():
 
 def test_values_by_hand():
     """y = (2 (3 - 1) + 4 (5 - 1) + 10) / 4 - 3: int8 from 128 less than our bytes."""
-    values = [QuantizedValue("x", (1, 2), "UINT8", 0.5, 1), QuantizedValue("y", (1, 1), "UINT8", 2, 3)]
+    values = [QuantizedValue("x", (1, 2), "UINT8", 0.5, 1),
+              QuantizedValue("y", (1, 1), "UINT8", 2, 3)]
     node = QuantizedNode(
         "ip", "InnerProduct", [0], [1],
         layer_of("type: 'InnerProduct' inner_product_param { num_output: 1 }"), Integers(),

@@ -25,8 +25,8 @@ __all__ = ["ExportError", "Export", "Options", "export", "export_net", "export_q
 
 @dataclass
 class Export:
-    """What came out: the ModelProto, the net that it computes (None: integers), what the user should
-    know."""
+    """What came out: the ModelProto, the net that it computes (None: integers), what the user
+    should know."""
     model: Any
     net: Any
     notes: List[str]

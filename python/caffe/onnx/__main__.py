@@ -93,8 +93,8 @@ def _parser() -> argparse.ArgumentParser:
                         "that was trained with quantized_training needs no flag of these:")
     _quantizing.add_flags(parser)
     parser.add_argument("--check", choices=("auto", "yes", "no"), default="auto",
-                        help="run a model of floats with onnxruntime on random numbers and compare it "
-                        "with Caffe; auto: if both are installed (%(default)s)")
+                        help="run a model of floats with onnxruntime on random numbers and compare "
+                        "it with Caffe; auto: if both are installed (%(default)s)")
     return parser
 
 

@@ -33,8 +33,8 @@ def real_of(multiplier: int, shift: int) -> float:
 
 
 def norm_factors(node: QuantizedNode, value: QuantizedValue, top: QuantizedValue) -> np.ndarray:
-    """The learned factors of a Normalize layer, one or one a channel, from its multipliers: factor *
-    x / |x| for the smallest x / the top's scale / 2^22."""
+    """The learned factors of a Normalize layer, one or one a channel, from its multipliers: factor
+    * x / |x| for the smallest x / the top's scale / 2^22."""
     face = node.layer.HasField("normalize_param")
     eps = 1e-6 if face else node.layer.norm_param.eps
     factors = np.array([real_of(*pair) * (1 << 22) for pair in node.parameters[0].reshape(-1, 2)])
@@ -188,8 +188,8 @@ class QuantizedExporter:
         outputs = scales.size
         bottom = self._quantized.values[node.inputs[0]]
         x = self._real(node.inputs[0])
-        bias = self._constant(biases.reshape(-1).astype(np.int32), scales * np.float32(bottom.scale),
-                              0, f"{node.name}/bias")
+        bias = self._constant(biases.reshape(-1).astype(np.int32),
+                              scales * np.float32(bottom.scale), 0, f"{node.name}/bias")
         name, shape = f"{node.name}/weights", tuple(top.shape)
         if node.type == "InnerProduct":
             w = self._weights(node, weights.reshape(outputs, -1), scales, 0, name)

@@ -44,7 +44,8 @@ def export_graph(graph: QuantizedGraph, io_type: str = "int8") -> Export:
     """Exports what caffe.inference.quantized_graph returns.
 
     Inputs and outputs of the model are int8, uint8 or float32. Images have their channels last (N,
-    H, W, C). Raises ExportError, which names the layer, where LiteRT's integers cannot hold the net.
+    H, W, C). Raises ExportError, which names the layer, where LiteRT's integers cannot hold the
+    net.
     """
     exporter = NetExporter(graph, io_type)
     exporter.run()

@@ -23,10 +23,11 @@ and outputs mean is printed.
 
 EXAMPLES = """\
 examples:
-  caffe calibrate -model deploy.prototxt -weights net.caffemodel -images photos -table net.table
+  caffe calibrate -model deploy.prototxt -weights net.caffemodel -images images.txt \\
+      -calibration_table net.table
   python -m caffe.tflite deploy.prototxt net.caffemodel net.tflite --calibration-table net.table
       ranges of a table
-  python -m caffe.tflite deploy.prototxt net.caffemodel net.tflite --images photos --mean 104,117,123
+  python -m caffe.tflite deploy.prototxt net.caffemodel net.tflite --images images --mean 128
       ranges of what the net computes from these images
   python -m caffe.tflite deploy.prototxt trained.caffemodel net.tflite
       a net that was trained with quantized_training: its ranges lie with its weights
@@ -46,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--batch", type=int, default=1, metavar="N",
                         help="images at once (%(default)s)")
     parser.add_argument("--io-type", choices=TYPES, default="int8",
-                        help="what inputs and outputs of the model are; float32 takes and gives real "
-                        "numbers (%(default)s)")
+                        help="what inputs and outputs of the model are; float32 takes and gives "
+                        "real numbers (%(default)s)")
     return parser
 
 

@@ -1,9 +1,9 @@
 """What the function that exports one node sees of it, and the table of those functions.
 
-LiteRT has the channels behind the positions, Caffe in front of them. Each value of the graph is kept
-as a tensor together with the shape in which its channels were moved last, if they were
-(:class:`Stored`); a function asks for its inputs in the order that it needs, and a TRANSPOSE appears
-only where they lie otherwise::
+LiteRT has the channels behind the positions, Caffe in front of them. Each value of the graph is
+kept as a tensor together with the shape in which its channels were moved last, if they were
+(:class:`Stored`); a function asks for its inputs in the order that it needs, and a TRANSPOSE
+appears only where they lie otherwise::
 
     @exports("Sigmoid")
     def sigmoid(layer):
@@ -14,7 +14,7 @@ A node of another type is exported by its table of 256 bytes, where it has one (
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -44,9 +44,9 @@ def exports(*types: str) -> Callable:
 class Stored(NamedTuple):
     """A value as it lies in the model.
 
-    ``moved`` is None where its elements lie in Caffe's order; else the shape (N, C, positions...) in
-    which they lay when the channels were moved behind the positions. With that very shape the tensor
-    is (N, positions..., C); a flattened one has the value's own.
+    ``moved`` is None where its elements lie in Caffe's order; else the shape (N, C, positions...)
+    in which they lay when the channels were moved behind the positions. With that very shape the
+    tensor is (N, positions..., C); a flattened one has the value's own.
     """
     tensor: Tensor
     moved: Optional[Shape] = None
@@ -272,5 +272,5 @@ class Layer:
         return to
 
 
-__all__ = ["EXPORTERS", "Inexpressible", "Layer", "NONE", "RELU", "RELU6", "SIGN", "Shape", "Stored",
-           "channels_last", "count", "exports", "quantization_of", "require"]
+__all__ = ["EXPORTERS", "Inexpressible", "Layer", "NONE", "RELU", "RELU6", "SIGN", "Shape",
+           "Stored", "channels_last", "count", "exports", "quantization_of", "require"]

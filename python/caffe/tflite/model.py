@@ -1,6 +1,7 @@
 """A LiteRT model while it grows, and its bytes.
 
-Tensors and operators are those of LiteRT's schema (package ``tflite``); ``flatbuffers`` writes them.
+Tensors and operators are those of LiteRT's schema (package ``tflite``); ``flatbuffers`` writes
+them.
 """
 from __future__ import annotations
 

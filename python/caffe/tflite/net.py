@@ -19,8 +19,8 @@ TYPES = ("int8", "uint8", "float32")
 # Reasons for which whole types of layers have no form in LiteRT.
 _WITHOUT = {
     "DetectionOutput": "cut the net before it and find the boxes in a program",
-    "LRN": "LiteRT's operator has no 8-bit form: replace it by BatchNorm and train again, or cut the "
-           "net before it",
+    "LRN": "LiteRT's operator has no 8-bit form: replace it by BatchNorm and train again, or cut "
+           "the net before it",
     "PriorBox": "cut the net before it: boxes are constants that a program can hold",
     "Proposal": "cut the net before it and find the boxes in a program",
     "Python": "its code cannot be put into a file",

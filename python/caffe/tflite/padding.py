@@ -1,4 +1,4 @@
-"""Borders of images: LiteRT's two kinds of padding, and borders made by an operator of their own."""
+"""Borders of images: LiteRT's two kinds of padding, and what an operator has to add."""
 from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Sequence

@@ -28,11 +28,11 @@ class Weights:
     def __init__(self, layer: Layer, outputs: int) -> None:
         node = layer.node
         require(node.integers is not None and len(node.parameters) >= 5,
-                "it computes with floats: LiteRT's integers need ranges of its bottom and its top, "
-                "by calibration or by training")
+                "it computes with floats: LiteRT's integers need ranges of its bottom and its "
+                "top, by calibration or by training")
         require(node.integers.weight_zero_point == 0,
-                "its weights have a zero point (the quantization scheme 'paper'), and LiteRT's int8 "
-                "weights have none: export with the scheme 'affine'")
+                "its weights have a zero point (the quantization scheme 'paper'), and LiteRT's "
+                "int8 weights have none: export with the scheme 'affine'")
         self._layer = layer
         self._name = node.name
         self.values = node.parameters[0].astype(np.int8)
@@ -113,8 +113,8 @@ def write_with_weights(layer: Layer, weights: Weights,
     """Top 0, by ``make(tensor, activation function, weights)``.
 
     A PReLU has two factors for a sum, and LiteRT's operators one: the layer is computed twice. With
-    slopes from 0 to 1 the larger result is the right one, as multiplying and rounding keep the order
-    of numbers. With other slopes what is above zero and what is below are added.
+    slopes from 0 to 1 the larger result is the right one, as multiplying and rounding keep the
+    order of numbers. With other slopes what is above zero and what is below are added.
     """
     slopes = weights.slopes()
     if slopes is None:

@@ -1,11 +1,11 @@
 """Functions of one number, softmax and normalization of vectors."""
 from __future__ import annotations
 
-import math
 from typing import Any, List, Optional
 
 import numpy as np
 
+from ...onnx.quantized import norm_factors
 from ..layer import NONE, RELU, RELU6, SIGN, Layer, count, exports, quantization_of, require
 from ..model import Quantization, Tensor
 from ..tables import look_up, table
@@ -14,8 +14,8 @@ from ..tables import look_up, table
 def _apply(layer: Layer, name: str, version: int, table: str = "", more: Any = (),
            fixed: Optional[Quantization] = None, bounds: int = NONE, **options: Any) -> None:
     """An operator on the bottom as it lies. `fixed` is the only scale that its result may have in
-    LiteRT; where the top has another one, it is brought into it. `bounds` is the activation function
-    that the operator is itself."""
+    LiteRT; where the top has another one, it is brought into it. `bounds` is the activation
+    function that the operator is itself."""
     stored = layer.bottom()
     inputs: List[Tensor] = [stored.tensor, *more]
 
@@ -108,23 +108,20 @@ def softmax(layer: Layer) -> None:
 @exports("Normalize")
 def normalize(layer: Layer) -> None:
     """L2_NORMALIZATION, whose scale is 1/128, then a table with the learned factors."""
-    shape, parameters = layer.shape(), layer.node.parameters
+    shape = layer.shape()
     face = layer.param.HasField("normalize_param")
     param = layer.param.norm_param
     require(len(shape) in (2, 4), f"LiteRT normalizes blobs of 2 or 4 axes, not of {shape}")
-    require(len(parameters) == 2, "it computes with floats: calibrate its bottom and its top")
+    require(len(layer.node.parameters) == 2,
+            "it computes with floats: calibrate its bottom and its top")
     x = layer.last() if len(shape) == 4 else layer.plain()
     across = param.across_spatial and not face and len(shape) == 4
     flat = layer.reshaped(x, (shape[0], count(shape[1:]))) if across else x
     y = layer.like(Quantization((1 / 128,), 0), flat.shape)
     layer.model.operator("L2_NORMALIZATION", 2, [flat], [y], "L2NormOptions",
                          FusedActivationFunction=NONE)
-    # The engine's multipliers are scale * |x| of one step * the factor / the top's scale * 2^-22.
-    step, top = layer.value().scale, layer.top_value()
-    eps = 1e-6 if face else param.eps
-    factors = np.array([math.ldexp(float(value), int(shift) - 31 + 22)
-                        for value, shift in parameters[0].reshape(-1, 2)])
-    factors *= top.scale * math.sqrt(step * step + eps) / step
+    top = layer.top_value()
+    factors = norm_factors(layer.node, layer.value(), top)
     steps = np.arange(-SIGN, SIGN) / 128 * factors[:, None] / top.scale + top.zero_point - SIGN
     tables = np.clip(np.floor(steps + 0.5), -SIGN, SIGN - 1)
     moved = shape if len(shape) == 4 else None

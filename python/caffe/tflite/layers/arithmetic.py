@@ -5,7 +5,8 @@ from typing import List, Optional, Tuple
 
 import numpy as np
 
-from ..layer import NONE, SIGN, Layer, Shape, Stored, channels_last, exports, quantization_of, require
+from ..layer import (
+    NONE, SIGN, Layer, Shape, Stored, channels_last, exports, quantization_of, require)
 from ..model import Quantization, Tensor
 
 PROD, SUM, MAX = 0, 1, 2  # of Caffe's EltwiseParameter

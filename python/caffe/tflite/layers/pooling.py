@@ -34,8 +34,8 @@ def pooling(layer: Layer) -> None:
             x = layer.part(x, (0, 0, 0, 0), (x.shape[0], *(run.extent for run in runs), x.shape[3]))
         kind = kind_of(runs)
         require(kind is not None, "its last windows reach behind the image by more than LiteRT can "
-                "leave out of an average: choose kernel_size, stride and pad so that all windows lie "
-                "within the padded image, or round_mode: FLOOR")
+                "leave out of an average: choose kernel_size, stride and pad so that all windows "
+                "lie within the padded image, or round_mode: FLOOR")
     _pool(layer, "MAX_POOL_2D" if param.pool == MAX else "AVERAGE_POOL_2D", x, runs, kind, top)
 
 

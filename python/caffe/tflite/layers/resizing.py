@@ -35,7 +35,8 @@ def interp(layer: Layer) -> None:
 @exports("Upsample")
 def upsample(layer: Layer) -> None:
     """Repeats positions."""
-    require(len(layer.node.inputs) == 1, "LiteRT has no operator that puts values where a mask says")
+    require(len(layer.node.inputs) == 1,
+            "LiteRT has no operator that puts values where a mask says")
     require(len(layer.shape()) == 4, f"it takes a bottom of 4 axes, not {layer.shape()}")
     _resize(layer, "RESIZE_NEAREST_NEIGHBOR", 2, "ResizeNearestNeighborOptions", layer.last(),
             AlignCorners=False, HalfPixelCenters=False)
