@@ -400,7 +400,7 @@ template <typename Dtype>
 QuantizedTraining<Dtype>::Rounded::Rounded(QuantizedTraining* training, bool anew) {
   if (!training || training->is_swapped_ || training->ranges_.empty()) return;
   if (training->ranges_[0]->stage() == FakeQuantizationLayer<Dtype>::COPY) return;
-  training->WarnOfMissingRanges();
+  if (anew) training->WarnOfMissingRanges();
   uint64_t stamp = 1;
   for (const auto& weights : training->weights_) stamp = Mix(stamp, weights->Stamp());
   if (training->rounded_stamp_ == 0 || (anew && stamp != training->rounded_stamp_)) {

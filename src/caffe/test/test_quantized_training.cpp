@@ -13,6 +13,7 @@
 #include "caffe/layers/fake_quantization_layer.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/sgd_solvers.hpp"
+#include "caffe/test/captured_log.hpp"
 #include "caffe/test/net_fixture.hpp"
 #include "caffe/test/rank_threads.hpp"
 #include "caffe/test/test_files.hpp"
@@ -547,6 +548,18 @@ TEST(QuantizedTraining, RanksAgreeOnRanges) {
     EXPECT_EQ(Values(*solver->net()->layer_by_name("conv_quantization")->blobs()[1])[0], 4);
   });
   EXPECT_EQ(errors, std::vector<std::string>(2));
+}
+
+TEST(QuantizedTraining, SaysWhereRangesAreMissing) {
+  const auto net = MakeNet(SmallNet(""), TEST);
+  const CapturedLog log;
+  net->Forward();
+  net->Forward();
+  EXPECT_EQ(
+      log.lines(),
+      std::vector<std::string>{"Weights are rounded, but these blobs have no ranges and are not: "
+                               "data, conv, ip. Were the weights trained with quantized_training?"})
+      << "once";
 }
 
 std::string RefusalOf(const std::string& quantized_training) {
