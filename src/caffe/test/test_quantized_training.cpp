@@ -594,9 +594,9 @@ TEST(TrainedRanges, AreThoseOfTheLayers) {
   const NetParameter weights = TrainedWeights(SmallNet("scheme: PAPER weight_bits: 4"));
   const std::optional<TrainedRanges> ranges = ReadTrainedRanges(weights);
   ASSERT_TRUE(ranges);
-  EXPECT_EQ(ranges->scheme, inference::QuantizationScheme::PAPER);
-  EXPECT_EQ(ranges->weight_bits, 4);
-  EXPECT_EQ(ranges->activation_bits, 8);
+  EXPECT_EQ(ranges->numbers.scheme, inference::QuantizationScheme::PAPER);
+  EXPECT_EQ(ranges->numbers.weight_bits, 4);
+  EXPECT_EQ(ranges->numbers.activation_bits, 8);
   Names names;
   for (const auto& blob : ranges->blobs) names.insert(blob.first);
   EXPECT_EQ(names, (Names{"data", "conv", "ip"}));
