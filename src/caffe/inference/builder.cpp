@@ -203,6 +203,9 @@ void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
   const Quantization& quantization = net.quantization();
+  const Arithmetic given = config.quantization.arithmetic.value_or(Arithmetic::FLOAT);
+  Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8, "-arithmetic ",
+          Name(given), " is for -precision int8, not ", Name(config.precision));
   config.quantization.training =
       config.quantization.ignore_training ? std::optional<TrainedNumbers>() : quantization.training;
   if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
