@@ -162,6 +162,8 @@ TEST_F(IntegerOperations, Pooling) {
 TEST_F(IntegerOperations, Softmax) {
   CheckAll({{"type: 'Softmax'", {{3, 10}}, 0.51, -8, 8},
             {"type: 'Softmax'", {{2, 21, 3, 4}}, 0.51},
+            {"type: 'Softmax'", {{2, 2, 16, 17}}, 0.51},
+            {"type: 'Softmax' softmax_param { axis: -1 }", {{1, 600, 2}}, 0.51, -8, 8},
             {"type: 'Softmax' softmax_param { axis: -1 }", {{2, 5, 300}}, 0.51, -30, 30}});
 }
 

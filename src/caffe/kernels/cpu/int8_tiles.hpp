@@ -172,6 +172,28 @@ struct Int8Tiles {
   void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
                             float factor, const void* x, void* y);
 
+  /// Bytes less their zero points, q, that functions of sums of q^2 divide, and what becomes of the
+  /// quotients (integer_normalization.hpp). Pixels of x and y are `block` bytes one after another.
+  struct Division {
+    const void* x;
+    size_t plane;  ///< bytes of x and y from one block of channels to the next
+    int blocks;
+    const int32_t*
+        zeros;          ///< (blocks, block): zero points; what fills up the last block is its own
+    Rescaled rescaled;  ///< of the first block
+    Kind kind;
+    void* y;
+  };
+  // Of signed bytes, at [0], and unsigned ones, at [1].
+  /// sums = the sum of q^2 of each pixel, modulo 2^32.
+  void (*square_sums[2])(const Division&, int pixels, uint32_t* sums);
+  /// y = (q factor + 2^7) >> 8, rescaled, with a factor for each pixel.
+  void (*divide_by_pixel[2])(const Division&, int pixels, const int32_t* factors);
+  /// The same with the table's value of the sum of q^2 of `size` channels around each; sums
+  /// below 2^24. `squares`: 4 rows of blocks x block + size - 1 numbers, zeros before and after.
+  void (*divide_by_windows[2])(const Division&, int pixels, const int32_t* table, int size,
+                               int32_t* squares);
+
   /// Where the outputs of a tile go: elements in y and the residual, and how many there are.
   struct WinogradTarget {
     size_t y, residual;

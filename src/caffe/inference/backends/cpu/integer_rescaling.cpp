@@ -24,7 +24,12 @@ std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const
     Elements<int32_t>(folded)[o] =
         kernels::FoldZeroPoint(terms, w + o * terms, 0, zero_point, given[o]);
   }
-  std::vector<Constant> parameters = {packed, folded, node.parameters[2], node.parameters[3]};
+  return PackedIntegers(node, packed, folded);
+}
+
+std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
+                                     const Constant& bias) {
+  std::vector<Constant> parameters = {packed, bias, node.parameters[2], node.parameters[3]};
   parameters.insert(parameters.end(), node.parameters.begin() + 5, node.parameters.end());
   return parameters;
 }
@@ -49,12 +54,12 @@ Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const Quantize
   return Constant::Of({static_cast<int>(outputs)}, std::move(bias));
 }
 
-kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
-                               const Operand& y) {
+kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
+                               size_t biases) {
   Require(node.integers.has_value(), "it does not compute with integers alone");
   const bool has_slopes = node.parameters.size() > 4;
   for (size_t i = 1; i < (has_slopes ? 6 : 4); ++i) {
-    RequireParameter(node, i, ElementType::INT32, outputs);
+    RequireParameter(node, i, ElementType::INT32, i == 1 ? outputs * biases : outputs);
   }
   const auto numbers = [&](size_t i) {
     return static_cast<const int32_t*>(node.parameters[i].data.get());

@@ -15,6 +15,9 @@ namespace cpu {
 /// what the input's zero point adds to sums taken off, and the multipliers of `node`, whose
 /// parameters are those of quantize/integer_weights.hpp.
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed);
+/// The same with the bias as it is to be.
+std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
+                                     const Constant& bias);
 
 /// The bias of a node that rescales its sums in floats, of weights as QuantizeWeights gives them,
 /// with what zero points of its input and its residual (the step of the epilogue of this number;
@@ -23,9 +26,9 @@ Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const Quantize
                             int residual);
 
 /// What the step of a node of PackedIntegers does with its sums. Throws Error unless its parameters
-/// are those of `outputs` outputs.
-kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
-                               const Operand& y);
+/// are those of `outputs` outputs, with so many biases of each.
+kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
+                               size_t biases = 1);
 
 }  // namespace cpu
 }  // namespace inference
