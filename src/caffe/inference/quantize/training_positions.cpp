@@ -11,6 +11,8 @@
 #include "caffe/operation.hpp"
 #include "caffe/util/rng.hpp"
 #include "groups.hpp"
+#include "integer_operations.hpp"
+#include "integer_weights.hpp"
 
 namespace caffe {
 namespace inference {
@@ -90,29 +92,22 @@ Graph GraphWithOrdinaryWeights(const NetParameter& net) {
   return graph;
 }
 
-/// Its outputs are elements of its inputs, or means of them.
-bool MovesOrPools(const Node& node) {
-  if (!node.epilogue.empty()) return false;
-  if (node.type() == "Pooling") {
-    return node.layer.pooling_param().pool() != PoolingParameter_PoolMethod_STOCHASTIC &&
-           node.outputs.size() == 1;
-  }
-  const Operation* operation = OperationTable::Find(node.type());
-  return operation && operation->type_agnostic;
+/// What it makes has the scale of what it reads: elements that are moved, or mixed.
+bool MovesOrMixes(const Node& node) {
+  return node.epilogue.empty() && (SharesAffine(node) || node.type() == "Concat");
 }
 
-bool IsMean(const Node& node) {
-  return node.type() == "Pooling" &&
-         node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_AVE;
+/// What it makes is rounded: means, and values between others.
+bool Mixes(const Node& node) {
+  return (node.type() == "Pooling" &&
+          node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_AVE) ||
+         node.type() == "Interp" || node.type() == "Resample";
 }
 
 /// True if there is arithmetic of integers for it.
-bool ComputesIntegers(const Node& node) {
-  static const std::set<std::string> types = {
-      "AbsVal",   "BatchNorm", "Bias",    "Clip",    "ELU",   "Eltwise", "Interp",
-      "LRN",      "Normalize", "PReLU",   "Pooling", "Power", "ReLU",    "ReLU6",
-      "Resample", "Scale",     "Sigmoid", "Softmax", "Swish", "TanH"};
-  return MultipliesWeights(node) || types.count(node.type());
+bool ComputesIntegers(const Graph& graph, const Node& node) {
+  return MultipliesWeights(node) ? WhyNotIntegerWeights(graph, node).empty()
+                                 : WhyNotIntegers(graph, node).empty();
 }
 
 /// Activations that a layer with weights computes on its 32-bit sums. Others are operations of
@@ -183,9 +178,10 @@ class PositionSearch {
   void FindGroups() {
     Groups groups(merged_.values.size());
     for (const Node& node : merged_.nodes) {
-      if (!MovesOrPools(node) || node.inputs.empty()) continue;
-      const size_t moved = node.type() == "Crop" ? 1 : node.inputs.size();
-      for (size_t i = 1; i < moved; ++i) groups.Join(node.inputs[i], node.inputs[0]);
+      if (!MovesOrMixes(node) || node.inputs.empty()) continue;
+      for (size_t i = 1; i < node.inputs.size(); ++i) {
+        if (!ReadsShapeOnly(node, i)) groups.Join(node.inputs[i], node.inputs[0]);
+      }
       for (const int output : node.outputs) groups.Join(output, node.inputs[0]);
     }
     std::map<int, std::string> names;
@@ -204,12 +200,12 @@ class PositionSearch {
     for (size_t i = fused_.nodes.size(); i-- > 0;) {
       const Node& node = fused_.nodes[i];
       const Operation* operation = OperationTable::Find(node.type());
-      const bool moves = MovesOrPools(node);
+      const bool moves = MovesOrMixes(node);
       const bool reads = moves ? std::any_of(node.outputs.begin(), node.outputs.end(),
                                              [&](int output) { return read_[output]; })
-                               : ComputesIntegers(node);
+                               : ComputesIntegers(fused_, node);
       for (size_t j = 0; reads && j < node.inputs.size(); ++j) {
-        if (node.type() == "Crop" && j > 0) break;
+        if (ReadsShapeOnly(node, j)) continue;
         if (operation && operation->IsFloatBottom(static_cast<int>(j))) continue;
         read_[node.inputs[j]] = true;
       }
@@ -229,24 +225,36 @@ class PositionSearch {
     if (node.inputs.empty() || node.outputs.empty()) return;
     const Value& output = fused_.values[node.outputs[0]];
     if (output.is_constant()) return;
-    if (MovesOrPools(node) && !IsMean(node)) {
+    if (MovesOrMixes(node) && !Mixes(node)) {
       // An activation of what is joined here is computed before: it is rounded behind both.
       if (makers_[output.name].layer != node.name()) AddComputed(output.name, bits);
       return;
     }
-    if (!ComputesIntegers(node)) {
+    if (!ComputesIntegers(fused_, node)) {
       for (const int made : node.outputs) {
         const std::string& name = fused_.values[made].name;
         if (read_[made]) Add(name, makers_[name]);
       }
       return;
     }
+    if (IsClampedBehind(node)) return;
     bool on_sums = MultipliesWeights(node);
     for (const Epilogue& step : node.epilogue) {
       on_sums = on_sums && IsComputedOnSums(step.layer);
       if (!on_sums) AddComputed(step.blob, bits);
     }
     AddComputed(output.name, bits);
+  }
+
+  /// A sum, product or maximum that nothing reads but a ReLU, ReLU6 or Clip, which is the clamp of
+  /// its bytes: only what is behind both is rounded.
+  bool IsClampedBehind(const Node& node) const {
+    if (node.type() != "Eltwise" || fused_.IsOutput(node.outputs[0])) return false;
+    const std::vector<int> readers = Readers(fused_)[node.outputs[0]];
+    if (readers.size() != 1) return false;
+    const LayerParameter& reader = fused_.nodes[readers[0]].layer;
+    return (reader.type() == "ReLU" && reader.relu_param().negative_slope() == 0) ||
+           reader.type() == "ReLU6" || reader.type() == "Clip";
   }
 
   /// The blob that an operation on integers makes.

@@ -132,7 +132,7 @@ class DepthwiseDeconvolution::Plan {
   template <typename X, typename Y>
   void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const {
     // Twice as many terms: weights may be 255.
-    const RescalingRows rows(by, kKindOf<Y>, s_.channels, blocks_ * block_, block_,
+    const RescalingRows rows(by, tiles_, kKindOf<Y>, s_.channels, blocks_ * block_,
                              2 * MostTerms(s_));
     Int8Tiles::Writing writing = {};
     writing.kind = kKindOf<Y>;

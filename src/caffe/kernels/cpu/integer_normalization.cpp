@@ -96,8 +96,8 @@ class DivisionInBlocks {
     rescaling.zero_point = result.zero_point;
     rescaling.least = result.least;
     rescaling.most = result.most;
-    return RescalingRows(rescaling, kind, static_cast<int>(channels),
-                         Divide(channels, block) * block, static_cast<int>(block),
+    return RescalingRows(rescaling, ChosenInt8Tiles(), kind, static_cast<int>(channels),
+                         Divide(channels, block) * block,
                          static_cast<size_t>(largest) / (255 * 128) + 1);
   }
 
