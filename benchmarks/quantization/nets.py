@@ -82,7 +82,6 @@ class Task(NamedTuple):
     tuning: dict  # likewise, of the training with quantization; max_iter is added
     scale: float = 1.0
     mean: List[float] = []
-    mirror: bool = False
     file: str = ""  # in models/: the net to train
     body: Optional[Callable[[NormalizedNet, bool], str]] = None  # or what writes it
 
@@ -107,12 +106,12 @@ TASKS = {
     "lenet": Task("LeNet", "mnist", sgd(0.01, 0.0005, 5000), sgd(0.001, 0.0005, 0),
                   scale=1 / 256, file="lenet/lenet_train_test.prototxt"),
     "quick": Task("CIFAR-10 quick", "cifar10", sgd(0.001, 0.004, 5000, 0.5),
-                  sgd(0.0001, 0.004, 0), mean=CIFAR_MEAN, mirror=True,
+                  sgd(0.0001, 0.004, 0), mean=CIFAR_MEAN,
                   file="cifar10_quick/train_test.prototxt"),
     "resnet20": Task("ResNet-20", "cifar10", sgd(0.1, 0.0001, 4000), sgd(0.005, 0.0001, 0),
-                     1 / 64, CIFAR_MEAN, True, body=resnet20),
+                     1 / 64, CIFAR_MEAN, body=resnet20),
     "mobilenet": Task("MobileNet v1 0.5", "cifar10", sgd(0.05, 0.0002, 8000),
-                      sgd(0.005, 0.0002, 0), 1 / 64, CIFAR_MEAN, True, body=mobilenet),
+                      sgd(0.005, 0.0002, 0), 1 / 64, CIFAR_MEAN, body=mobilenet),
 }
 
 
@@ -150,9 +149,11 @@ def to_train(task: Task, folder: str) -> caffe_pb2.NetParameter:
         data = net.layer.add(name="data", type="Data", top=["data", "label"])
         data.include.add().phase = phase
         prepare(task, data.transform_param)
-        if phase == caffe_pb2.TRAIN and task.data == "cifar10":
-            data.transform_param.crop_size = task.size
-            data.transform_param.mirror = task.mirror
+        if phase == caffe_pb2.TRAIN:
+            data.data_param.rand_skip = 50000  # seeds differ in where they start
+            if task.data == "cifar10":
+                data.transform_param.crop_size = task.size
+                data.transform_param.mirror = True
         data.data_param.source = os.path.join(folder, f"{task.data}_{part}")
         data.data_param.batch_size = BATCH
         data.data_param.backend = caffe_pb2.DataParameter.LMDB
