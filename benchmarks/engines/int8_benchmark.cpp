@@ -7,10 +7,11 @@
 //
 // With `ends`: 8 bits that become bytes again in float and by integers alone (Rescaling), by the
 // definition and with both tiles: the milliseconds of each and how many times as long integers
-// take.
+// take. With `slopes`: the same with a slope for the negative sums of each output (PReLU).
 //
 //     int8_benchmark [rounds [word]]     only the lines in which the word occurs
 //     int8_benchmark ends [rounds [word]]
+//     int8_benchmark slopes [rounds [word]]
 #include <omp.h>
 
 #include <algorithm>
@@ -156,7 +157,9 @@ class Layer {
         scale_(shape.outputs, 1e-3f),
         whole_bias_(shape.outputs, 1000),
         multipliers_(shape.outputs, 1100000000),
-        shifts_(shape.outputs, -10) {
+        shifts_(shape.outputs, -10),
+        slopes_(Padded(shape.outputs), 0.25f),
+        other_shifts_(shape.outputs, -12) {
     size_t bytes = int8->scratch_bytes(1);
     for (const auto& winograd : {two, four}) {
       if (winograd) bytes = std::max(bytes, winograd->scratch_bytes(1));
@@ -170,6 +173,14 @@ class Layer {
     integers_.least = -128;
     integers_.most = 127;
     integers_.zero_point = 3;
+  }
+
+  /// From now on negative numbers are multiplied by a quarter.
+  void SetSlopes() {
+    floats_.function.kind = caffe::kernels::FusedFunction::PRELU;
+    floats_.function.slopes = slopes_.data();
+    integers_.negative_multipliers = multipliers_.data();
+    integers_.negative_shifts = other_shifts_.data();
   }
 
   /// Milliseconds of one of them, infinite without it.
@@ -206,13 +217,16 @@ class Layer {
   std::vector<int8_t> weights_, y_;
   std::vector<float> bias_, scale_;
   std::vector<int32_t> whole_bias_, multipliers_, shifts_;
+  std::vector<float> slopes_;
+  std::vector<int32_t> other_shifts_;
   std::vector<char> scratch_;
   Int8Convolution::Epilogue<int8_t> floats_;
   caffe::kernels::Rescaling integers_;
 };
 
-void CompareEnds(const Row& row, int rounds) {
+void CompareEnds(const Row& row, int rounds, bool slopes) {
   Layer layer(row);
+  if (slopes) layer.SetSlopes();
   const Int8Convolution* const ways[] = {layer.int8.get(), layer.two.get(), layer.four.get()};
   double floats[] = {kNone, kNone, kNone}, integers[] = {kNone, kNone, kNone};
   // Long enough for the clock.
@@ -293,7 +307,8 @@ void Compare(const Row& row, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool ends = argc > 1 && std::string(argv[1]) == "ends";
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const bool slopes = mode == "slopes", ends = slopes || mode == "ends";
   if (ends) {
     ++argv;
     --argc;
@@ -313,6 +328,10 @@ int main(int argc, char** argv) {
   }
   for (const Row& row : kRows) {
     if (std::string(row.name).find(wanted) == std::string::npos) continue;
-    (ends ? CompareEnds : Compare)(row, rounds);
+    if (ends) {
+      CompareEnds(row, rounds, slopes);
+    } else {
+      Compare(row, rounds);
+    }
   }
 }

@@ -39,13 +39,14 @@ std::vector<T> Bytes(size_t n, std::mt19937* random) {
 
 enum class Numbers {
   USUAL,    ///< shifts to the right, and none
-  ALL,      ///< to the left, too, and by up to 31; zeros
-  NEGATIVE  ///< other multipliers for negative sums
+  ALL,      ///< to the left, too, and by up to 31; zeros; at times with others for negative sums
+  NEGATIVE  ///< the usual ones, and others of all slopes for negative sums
 };
 
 /// Numbers for each output, and what they are numbers of.
 struct RescalingOf {
   std::vector<int32_t> bias, multipliers, shifts, negative_multipliers, negative_shifts;
+  bool has_negative;
   Rescaling by;
 };
 
@@ -69,13 +70,15 @@ RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Number
     return numbers == Numbers::ALL && between(0, 9) == 0 ? 0 : between(1 << 30, 2147483647);
   };
   RescalingOf r;
+  r.has_negative = numbers == Numbers::NEGATIVE || (numbers == Numbers::ALL && between(0, 1) > 0);
   for (int o = 0; o < outputs; ++o) {
     const int most_bias = static_cast<int>(std::min(most_sum, 5e8));
     r.bias.push_back(between(-most_bias, most_bias) >> between(0, 12));
     r.multipliers.push_back(value());
     r.shifts.push_back(shift());
-    r.negative_multipliers.push_back(value());
-    r.negative_shifts.push_back(shift());
+    const int slope = between(0, 9);
+    r.negative_multipliers.push_back(slope == 0 ? 0 : slope < 4 ? -value() : value());
+    r.negative_shifts.push_back(slope < 8 ? shift() : between(-31, 0));
   }
   r.by.rounding = rounding;
   r.by.input_zero_point = between(kFirst<X>, kLast<X>);
@@ -85,12 +88,12 @@ RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Number
   return r;
 }
 
-Rescaling At(const RescalingOf& r, Numbers numbers) {
+Rescaling At(const RescalingOf& r) {
   Rescaling by = r.by;
   by.bias = r.bias.data();
   by.multipliers = r.multipliers.data();
   by.shifts = r.shifts.data();
-  if (numbers == Numbers::NEGATIVE) {
+  if (r.has_negative) {
     by.negative_multipliers = r.negative_multipliers.data();
     by.negative_shifts = r.negative_shifts.data();
   }
@@ -145,7 +148,7 @@ void ExpectExact(const ConvolutionShape& s, int num, Rounding rounding, Numbers 
   const std::vector<int8_t> weights = Bytes<int8_t>(s.weight_count(), random);
   const RescalingOf r =
       RandomRescaling<X, Y>(s.outputs, s.column_rows(), rounding, numbers, random);
-  const Rescaling by = At(r, numbers);
+  const Rescaling by = At(r);
   std::vector<Y> expected;
   for (const int64_t sum : Sums(s, num, x, weights, by.input_zero_point)) {
     const int o = static_cast<int>(expected.size() / s.output_spatial() % s.outputs);
@@ -306,6 +309,42 @@ TEST_P(Int8Rescaling, MultipliesNegativeSumsByTheirOwnNumbers) {
   EXPECT_EQ(OutputsOf<uint8_t>({-128, -9, 0, 127}, by), (std::vector<int>{7, 7, 11, 100}));
 }
 
+TEST_P(Int8Rescaling, SlopesMayBeNegativeZeroOrAboveOne) {
+  const std::vector<int8_t> sums = {-128, -9, -4, -2, -1, 0, 1, 127};
+  const int32_t bias = 0, multiplier = 1 << 30, shift = 0;
+  int32_t other, other_shift;
+  Rescaling by;
+  by.bias = &bias;
+  by.multipliers = &multiplier;  // a half
+  by.shifts = &shift;
+  by.negative_multipliers = &other;
+  by.negative_shifts = &other_shift;
+  by.zero_point = 10;
+  const auto outputs = [&](Rounding rounding, int32_t value, int32_t with_shift) {
+    by.rounding = rounding;
+    other = value;
+    other_shift = with_shift;
+    return OutputsOf<uint8_t>(sums, by);
+  };
+  EXPECT_EQ(outputs(Rounding::DOUBLE, -(3 << 29), -1),
+            (std::vector<int>{58, 14, 12, 11, 11, 10, 11, 74}))
+      << "-3 / 8: products with negative slopes are positive, and their halves go up twice";
+  EXPECT_EQ(outputs(Rounding::SINGLE, -(3 << 29), -1),
+            (std::vector<int>{58, 13, 12, 11, 10, 10, 11, 74}))
+      << "-3 / 8";
+  for (const Rounding rounding : {Rounding::DOUBLE, Rounding::SINGLE}) {
+    const std::vector<int> none = {10, 10, 10, 10, 10, 10, 11, 74};
+    EXPECT_EQ(outputs(rounding, 0, 0), none);
+    EXPECT_EQ(outputs(rounding, 1 << 30, -29), none);
+    EXPECT_EQ(outputs(rounding, -(1 << 30), -30), none);
+    EXPECT_EQ(outputs(rounding, 2147483647, -31), none);
+    EXPECT_EQ(outputs(rounding, 3 << 29, 0), (std::vector<int>{0, 3, 7, 9, 9, 10, 11, 74}))
+        << "3 / 4, a slope of 3 / 2";
+    EXPECT_EQ(outputs(rounding, 1 << 30, 2), (std::vector<int>{0, 0, 2, 6, 8, 10, 11, 74}))
+        << "2, a slope of 4";
+  }
+}
+
 TEST_P(Int8Rescaling, SumsMayUseAll32Bits) {
   const int terms = 66000;
   const ConvolutionShape s = Shape(terms, 2, 1, {{1, 1}});
@@ -347,7 +386,7 @@ TEST_P(Int8Rescaling, LeavesZerosInWhatFillsUpBlocks) {
     r.by.zero_point = zero_point;
     r.by.least = least;
     r.by.most = 255;
-    const Rescaling by = At(r, Numbers::USUAL);
+    const Rescaling by = At(r);
     const auto x = Bytes<uint8_t>(s.input_size(), &random);
     const auto weights = Bytes<int8_t>(s.weight_count(), &random);
     std::vector<uint8_t> expected;
@@ -369,7 +408,7 @@ void ExpectExactProduct(int num, int inputs, int outputs, Rounding rounding, Num
   const auto x = Bytes<X>(size_t(num) * inputs, random);
   const auto w = Bytes<int8_t>(size_t(outputs) * inputs, random);
   const RescalingOf r = RandomRescaling<X, Y>(outputs, inputs, rounding, numbers, random);
-  const Rescaling by = At(r, numbers);
+  const Rescaling by = At(r);
   std::vector<Y> expected;
   for (int n = 0; n < num; ++n) {
     for (int o = 0; o < outputs; ++o) {

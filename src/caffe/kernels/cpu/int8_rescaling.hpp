@@ -49,28 +49,33 @@ class RescalingRows {
   bool FindShort(const Rescaling& by, const Int8Tiles& tiles, int outputs, size_t padded,
                  size_t terms) {
     const int64_t most_bias = (int64_t{1} << 29) - 1 - static_cast<int64_t>(terms) * 255 * 128;
-    if (!tiles.short_rows || result_.has_other || most_bias < 0) return false;
+    if (!tiles.short_rows || most_bias < 0) return false;
+    const int64_t halves = result_.has_other ? 1 : 1 + 2 * std::abs(by.zero_point);
     int most_right = 0;
-    while (int64_t{1 + 2 * std::abs(by.zero_point)} << (most_right + 1) < int64_t{1} << 30) {
-      ++most_right;
-    }
+    while (halves << (most_right + 1) < int64_t{1} << 30) ++most_right;
     const size_t blocks = outputs / block_, whole = blocks * block_;
-    const auto find = [&](size_t count, const int32_t* bias, const int32_t* multipliers,
-                          const int32_t* shifts, size_t first) {
-      return tiles.short_rows(static_cast<int>(count), result_, bias, multipliers, shifts,
+    const auto find = [&](size_t count, const int32_t* bias, Int8Tiles::Multipliers multipliers,
+                          Int8Tiles::Multipliers others, size_t first) {
+      return tiles.short_rows(static_cast<int>(count), result_, bias, multipliers, others,
                               static_cast<int32_t>(most_bias), most_right,
                               rows_.get() + first * Int8Tiles::RESCALING_ROWS);
     };
-    if (!find(blocks, by.bias, by.multipliers, by.shifts, 0)) return false;
+    if (!find(blocks, by.bias, {by.multipliers, by.shifts},
+              {by.negative_multipliers, by.negative_shifts}, 0)) {
+      return false;
+    }
     if (whole == padded) return true;
     int32_t bias[kMostBlock], multipliers[kMostBlock], shifts[kMostBlock];
+    int32_t other_multipliers[kMostBlock], other_shifts[kMostBlock];
     for (size_t lane = 0; lane < block_; ++lane) {
       const Output output = At(by, outputs, whole + lane);
       bias[lane] = output.bias;
       multipliers[lane] = output.multiplier.value;
       shifts[lane] = output.multiplier.shift;
+      other_multipliers[lane] = output.other.value;
+      other_shifts[lane] = output.other.shift;
     }
-    return find(1, bias, multipliers, shifts, whole);
+    return find(1, bias, {multipliers, shifts}, {other_multipliers, other_shifts}, whole);
   }
 
   void FindAny(const Rescaling& by, int outputs, size_t padded) {

@@ -33,11 +33,16 @@ struct Int8Tiles {
     RIGHT,  ///< minus its shift
     OTHER_MULTIPLIER,
     OTHER_RIGHT,
+    POSITIVE,  ///< of short sums what is added before the shift: to those from 0 on
+    NEGATIVE,  ///< and to others
     RESCALING_ROWS,
-    // Of sums that are short.
-    SHIFT = RIGHT,                ///< 1 more
-    POSITIVE = OTHER_MULTIPLIER,  ///< what is added before it: to sums from 0 on
-    NEGATIVE = OTHER_RIGHT        ///< and to others
+    // Of short sums, 1 more.
+    SHIFT = RIGHT,
+    OTHER_SHIFT = OTHER_RIGHT
+  };
+  /// Of outputs one after another.
+  struct Multipliers {
+    const int32_t *values, *shifts;
   };
   /// How bytes are computed from sums with integers alone (int8_rescaling.hpp).
   struct Rescaled {
@@ -145,10 +150,10 @@ struct Int8Tiles {
   DepthwiseFunction* depthwise[kMostInt8Pixels];
   /// The rows of whole blocks of outputs. False if a bias is not between -`most_bias` and it, which
   /// is to keep sums with their bias between -2^29 and 2^29, or a shift is to the left or by more
-  /// than `most_right`, so that 1 + 2 |zero_point| times 2 to the power of it is less than 2^30.
-  /// Null where that gains nothing.
+  /// than `most_right` and less than 30 bits. 2^most_right is less than 2^30; without other
+  /// multipliers of negative sums so is 1 + 2 |zero_point| times it. Null where that gains nothing.
   bool (*short_rows)(int blocks, const Rescaled& by, const int32_t* bias,
-                     const int32_t* multipliers, const int32_t* shifts, int32_t most_bias,
+                     const Multipliers& multipliers, const Multipliers& others, int32_t most_bias,
                      int most_right, int32_t* rows);
   /// y = the numbers in n bytes.
   void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);
