@@ -147,17 +147,17 @@ PYTHON
     -e 's/^peak memory //p' "$log" | paste -sd' ' -
 }
 
-# build_engine PRECISION FLAG...: writes lenet_PRECISION.plan.
+# build_engine NAME FLAG...: writes lenet_NAME.plan; NAME is a precision, or one and more behind "_".
 build_engine() {
-  local precision=$1
+  local name=$1
   shift
   "$build/tools/caffe" build -model "$deploy" -weights "$weights" -max_batch "$engine_batch" \
-    -precision "$precision" -plan "lenet_$precision.plan" "$@" >> "$log" 2>&1
+    -precision "${name%%_*}" -plan "lenet_$name.plan" "$@" >> "$log" 2>&1
 }
 
 # row NAME FILE ACCURACY LATENCY MEMORY
 row() {
-  printf '%-12s %9s%% %9s MB %9s ms %9s MB\n' "$1" \
+  printf '%-26s %9s%% %9s MB %9s ms %9s MB\n' "$1" \
     "$(awk "BEGIN { printf \"%.2f\", 100 * $3 }")" \
     "$(awk "BEGIN { printf \"%.2f\", $(stat -c %s "$2") / 1e6 }")" \
     "$(awk "BEGIN { printf \"%.3f\", $4 }")" "$(awk "BEGIN { printf \"%.0f\", $5 / 1024 }")"
@@ -221,29 +221,35 @@ build_engine fp16
 build_engine int8 -calibration_table lenet.table \
   -report report.html -report_seconds 0.3 -data test_lmdb "${pixels[@]}" \
   -batches "$reported_images"
+build_engine int8_integers -calibration_table lenet.table -quantization affine \
+  -arithmetic integer_only
 declare -A engine_accuracy engine_ms engine_memory
-for precision in fp32 fp16 int8; do
-  plan=lenet_$precision.plan
-  log=$work/test_$precision.log
-  engine_accuracy[$precision]=$(accuracy -plan "$plan" -data test_lmdb "${pixels[@]}" \
+engines=(fp32 fp16 int8 int8_integers)
+for engine in "${engines[@]}"; do
+  plan=lenet_$engine.plan
+  log=$work/test_$engine.log
+  engine_accuracy[$engine]=$(accuracy -plan "$plan" -data test_lmdb "${pixels[@]}" \
     -iterations "$engine_iterations")
-  read -r "engine_ms[$precision]" "engine_memory[$precision]" <<< "$(latency -plan "$plan" -batch 1)"
+  read -r "engine_ms[$engine]" "engine_memory[$engine]" <<< "$(latency -plan "$plan" -batch 1)"
 done
 step=
 
 echo
 echo "Trained in $trained_in s, $(awk "BEGIN { printf \"%.0f\", 64 * $iterations / $trained_in }") images a second; all in $(since "$started") s"
 echo
-printf '%-12s %10s %12s %12s %12s\n' net accuracy "model size" "an image" "peak memory"
+printf '%-26s %10s %12s %12s %12s\n' net accuracy "model size" "an image" "peak memory"
 row "LeNet FP32" "$weights" "$float_accuracy" "$float_ms" "$float_memory"
 row "LeNet FP16" "$half_weights" "$half_accuracy" "$half_ms" "$half_memory"
-for precision in fp32 fp16 int8; do
-  row "engine ${precision^^}" "lenet_$precision.plan" "${engine_accuracy[$precision]}" \
-    "${engine_ms[$precision]}" "${engine_memory[$precision]}"
+for engine in "${engines[@]}"; do
+  precision=${engine%%_*}
+  name="engine ${precision^^}"
+  if [ "$engine" = int8_integers ]; then name+=", integers only"; fi
+  row "$name" "lenet_$engine.plan" "${engine_accuracy[$engine]}" "${engine_ms[$engine]}" \
+    "${engine_memory[$engine]}"
 done
 echo
 echo "Weights:     $work/$weights"
 echo "In FP16:     $work/$half_weights, lenet_fp16.prototxt"
-echo "Engines:     $work/lenet_fp32.plan, lenet_fp16.plan, lenet_int8.plan"
+echo "Engines:     $work/lenet_fp32.plan, lenet_fp16.plan, lenet_int8.plan, lenet_int8_integers.plan"
 echo "Report:      $work/report.html"
 echo "To go on:    $work/lenet_iter_$iterations.solverstate"

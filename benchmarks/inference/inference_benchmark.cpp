@@ -20,7 +20,7 @@
 DEFINE_string(model, "", "The net with an Input layer (prototxt).");
 DEFINE_string(weights, "", "Its weights (caffemodel).");
 DEFINE_int32(batch, 1, "Pictures in a batch.");
-DEFINE_string(precision, "fp32", "fp32, fp16, bf16, int8 or best.");
+DEFINE_string(precision, "fp32", "fp32, fp16, bf16, int8, best or integers: int8 in these alone.");
 DEFINE_string(reference, "",
               "A path at which .input has the pictures and .output what the net gives for them.");
 DEFINE_double(tolerance, 1e-3, "How far the output may be off, as a share of its largest value.");
@@ -108,7 +108,12 @@ void WriteTable() {
 
 std::shared_ptr<const Engine> BuildEngine() {
   BuilderConfig config;
-  config.precision = ParsePrecision(FLAGS_precision);
+  const bool integers = FLAGS_precision == "integers";
+  config.precision = integers ? Precision::INT8 : ParsePrecision(FLAGS_precision);
+  if (integers) {
+    config.quantization.scheme = QuantizationScheme::AFFINE;
+    config.quantization.arithmetic = Arithmetic::INTEGER;
+  }
   config.max_batch = FLAGS_batch;
   if (!FLAGS_table.empty()) {
     config.calibration =

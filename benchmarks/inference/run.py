@@ -30,11 +30,15 @@ from side_by_side import (LARGE_NETS, ROOT, WORKERS, Worker, build, call,  # noq
 
 CORTADO = "Cortado"
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
+# Engines of integers alone: no program but ours offers them.
+INTEGERS = "integers"
 OFFERED = {"OpenVINO": PRECISIONS, "onnxruntime": ("fp32", "int8"), "ncnn": PRECISIONS,
            "OpenCV": ("fp32", "int8")}
 # How far outputs may be off, as a share of the largest value; weights by chance lose more than
 # trained ones, so that for INT8 this finds only what is plainly wrong.
-TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0}
+TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0, INTEGERS: 1.0}
+# What an engine's time is compared with, where that was measured too.
+COMPARED = {INTEGERS: "int8"}
 
 
 class Net(NamedTuple):
@@ -103,7 +107,7 @@ class Case:
                    str(self.batch), "-reference", self._prefix, "-precision", precision,
                    "-tolerance", str(TOLERANCES[precision]), "-timing_cache",
                    self._arguments.timing_cache]
-        return command + (["-table", self._table] if precision == "int8" else [])
+        return command + (["-table", self._table] if precision in ("int8", INTEGERS) else [])
 
     def commands(self, peers: Dict[str, str]) -> Iterator[Tuple[str, Sequence[str]]]:
         """"Program precision" and its command, for all that can be tried."""
@@ -210,15 +214,16 @@ class Results:
         if own:
             means += [f"{geometric_mean(gains):.2f}" if gains else "", ""]
         print(f"\n### {precision}")
-        table(["net", "batch", *columns] + (["x of own fp32", "of the roof"] if own else []),
+        wide = COMPARED.get(precision, "fp32")
+        table(["net", "batch", *columns] + ([f"x of own {wide}", "of the roof"] if own else []),
               rows + [means])
 
     def _own_cells(self, key: Tuple[str, int], precision: str, time: Optional[float],
                    gains: List[float]) -> List[str]:
-        """How many times as fast as the engine in fp32, and the share of the roof."""
+        """How many times as fast as the engine it is compared with, and the share of the roof."""
         if time is None:
             return ["", ""]
-        wide = self._times[key].get(f"{CORTADO} fp32")
+        wide = self._times[key].get(f"{CORTADO} {COMPARED.get(precision, 'fp32')}")
         if wide:
             gains.append(wide / time)
         return [f"{wide / time:.2f}" if wide else "", self._roof(key + (precision,), time)]
@@ -277,7 +282,8 @@ def parse_arguments() -> argparse.Namespace:
     nets = all_nets(arguments.data)
     arguments.nets = checked("--nets", arguments.nets or ",".join(nets), nets)
     arguments.nets = [nets[name] for name in arguments.nets]
-    arguments.precisions = checked("--precisions", arguments.precisions, PRECISIONS)
+    arguments.precisions = checked("--precisions", arguments.precisions,
+                                   (*PRECISIONS, INTEGERS))
     arguments.programs = checked("--programs", arguments.programs, (CORTADO, *OFFERED))
     if not all(batch.isdigit() and int(batch) > 0 for batch in arguments.batch.split(",")):
         sys.exit(f"run.py: --batch: numbers above 0 with commas in between, not {arguments.batch}")

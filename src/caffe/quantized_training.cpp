@@ -10,6 +10,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/layers/batch_norm_layer.hpp"
 #include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/util/listed.hpp"
 #include "layers/absorbed_layers.hpp"
 
 namespace caffe {
@@ -309,10 +310,11 @@ void QuantizedTraining<Dtype>::FindWeights(const TrainingPositions& positions,
     weights_.emplace_back(new WeightLayer(layers[place].get(), rounded.group));
     if (!param_.fold_batch_norm()) continue;
     for (const string& name : rounded.folded) {
-      const size_t folded = places.at(name);
-      auto* list =
-          folded > place ? &weights_.back()->folded_behind : &weights_.back()->folded_before;
-      list->push_back(layers[folded].get());
+      const auto folded = places.find(name);
+      if (folded == places.end()) continue;
+      auto* list = folded->second > place ? &weights_.back()->folded_behind
+                                          : &weights_.back()->folded_before;
+      list->push_back(layers[folded->second].get());
     }
   }
 }
@@ -378,10 +380,27 @@ void QuantizedTraining<Dtype>::Swap() {
   is_swapped_ = !is_swapped_;
 }
 
+// A net that no solver trains has the ranges that were loaded.
+template <typename Dtype>
+void QuantizedTraining<Dtype>::WarnOfMissingRanges() {
+  if (warned_ || trains_ || stage_ >= 0) return;
+  warned_ = true;
+  vector<string> missing;
+  for (const FakeQuantizationLayer<Dtype>* range : ranges_) {
+    double minimum, maximum;
+    if (range->Range(&minimum, &maximum)) continue;
+    missing.push_back(range->layer_param().fake_quantization_param().blob());
+  }
+  LOG_IF(WARNING, !missing.empty() && Caffe::root_solver())
+      << "Weights are rounded, but these blobs have no ranges and are not: " << Listed(missing)
+      << ". Were the weights trained with quantized_training?";
+}
+
 template <typename Dtype>
 QuantizedTraining<Dtype>::Rounded::Rounded(QuantizedTraining* training, bool anew) {
   if (!training || training->is_swapped_ || training->ranges_.empty()) return;
   if (training->ranges_[0]->stage() == FakeQuantizationLayer<Dtype>::COPY) return;
+  if (anew) training->WarnOfMissingRanges();
   uint64_t stamp = 1;
   for (const auto& weights : training->weights_) stamp = Mix(stamp, weights->Stamp());
   if (training->rounded_stamp_ == 0 || (anew && stamp != training->rounded_stamp_)) {

@@ -73,6 +73,7 @@ class QuantizedTraining {
 
   void FindWeights(const inference::TrainingPositions& positions, const Layers& layers);
   void RoundWeights();
+  void WarnOfMissingRanges();
   void Swap();
 
   const QuantizedTrainingParameter param_;
@@ -82,7 +83,8 @@ class QuantizedTraining {
   vector<shared_ptr<WeightLayer>> weights_;
   bool is_swapped_ = false;
   uint64_t rounded_stamp_ = 0;  // of what was rounded last; 0: nothing was
-  int stage_ = -1;              // as it was logged
+  int stage_ = -1;              // as it was logged; -1: nobody has said the iteration
+  bool warned_ = false;
   bool frozen_ = false;
 };
 

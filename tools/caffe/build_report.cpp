@@ -93,11 +93,13 @@ class Comparison {
       : maker_(*maker), plan_(plan), demanded_(maker->config) {}
   ~Comparison() { maker_.config = demanded_; }
 
-  /// An engine that computes all of the net in one precision.
-  std::shared_ptr<const inference::Engine> Build(inference::Precision precision) {
+  /// An engine that computes all of the net in one precision, and in these numbers.
+  std::shared_ptr<const inference::Engine> Build(inference::Precision precision,
+                                                 const inference::Quantization& quantization = {}) {
     maker_.config = demanded_;
     maker_.config.pass_observer = nullptr;
     maker_.config.precision = precision;
+    maker_.config.quantization = quantization;
     maker_.config.layer_precisions.clear();
     remarks_.clear();
     maker_.config.remark = [this](const std::string& line) { remarks_.push_back(line); };
@@ -116,13 +118,29 @@ class Comparison {
     report->engines.push_back(std::move(result));
   }
 
-  /// Precisions that can be built besides FP32.
-  std::vector<inference::Precision> Narrow() const {
-    std::vector<inference::Precision> precisions = {inference::Precision::FP16,
-                                                    inference::Precision::BF16};
-    if (demanded_.calibration) precisions.push_back(inference::Precision::INT8);
-    return precisions;
+  /// INT8 with ranges of calibration, rescaled in floats.
+  std::shared_ptr<const inference::Engine> BuildCalibrated() {
+    inference::Quantization numbers;
+    numbers.ignore_training = true;
+    numbers.arithmetic = inference::Arithmetic::FLOAT;
+    return Build(inference::Precision::INT8, numbers);
   }
+  /// INT8 in integers alone: in what was asked for or trained, else AFFINE.
+  std::shared_ptr<const inference::Engine> BuildIntegers() {
+    inference::Quantization numbers = demanded_.quantization;
+    if (!numbers.scheme && !IsTrained()) numbers.scheme = inference::QuantizationScheme::AFFINE;
+    if (numbers.ArithmeticOrDefault() == inference::Arithmetic::FLOAT) {
+      numbers.arithmetic = inference::Arithmetic::INTEGER;
+    }
+    return Build(inference::Precision::INT8, numbers);
+  }
+
+  bool IsCalibrated() const { return demanded_.calibration != nullptr; }
+  /// INT8 has ranges, on a processor that has kernels for integers alone.
+  bool HasIntegers() const {
+    return (IsCalibrated() || IsTrained()) && demanded_.backend == inference::Backend::CPU;
+  }
+  bool IsTrained() const { return maker_.net().quantization().training.has_value(); }
   /// True if the engine that was asked for is none of those.
   bool DemandsMixture() const {
     return demanded_.precision == inference::Precision::BEST || !demanded_.layer_precisions.empty();
@@ -164,8 +182,15 @@ void WriteReport(EngineMaker* maker, const NetParameter& param,
   const Judge judge(*maker, param, reference);
   report.accuracy_of = judge.accuracy_of();
   comparison.Measure("fp32", reference, judge, &report);
-  for (const inference::Precision precision : comparison.Narrow()) {
+  for (const auto precision : {inference::Precision::FP16, inference::Precision::BF16}) {
     comparison.Measure(inference::Name(precision), comparison.Build(precision), judge, &report);
+  }
+  if (comparison.IsCalibrated()) {
+    comparison.Measure("int8", comparison.BuildCalibrated(), judge, &report);
+  }
+  if (comparison.HasIntegers()) {
+    comparison.Measure(comparison.IsTrained() ? "int8 trained" : "int8 integers",
+                       comparison.BuildIntegers(), judge, &report);
   }
   if (comparison.DemandsMixture()) {
     comparison.Measure(comparison.Demanded() + " as built", built, judge, &report);

@@ -388,7 +388,7 @@ void EngineMaker::SetCalibration() {
     config.calibration = std::make_shared<const CalibrationTable>(
         CalibrateByFlags(net.get(), param_, *out_, WidenedLayers(config.layer_precisions),
                          for_all_ ? &seen_ : nullptr));
-  } else {
+  } else if (!net_.quantization().training) {
     Require(!DemandsInt8(), "int8 needs the range of each blob: give -calibration_table FILE, or ",
             kInputFlags, " to calibrate on");
     if (!best) return;

@@ -1,17 +1,15 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "caffe/inference/engine_batches.hpp"
+#include "caffe/inference/output_digest.hpp"
 #include "caffe/inference/results.hpp"
 #include "caffe/util/progress.hpp"
-#include "caffe/util/sha256.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
@@ -53,36 +51,6 @@ void NoteUnknownPreprocessing(const inference::Engine& engine, const NetParamete
                "values from 0 to 255 go in as they are. caffe build -mean V,V,V -scale S keeps "
                "them in the plan (-scale 1: there are none)\n";
 }
-
-/// Hashes outputs as the integers that they were made of.
-class OutputDigest {
- public:
-  /// Throws Error for an output that floats computed.
-  explicit OutputDigest(const inference::Engine& engine) {
-    for (const std::string& output : engine.outputs()) {
-      const auto affine = engine.OutputAffine(output);
-      Require(affine.has_value(), "-digest is for outputs that integers compute, and '", output,
-              "' is made by floats: build the plan with -arithmetic integer_only");
-      affines_[output] = *affine;
-    }
-  }
-
-  void Add(const inference::Tensors& outputs) {
-    for (const auto& [name, tensor] : outputs) {
-      const AffineParameters& affine = affines_.at(name);
-      for (const float value : tensor.values) {
-        const int integer = static_cast<int>(std::lround(value / affine.scale)) + affine.zero_point;
-        const uint8_t byte = static_cast<uint8_t>(integer);
-        hash_.Add(&byte, 1);
-      }
-    }
-  }
-  std::string Text() const { return hash_.Digest(); }
-
- private:
-  std::map<std::string, AffineParameters> affines_;
-  Sha256 hash_;
-};
 
 /// Throws Error for what looks like a file that -draw does not write: it would become a folder.
 void RequireDrawable(const std::string& out) {
@@ -136,8 +104,8 @@ int InferWith(const NetParameter* param, const std::vector<std::string>& images)
   if (!FLAGS_draw.empty()) drawer = std::make_unique<ResultDrawer>(FLAGS_draw, names, options);
   const inference::InputSource source(*feed, *engine);
   inference::Results all(engine, names, options);
-  std::unique_ptr<OutputDigest> digest;
-  if (FLAGS_digest) digest = std::make_unique<OutputDigest>(*engine);
+  std::unique_ptr<inference::OutputDigest> digest;
+  if (FLAGS_digest) digest = std::make_unique<inference::OutputDigest>(*engine);
   Progress progress("batch", FLAGS_json || digest ? batches->batches(*feed) : 0);
   ParallelRuns runs(engine, split,
                     [&](const std::vector<std::string>& items, const inference::Tensors& outputs) {

@@ -28,6 +28,11 @@ Graph GraphOf(const Net<float>& net);
 /// parameters that are not FLOAT.
 NetParameter ToNetParameter(const Graph& graph);
 
+struct TrainedRanges;
+
+/// BlobCalibration::method of ranges that training has found.
+constexpr char kTrainedMethod[] = "trained";
+
 /// A net to be built: read from Caffe's files, or put together layer by layer:
 ///
 ///     NetworkDefinition net("small");
@@ -89,6 +94,9 @@ class NetworkDefinition {
   /// Caffe's its `quantization`.
   void SetQuantization(const Quantization& quantization) { quantization_ = quantization; }
   const Quantization& quantization() const { return quantization_; }
+  /// Ranges that quantization-aware training has found, which need no calibration then. Blobs that
+  /// the net lacks are left out.
+  void TakeTraining(const TrainedRanges& trained);
 
   /// What SetPrecision said, by layer.
   const std::map<std::string, Precision>& layer_precisions() const { return layer_precisions_; }

@@ -26,18 +26,32 @@ enum class Arithmetic {
   INTEGER_ONLY  ///< such a layer is an Error
 };
 
+/// What a net was trained to be rounded to (quantized_training).
+struct TrainedNumbers {
+  QuantizationScheme scheme = QuantizationScheme::AFFINE;
+  int weight_bits = 8, activation_bits = 8;
+};
+
 /// The numbers of an INT8 engine. What is not given is what the net's prototxt says, else the
 /// default.
 struct Quantization {
   /// Default: what the net was trained for, else SYMMETRIC.
   std::optional<QuantizationScheme> scheme;
-  std::optional<Arithmetic> arithmetic;       ///< default: FLOAT
+  /// Default: INTEGER of a net that was trained for it, else FLOAT.
+  std::optional<Arithmetic> arithmetic;
   std::optional<kernels::Rounding> rounding;  ///< of INTEGER and INTEGER_ONLY; default: DOUBLE
 
+  /// A net that was trained for integers is built as though it had not been: calibrated.
+  bool ignore_training = false;
+  /// Nothing: it was not trained for them, or that is ignored. Set by the builder.
+  std::optional<TrainedNumbers> training;
+
   QuantizationScheme SchemeOrDefault() const {
-    return scheme.value_or(QuantizationScheme::SYMMETRIC);
+    return scheme.value_or(training ? training->scheme : QuantizationScheme::SYMMETRIC);
   }
-  Arithmetic ArithmeticOrDefault() const { return arithmetic.value_or(Arithmetic::FLOAT); }
+  Arithmetic ArithmeticOrDefault() const {
+    return arithmetic.value_or(training ? Arithmetic::INTEGER : Arithmetic::FLOAT);
+  }
   kernels::Rounding RoundingOrDefault() const {
     return rounding.value_or(kernels::Rounding::DOUBLE);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 
@@ -49,6 +50,14 @@ class DepthwiseDeconvolution {
   template <typename X, typename Y>
   void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
            Y* y, void* scratch) const;
+  /// y = Rescaled(by, channel, sum of (x - by.input_zero_point) weight), to the bit: with a bias
+  /// that has no zero point folded in. Packed weights are whole numbers up to 255 either way, of
+  /// shapes that HoldsIntegers. X, Y: int8_t or uint8_t. Throws Error if the output's zero point,
+  /// least or most is no byte of Y.
+  template <typename X, typename Y>
+  void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const;
+  /// True if floats hold the sums of these products exactly: up to 258 of them.
+  static bool HoldsIntegers(const DepthwiseDeconvolutionShape& shape);
 
  private:
   class Plan;

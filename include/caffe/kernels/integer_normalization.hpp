@@ -9,8 +9,8 @@
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/lrn.hpp"
 
-// Softmax and divisions by norms on 8-bit integers, with integers alone. Blobs in Caffe's order. Y:
-// int8_t or uint8_t.
+// Softmax and divisions by norms on 8-bit integers, with integers alone. Blobs in Caffe's order
+// unless a name says otherwise. Y: int8_t or uint8_t.
 namespace caffe {
 namespace kernels {
 
@@ -54,6 +54,19 @@ struct NormExtents {
 template <typename Y>
 void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const IntegerOperand& x,
                        const std::vector<Multiplier>& by, const IntegerResult& result, Y* y);
+
+constexpr int kMostWindowInBlocks = 258;         ///< squares whose sum is below 2^24
+constexpr size_t kMostChannelsInBlocks = 66051;  ///< squares whose sum is below 2^32
+/// The same bits with channels in blocks, as many in one as the instruction set's vectors hold (16
+/// with AVX-512, else 8), the last one filled up with zeros: for windows across channels, of up to
+/// kMostWindowInBlocks, and norms of up to kMostChannelsInBlocks.
+template <typename Y>
+void LrnIntegersInBlocks(const LrnShape& shape, const int32_t* table, const IntegerOperand& x,
+                         const IntegerResult& result, Y* y);
+template <typename Y>
+void NormalizeIntegersInBlocks(const NormExtents& extents, const int32_t* table,
+                               const IntegerOperand& x, const std::vector<Multiplier>& by,
+                               const IntegerResult& result, Y* y);
 
 /// Of each of `rows` groups of `length` bytes: d = 256 q - the mean of 256 q, to the nearest, and
 /// y = result.Of((d table(v) + 2^15) >> 16), v being the mean of d^2, to the nearest; or

@@ -146,7 +146,11 @@ std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& 
     Net<float> run(ToNetParameter(net.graph()));
     *table = Calibrate(&run, config.calibrator.get(), config.calibration_options);
   }
-  for (const std::string& blob : net.ranges().blobs()) table->Set(blob, net.ranges().At(blob));
+  for (const std::string& blob : net.ranges().blobs()) {
+    const BlobCalibration& range = net.ranges().At(blob);
+    if (config.quantization.ignore_training && range.method == kTrainedMethod) continue;
+    table->Set(blob, range);
+  }
   return table->blobs().empty() ? nullptr : table;
 }
 
@@ -181,13 +185,33 @@ void TryRange(const std::shared_ptr<const Graph>& graph) {
   runner->SetInputShapes(graph->opt_inputs);
 }
 
+/// Throws Error for numbers that the net was not trained for.
+void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
+  const std::optional<TrainedNumbers>& training = config.quantization.training;
+  if (!training || config.precision != Precision::INT8) return;
+  const QuantizationScheme scheme = config.quantization.SchemeOrDefault();
+  Require(scheme == training->scheme, "net '", net.name(), "' was trained for -quantization ",
+          Name(training->scheme), ", not for ", Name(scheme),
+          ": leave -quantization out, or train it for that (quantized_training { scheme })");
+  const bool eight = training->weight_bits == 8 && training->activation_bits == 8;
+  Require(eight || config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT, "net '",
+          net.name(), "' was trained for weights of ", training->weight_bits, " bits and blobs of ",
+          training->activation_bits, ", which -arithmetic float has not: leave it out");
+}
+
 /// With what the definition knows of layers and ranges.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
   const Quantization& quantization = net.quantization();
+  const Arithmetic given = config.quantization.arithmetic.value_or(Arithmetic::FLOAT);
+  Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8, "-arithmetic ",
+          Name(given), " is for -precision int8, not ", Name(config.precision));
+  config.quantization.training =
+      config.quantization.ignore_training ? std::optional<TrainedNumbers>() : quantization.training;
   if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
   if (!config.quantization.arithmetic) config.quantization.arithmetic = quantization.arithmetic;
   if (!config.quantization.rounding) config.quantization.rounding = quantization.rounding;
+  CheckTraining(net, config);
   config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
   if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
   return config;

@@ -118,18 +118,17 @@ class LoweredBuild {
 
  private:
   bool HasIntegersAlone() const {
-    return config_.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
+    return config_.precision == Precision::INT8 &&
+           config_.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
   }
 
   QuantizationScheme Scheme() const { return config_.quantization.SchemeOrDefault(); }
 
   void CheckQuantization() const {
-    const char* const arithmetic = Name(config_.quantization.ArithmeticOrDefault());
     const bool symmetric = Scheme() == QuantizationScheme::SYMMETRIC;
-    Require(!HasIntegersAlone() || config_.precision == Precision::INT8, "-arithmetic ", arithmetic,
-            " is for -precision int8, not ", Name(config_.precision));
     Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
-            Name(Scheme()), " -arithmetic ", arithmetic, " is for the CPU");
+            Name(Scheme()), " -arithmetic ", Name(config_.quantization.ArithmeticOrDefault()),
+            " is for the CPU");
     Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() ||
                 config_.precision != Precision::INT8,
             "-quantization paper computes with integers alone: give -arithmetic integer");
@@ -147,6 +146,11 @@ class LoweredBuild {
     options.refuses = config_.quantization.ArithmeticOrDefault() == Arithmetic::INTEGER_ONLY;
     options.rounding = config_.quantization.RoundingOrDefault();
     options.weights.scheme = Scheme();
+    if (const auto& training = config_.quantization.training) {
+      options.weights.to_nearest = true;
+      options.weights.bits = training->weight_bits;
+      options.activation_bits = training->activation_bits;
+    }
     options.remark = config_.remark;
     options.means = MeansOf(graph, *table_);
     for (const Node& node : graph.nodes) {

@@ -42,7 +42,8 @@ class RandomTiming : public Timing {
 
 /// Lowers with weights in one of `maths`.
 inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementType>& maths,
-                     unsigned seed, const CalibrationTable* table = nullptr) {
+                     unsigned seed, const CalibrationTable* table = nullptr,
+                     QuantizationScheme scheme = QuantizationScheme::SYMMETRIC) {
   return Optimize(std::move(graph), {}, nullptr, [&](Graph optimized) {
     if (seed % 2) optimized = SplitEpilogues(std::move(optimized));
     LoweringOptions options;
@@ -54,8 +55,11 @@ inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementTy
       for (const Node& node : optimized.nodes) {
         rounds.push_back(RoundsInputs(target, optimized, node));
       }
-      options.ranges = RangesOf(optimized, *table, integers, rounds, target.takes_unsigned());
-      optimized = EqualizeChannels(std::move(optimized), *table, options.ranges);
+      options.ranges =
+          RangesOf(optimized, *table, integers, rounds, target.takes_unsigned(), scheme);
+      if (scheme == QuantizationScheme::SYMMETRIC) {
+        optimized = EqualizeChannels(std::move(optimized), *table, options.ranges);
+      }
     }
     RandomTiming timing(target, seed);
     return Lower(std::move(optimized), options, &timing);
@@ -143,10 +147,11 @@ inline std::set<std::string> NeverUsed(const Target& target, std::set<std::strin
   return missing;
 }
 
+/// Without those for nodes of integers alone (test_integer_engines.cpp).
 inline std::set<std::string> NamesOf(const Target& target) {
   std::set<std::string> names;
   for (const Implementation* implementation : target.implementations()) {
-    names.insert(implementation->name());
+    if (implementation->Takes(Node())) names.insert(implementation->name());
   }
   return names;
 }

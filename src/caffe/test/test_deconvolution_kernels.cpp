@@ -12,6 +12,8 @@
 #include "blocked_convolutions.hpp"
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
+#include "caffe/kernels/integer_reference.hpp"
+#include "caffe/kernels/parallel.hpp"
 #include "layer_harness.hpp"
 
 namespace caffe {
@@ -163,6 +165,75 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     }
   }
 
+  /// With integers alone: to the bit. W: int8_t, or uint8_t with a zero point.
+  template <typename X, typename W, typename Y>
+  void CheckIntegers(const DeconvolutionShape& s, Rounding rounding) {
+    const auto some_byte = [&](auto tag) {
+      using Byte = decltype(tag);
+      return Number(std::numeric_limits<Byte>::min(), std::numeric_limits<Byte>::max());
+    };
+    ConvolutionShape shape;
+    shape.channels = shape.outputs = shape.group = s.channels;
+    shape.input = {s.height, s.width};
+    shape.output = {s.out_height, s.out_width};
+    shape.kernel.assign(s.kernel, s.kernel + 2);
+    shape.stride.assign(s.stride, s.stride + 2);
+    shape.pad.assign(s.pad, s.pad + 2);
+    shape.dilation.assign(s.dilation, s.dilation + 2);
+    const size_t in = shape.input_spatial(), out = shape.output_spatial();
+    const size_t taps = shape.kernel_size();
+    std::vector<X> x(s.num * s.channels * in);
+    for (X& value : x) value = static_cast<X>(some_byte(X()));
+    std::vector<W> weights(s.channels * taps);
+    for (W& w : weights) w = static_cast<W>(some_byte(W()));
+    const int weight_zero_point = std::is_signed<W>::value ? 0 : some_byte(W());
+
+    Rescaling by;
+    by.rounding = rounding;
+    by.input_zero_point = some_byte(X());
+    by.zero_point = some_byte(Y());
+    by.least = std::numeric_limits<Y>::min();
+    by.most = Number(0, 1) ? std::numeric_limits<Y>::max() : std::max(by.least, by.zero_point);
+    std::vector<int32_t> bias, folded, multipliers, shifts, negative, negative_shifts;
+    for (int c = 0; c < s.channels; ++c) {
+      bias.push_back(Number(-20000, 20000));
+      folded.push_back(FoldZeroPoint(taps, weights.data() + c * taps, weight_zero_point,
+                                     by.input_zero_point, bias[c]));
+      multipliers.push_back(Number(1 << 30, std::numeric_limits<int32_t>::max()));
+      shifts.push_back(Number(-10, -6));
+      negative.push_back(-Number(1 << 30, std::numeric_limits<int32_t>::max()));
+      negative_shifts.push_back(Number(-12, -6));
+    }
+    by.multipliers = multipliers.data();
+    by.shifts = shifts.data();
+    if (Number(0, 2) == 0) {
+      by.negative_multipliers = negative.data();
+      by.negative_shifts = negative_shifts.data();
+    }
+    std::vector<Y> expected(s.num * s.channels * out);
+    by.bias = folded.data();
+    IntegerDeconvolution(shape, s.num, x.data(), weights.data(), weight_zero_point, by,
+                         expected.data());
+
+    const size_t block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    std::vector<float> whole, packed(DepthwiseDeconvolution::packed_size(s));
+    for (const W w : weights) whole.push_back(static_cast<float>(w - weight_zero_point));
+    DepthwiseDeconvolution::PackWeights(s, whole.data(), packed.data());
+    by.bias = bias.data();
+    const auto blocked_x = ToBlocks(x, s.num, s.channels, in, block);
+    const auto blocked = ToBlocks(expected, s.num, s.channels, out, block);
+    for (const int threads : {1, 3}) {
+      const TeamSize team(threads);
+      const DepthwiseDeconvolution kernel(s, false);
+      std::vector<Y> y(blocked.size(), Y(99));
+      std::vector<char> scratch(kernel.scratch_bytes());
+      kernel.Run(blocked_x.data(), packed.data(), by, y.data(), scratch.data());
+      ASSERT_EQ(y, blocked) << s.channels << "x" << s.height << "x" << s.width << ", kernel "
+                            << s.kernel[0] << "x" << s.kernel[1] << ", stride " << s.stride[0]
+                            << "x" << s.stride[1] << ", pad " << s.pad[0] << "x" << s.pad[1];
+    }
+  }
+
   const unsigned seed_ = TestSeed();
   std::mt19937 random_{seed_};
 };
@@ -204,6 +275,17 @@ TEST_P(DepthwiseDeconvolutions, OfLargePlanesComeInBands) {
   Check<float, float>(s);
   Check<float16, float16>(s);
   Check<uint8_t, uint8_t>(s);
+}
+
+TEST_P(DepthwiseDeconvolutions, OfIntegersAreTheDefinitionToTheBit) {
+  SCOPED_TRACE(seed_);
+  for (int run = 0; run < 30 && !HasFailure(); ++run) {
+    const DeconvolutionShape s = RandomShape();
+    CheckIntegers<uint8_t, int8_t, uint8_t>(s, Rounding::DOUBLE);
+    CheckIntegers<int8_t, int8_t, int8_t>(s, Rounding::SINGLE);
+    CheckIntegers<int8_t, uint8_t, uint8_t>(s, Rounding::DOUBLE);
+    CheckIntegers<uint8_t, uint8_t, int8_t>(s, Rounding::SINGLE);
+  }
 }
 
 TEST_P(DepthwiseDeconvolutions, OfAHugeStrideTakeNoMoreMemory) {

@@ -128,16 +128,25 @@ TEST(RangeWithZero, LooksAtAllValues) {
   EXPECT_FALSE(kernels::RangeWithZero(1, &x[3], &least, &most));
 }
 
-// Gradients of a staircase are no numeric ones; that of a wide range with a bound of the harness's
-// tolerance would be. The values in all types and layouts are what these are for.
+// Gradients of a staircase are no numeric ones: these are the stages before it, and values that no
+// type rounds the other way.
+const char kBlobs[] =
+    "type: 'FakeQuantization' blobs { shape { dim: 2 } data: 0 data: 0 } blobs { shape { dim: 2 } "
+    "data: 0 data: ";
 const std::vector<LayerCase> kCases = {
-    {"Observed",
-     "type: 'FakeQuantization' fake_quantization_param { quantization { activation_bits: 8 } }",
-     {{{kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT, /*gradient=*/false}},
+    {"Copies", std::string(kBlobs) + "0 }", {{{kOddN, kOddC, kOddH, kOddW}, Fill::DISTINCT}}},
+    {"Observes", std::string(kBlobs) + "1 }", {{{kOddN, 3, kOddH}, Fill::DISTINCT}}},
+    {"Rounds",
+     "type: 'FakeQuantization' fake_quantization_param { minimum: -1 maximum: 2 "
+     "quantization { activation_bits: 2 } }",
+     {{{1, 3, 2, 2},
+       Fill::GAUSSIAN,
+       /*gradient=*/false,
+       0,
+       {-3, -1.25, -0.75, -0.25, 0, 0.25, 0.75, 1.25, 1.75, 2.25, 3, 9}}},
      1,
      false,
-     /*gradients=*/false,
-     /*tolerance=*/1e9},
+     /*gradients=*/false},
 };
 INSTANTIATE_TEST_SUITE_P(FakeQuantization, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 

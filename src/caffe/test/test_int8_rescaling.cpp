@@ -38,8 +38,8 @@ std::vector<T> Bytes(size_t n, std::mt19937* random) {
 }
 
 enum class Numbers {
-  USUAL,    ///< shifts to the right
-  ALL,      ///< to the left, too, and none; zeros
+  USUAL,    ///< shifts to the right, and none
+  ALL,      ///< to the left, too, and by up to 31; zeros
   NEGATIVE  ///< other multipliers for negative sums
 };
 
@@ -61,7 +61,8 @@ RescalingOf RandomRescaling(int outputs, size_t terms, Rounding rounding, Number
   // A sum and its bias may be twice as large, and have to fit 32 bits when they are shifted.
   const int most_left = 30 - static_cast<int>(std::ceil(std::log2(2 * most_sum)));
   const auto shift = [&] {
-    if (numbers != Numbers::ALL || between(0, 1) > 0) return std::max(-31, usual + between(-2, 2));
+    if (between(0, 1) > 0) return std::max(-31, usual + between(-2, 2));
+    if (numbers != Numbers::ALL) return between(-20, 0);
     return between(0, 3) > 0 ? between(-31, 0) : std::min(between(0, 30), std::max(0, most_left));
   };
   const auto value = [&] {

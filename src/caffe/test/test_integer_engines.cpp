@@ -133,8 +133,30 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Way{"Symmetric", QuantizationScheme::SYMMETRIC, Rounding::DOUBLE, 0.3},
                       Way{"Affine", QuantizationScheme::AFFINE, Rounding::DOUBLE, 0.3},
                       Way{"AffineRoundedOnce", QuantizationScheme::AFFINE, Rounding::SINGLE, 0.3},
-                      Way{"Paper", QuantizationScheme::PAPER, Rounding::DOUBLE, 0.5}),
+                      Way{"Paper", QuantizationScheme::PAPER, Rounding::DOUBLE, 0.3}),
     [](const auto& info) { return info.param.name; });
+
+// Sums of integers with zero points, rescaled in floats.
+TEST(AffineIntegersRescaledInFloats, AreNearFloatsOnEveryInstructionSet) {
+  for (const unsigned seed : Seeds(20)) {
+    RandomNet random(seed);
+    SCOPED_TRACE("CAFFE_TEST_SEED=" + std::to_string(seed) + "\n" + random.text());
+    const std::unique_ptr<Net<float>> net = random.Make();
+    net->Forward();
+    const CalibrationTable table = RangesOfBlobs(*net);
+    const kernels::InstructionSet before = kernels::CpuInstructionSet();
+    for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
+      SCOPED_TRACE(Name(set));
+      kernels::SetCpuInstructionSet(set);
+      const Graph graph = Lowered(cpu::CpuTarget(), GraphOf(*net), {ElementType::INT8}, seed,
+                                  &table, QuantizationScheme::AFFINE);
+      SCOPED_TRACE(ToText(graph));
+      ExpectSame(OutputsOf(*net), RunGraph(graph, InputsOf(*net)), 0.3, 1);
+    }
+    kernels::SetCpuInstructionSet(before);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
 
 TEST(RangeOfBlobs, HasAnExactZero) {
   const Range range = RangeOf({-1, 3}, QuantizationScheme::AFFINE);
@@ -198,7 +220,8 @@ BuilderConfig IntegerConfig(QuantizationScheme scheme) {
   BuilderConfig config;
   config.precision = Precision::INT8;
   config.timing_iterations = 0;
-  config.quantization = {scheme, Arithmetic::INTEGER_ONLY, Rounding::DOUBLE};
+  config.quantization.scheme = scheme;
+  config.quantization.arithmetic = Arithmetic::INTEGER_ONLY;
   return config;
 }
 
@@ -238,7 +261,9 @@ TEST(IntegerEngine, ComputesWhatItsNumbersSay) {
   net.SetRange("conv", 0, 2);
   for (const QuantizationScheme scheme :
        {QuantizationScheme::SYMMETRIC, QuantizationScheme::AFFINE, QuantizationScheme::PAPER}) {
+    SCOPED_TRACE(Name(scheme));
     const auto engine = Builder(IntegerConfig(scheme)).Build(net);
+    SCOPED_TRACE(engine->layers()[1].implementation);
     for (const LayerInfo& layer : engine->layers()) {
       EXPECT_TRUE(layer.integers || layer.type == kReorder) << layer.name;
     }
@@ -272,7 +297,8 @@ TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
   config.precision = Precision::FP16;
   ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "-precision int8");
   config.precision = Precision::INT8;
-  config.quantization = {QuantizationScheme::PAPER, Arithmetic::FLOAT, Rounding::DOUBLE};
+  config.quantization.scheme = QuantizationScheme::PAPER;
+  config.quantization.arithmetic = Arithmetic::FLOAT;
   net.SetRange("data", -1, 3);
   ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "paper");
   ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "-arithmetic integer");

@@ -13,6 +13,7 @@
 #include "caffe/layers/fake_quantization_layer.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/sgd_solvers.hpp"
+#include "caffe/test/captured_log.hpp"
 #include "caffe/test/net_fixture.hpp"
 #include "caffe/test/rank_threads.hpp"
 #include "caffe/test/test_files.hpp"
@@ -194,8 +195,8 @@ TEST(QuantizedTraining, KeepsTheNamesOfLayersAndBlobs) {
     EXPECT_TRUE(net->has_blob(blob)) << blob;
   }
   for (size_t i = 0; i < net->learnable_params().size(); ++i) {
-    const bool is_range = net->learnable_params()[i]->count() == 2;
-    if (is_range) EXPECT_EQ(net->params_lr()[i], 0);
+    if (net->learnable_params()[i]->count() != 2) continue;
+    EXPECT_EQ(net->params_lr()[i], 0) << "a range";
   }
 }
 
@@ -235,25 +236,20 @@ TEST(QuantizedTraining, TheTestPhaseComputesWithFoldedAndRoundedWeights) {
     const double weight = blob("bn", 2)[0];
     Doubles w = blob("conv", 0), new_bias = bias;
     const size_t row = w.size() / 4;
-    double least = 0, most = 0;
     for (size_t o = 0; o < 4; ++o) {
       const double f = gamma[o] / std::sqrt(variance[o] / weight + 1e-5f);
-      for (size_t i = 0; i < row; ++i) {
-        w[o * row + i] *= f;
-        least = std::min(least, w[o * row + i]);
-        most = std::max(most, w[o * row + i]);
-      }
+      for (size_t i = 0; i < row; ++i) w[o * row + i] *= f;
       new_bias[o] = (bias[o] - mean[o] / weight) * f + beta[o];
     }
     const auto round_rows = [&](Doubles* weights, size_t rows) {
       const size_t length = weights->size() / rows;
-      const auto all = std::minmax_element(weights->begin(), weights->end());
+      const double least = *std::min_element(weights->begin(), weights->end());
+      const double most = *std::max_element(weights->begin(), weights->end());
       for (size_t o = 0; o < rows; ++o) {
         double* begin = weights->data() + o * length;
         const auto own = std::minmax_element(begin, begin + length);
         const bool one = HasOneWeightGrid(param);
-        const auto grid =
-            WeightGrid(param, one ? *all.first : *own.first, one ? *all.second : *own.second);
+        const auto grid = WeightGrid(param, one ? least : *own.first, one ? most : *own.second);
         kernels::FakeQuantize(length, grid, begin, begin);
       }
     };
@@ -456,11 +452,15 @@ TEST(QuantizedTraining, IsFloatBeforeItBegins) {
   const auto weights = [](Solver<float>* solver) {
     return Values(*solver->net()->layer_by_name("conv")->blobs()[0]);
   };
-  simulated->Step(3);
-  in_float->Step(3);
+  const auto step = [&](int count) {
+    for (Solver<float>* solver : {simulated.get(), in_float.get()}) {
+      Caffe::set_random_seed(2);  // of the data
+      solver->Step(count);
+    }
+  };
+  step(3);
   EXPECT_EQ(weights(simulated.get()), weights(in_float.get()));
-  simulated->Step(1);
-  in_float->Step(1);
+  step(1);
   EXPECT_NE(weights(simulated.get()), weights(in_float.get()));
 }
 
@@ -550,6 +550,18 @@ TEST(QuantizedTraining, RanksAgreeOnRanges) {
   EXPECT_EQ(errors, std::vector<std::string>(2));
 }
 
+TEST(QuantizedTraining, SaysWhereRangesAreMissing) {
+  const auto net = MakeNet(SmallNet(""), TEST);
+  const CapturedLog log;
+  net->Forward();
+  net->Forward();
+  EXPECT_EQ(
+      log.lines(),
+      std::vector<std::string>{"Weights are rounded, but these blobs have no ranges and are not: "
+                               "data, conv, ip. Were the weights trained with quantized_training?"})
+      << "once";
+}
+
 std::string RefusalOf(const std::string& quantized_training) {
   return ErrorOf([&] { MakeNet(SmallNet(quantized_training), TRAIN); });
 }
@@ -582,9 +594,9 @@ TEST(TrainedRanges, AreThoseOfTheLayers) {
   const NetParameter weights = TrainedWeights(SmallNet("scheme: PAPER weight_bits: 4"));
   const std::optional<TrainedRanges> ranges = ReadTrainedRanges(weights);
   ASSERT_TRUE(ranges);
-  EXPECT_EQ(ranges->scheme, inference::QuantizationScheme::PAPER);
-  EXPECT_EQ(ranges->weight_bits, 4);
-  EXPECT_EQ(ranges->activation_bits, 8);
+  EXPECT_EQ(ranges->numbers.scheme, inference::QuantizationScheme::PAPER);
+  EXPECT_EQ(ranges->numbers.weight_bits, 4);
+  EXPECT_EQ(ranges->numbers.activation_bits, 8);
   Names names;
   for (const auto& blob : ranges->blobs) names.insert(blob.first);
   EXPECT_EQ(names, (Names{"data", "conv", "ip"}));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../quantize/training_ranges.hpp"
 #include "caffe/error.hpp"
 #include "node_layer.hpp"
 
@@ -158,6 +159,20 @@ void NetworkDefinition::NormalizeInput(const std::string& input, const std::vect
   node.inputs = {value};
   node.outputs = {normalized};
   graph_.nodes.insert(graph_.nodes.begin(), node);
+}
+
+void NetworkDefinition::TakeTraining(const TrainedRanges& trained) {
+  quantization_.training = trained.numbers;
+  for (const auto& [blob, range] : trained.blobs) {
+    if (graph_.FindValue(blob) < 0) continue;
+    BlobCalibration calibration;
+    calibration.minimum = range.minimum;
+    calibration.maximum = range.maximum;
+    calibration.threshold = std::max(-range.minimum, range.maximum);
+    calibration.is_unsigned = range.minimum >= 0;
+    calibration.method = kTrainedMethod;
+    ranges_.SetExactly(blob, calibration);
+  }
 }
 
 void NetworkDefinition::SetPrecision(const std::string& layer, Precision precision) {

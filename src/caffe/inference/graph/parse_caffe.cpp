@@ -2,6 +2,7 @@
 #include <set>
 
 #include "../backends/constants.hpp"
+#include "../quantize/training_ranges.hpp"
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/fp16/value_graph.hpp"
@@ -185,6 +186,9 @@ NetworkDefinition NetworkDefinition::FromCaffe(NetParameter net,
   LoadWeights(weights, &built);
   NetworkDefinition definition(NetToGraph(built).Build());  // which keeps its parameters
   definition.SetQuantization(QuantizationOf(net.quantization()));
+  for (const std::string& file : weights) {
+    if (const auto trained = ReadTrainedRanges(file)) definition.TakeTraining(*trained);
+  }
   return definition;
 }
 

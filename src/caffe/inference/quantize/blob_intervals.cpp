@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/thresholds.hpp"
 
 namespace caffe {
 namespace inference {
@@ -25,18 +24,19 @@ Interval IntervalOf(const std::string& blob, const BlobCalibration& range) {
           is_seen ? std::clamp(range.maximum, 0., range.threshold) : range.threshold};
 }
 
-Range RangeOf(const Interval& interval, QuantizationScheme scheme) {
+Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits) {
   Range range;
   if (!interval.known()) return range;
   range.is_unsigned = scheme != QuantizationScheme::SYMMETRIC || interval.least >= 0;
   if (scheme == QuantizationScheme::SYMMETRIC) {
     const double threshold = std::max(-interval.least, interval.most);
-    range.scale = static_cast<float>(threshold / StepsOf(range.is_unsigned));
+    range.scale = static_cast<float>(threshold / LargestOf(range.is_unsigned, bits));
     return range;
   }
-  range.scale = static_cast<float>((interval.most - interval.least) / kUint8Steps);
-  range.zero_point = static_cast<int>(
-      std::clamp<double>(std::round(-interval.least / range.scale), 0, kUint8Steps));
+  const int most = LargestOf(true, bits);
+  range.scale = static_cast<float>((interval.most - interval.least) / most);
+  range.zero_point =
+      static_cast<int>(std::clamp<double>(std::round(-interval.least / range.scale), 0, most));
   return range;
 }
 

@@ -21,8 +21,14 @@ struct Interval {
 /// for numbers that are no range.
 Interval IntervalOf(const std::string& blob, const BlobCalibration& range);
 
-/// Scale, zero point and type of the integers that these numbers become; 0 is exact.
-Range RangeOf(const Interval& interval, QuantizationScheme scheme);
+/// The largest of the integers of so many bits: a blob's least one is 0, or minus this number.
+constexpr int LargestOf(bool is_unsigned, int bits) {
+  return (1 << (is_unsigned ? bits : bits - 1)) - 1;
+}
+
+/// Scale, zero point and type of the integers, of so many bits, that these numbers become; 0 is
+/// exact.
+Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits = 8);
 
 }  // namespace inference
 }  // namespace caffe

@@ -75,7 +75,7 @@ std::optional<NumberFunction> SmoothFunction(const LayerParameter& layer) {
 std::optional<NumberFunction> LinearFunction(const Node& node) {
   const LayerParameter& layer = node.layer;
   const Operation* operation = OperationTable::Find(node.type());
-  if (node.type() == kRescale || (operation && operation->test_identity)) return Linear(1);
+  if (operation && operation->test_identity) return Linear(1);
   if (node.type() == "ReLU") return Linear(layer.relu_param().negative_slope());
   if (node.type() == "ReLU6") return Linear(0, 0, 6);
   if (node.type() == "Clip") return Linear(1, layer.clip_param().min(), layer.clip_param().max());

@@ -230,7 +230,6 @@ bool BroadcastsScale(const Graph& graph, const Node& node) {
 
 std::string WhyNotTypes(const Graph& graph, const Node& node) {
   const Operation* operation = OperationTable::Find(node.type());
-  if (node.type() == kRescale) return "";
   if (!operation) return "the library does not know what it computes";
   if (!ShapesAreKnown(node)) return "its output's size depends on the data";
   for (const int input : node.inputs) {

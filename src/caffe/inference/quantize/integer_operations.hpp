@@ -12,10 +12,6 @@
 namespace caffe {
 namespace inference {
 
-/// The type of a node that a pass puts in: its output is its input with another scale and zero
-/// point.
-constexpr char kRescale[] = "Rescale";
-
 /// Why integers alone cannot compute the node: a reason for people, part of a sentence about the
 /// layer ("its output's size depends on the data"); "" if they can. Of layers with weights "".
 std::string WhyNotIntegers(const Graph& graph, const Node& node);

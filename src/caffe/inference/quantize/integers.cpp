@@ -215,7 +215,8 @@ class IntegerPlan {
       Value& value = graph_.values[i];
       if (!in_bytes[i] || value.is_constant()) continue;
       const int index = static_cast<int>(i);
-      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.weights.scheme);
+      const Range range = RangeOf(intervals_[groups_->Of(index)], options_.weights.scheme,
+                                  options_.activation_bits);
       const auto fixed = FixedOf(index);
       value.affine = fixed.value_or(AffineParameters{range.scale, range.zero_point});
       value.type = fixed || range.is_unsigned ? ElementType::UINT8 : ElementType::INT8;
@@ -251,14 +252,15 @@ class IntegerPlan {
       IntegerArithmetic integers;
       integers.rounding = options_.rounding;
       SetBounds(node, &integers);
+      node.integers = integers;
       if (MultipliesWeights(node)) {
         const int input = node.inputs[0];
         if (input < static_cast<int>(options_.means.size()) && !options_.weights.to_nearest &&
             options_.weights.scheme != QuantizationScheme::PAPER) {
           CorrectBias(graph_.values[input].shape, options_.means[input], &node);
         }
-        node.parameters =
-            WeightedIntegerParameters(graph_, node, options_.weights, &integers.weight_zero_point);
+        node.parameters = WeightedIntegerParameters(graph_, node, options_.weights,
+                                                    &node.integers->weight_zero_point);
         if (node.type() == "InnerProduct") {
           node.layer.mutable_inner_product_param()->set_transpose(false);
         }
@@ -266,7 +268,6 @@ class IntegerPlan {
         node.parameters = IntegerParameters(graph_, node, integers.rounding);
       }
       node.math = ElementType::INT8;
-      node.integers = integers;
     }
   }
 
@@ -274,8 +275,10 @@ class IntegerPlan {
     if (node.outputs.empty()) return;
     const Value& y = graph_.values[node.outputs[0]];
     const bool is_unsigned = y.type == ElementType::UINT8;
-    integers->least = is_unsigned ? 0 : -kInt8Steps;
-    integers->most = is_unsigned ? kUint8Steps : kInt8Steps;
+    // What always has the same scale has all 8 bits.
+    const int bits = FixedAffine(node) ? 8 : options_.activation_bits;
+    integers->most = LargestOf(is_unsigned, bits);
+    integers->least = is_unsigned ? 0 : -integers->most;
     if (node.epilogue.empty()) return;
     const auto bounds = BoundsOf(node.epilogue[0].layer);
     if (!bounds) return;

@@ -24,6 +24,7 @@ struct IntegerOptions {
   bool refuses = false;  ///< a node that integers cannot compute is an Error
   kernels::Rounding rounding = kernels::Rounding::DOUBLE;
   WeightRounding weights;
+  int activation_bits = 8;  ///< 2 to 8: blobs take so many of their byte's
   /// Of each node: 8-bit integers were asked for.
   std::vector<bool> wanted;
   /// Of each value: the means of its channels, with which what is lost on the average by rounding

@@ -17,9 +17,9 @@ struct TrainingPositions {
                        ///< it in place
     std::string layer;  ///< whose top it is: the last of those that become one operation
     int top = 0;
-    std::string group;  ///< the same for all blobs that have one range: elements are moved or
-                        ///< pooled from one to another
-    bool is_stated = false;          ///< the range is known: that of a Softmax, Sigmoid or TanH
+    std::string group;       ///< the same for all blobs that have one range: elements are moved or
+                             ///< pooled from one to another
+    bool is_stated = false;  ///< the range is known: that of a Softmax, Sigmoid or TanH
     float minimum = 0, maximum = 0;  ///< then
   };
   /// A layer whose weights are integers.

@@ -7,6 +7,7 @@
 #include "../../error_context.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/integer_grids.hpp"
+#include "caffe/io/caffemodel.hpp"
 
 namespace caffe {
 namespace inference {
@@ -68,32 +69,33 @@ std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights) {
   const LayerParameter* first = nullptr;
   for (const LayerParameter& layer : weights.layer()) {
     if (layer.type() != "FakeQuantization") continue;
-    WithContext([&] { return DescribeLayer(layer); },
-                [&] {
-                  const LayerRange found = RangeOf(layer);
-                  const FakeQuantizationParameter& param = layer.fake_quantization_param();
-                  const QuantizedTrainingParameter& own = param.quantization();
-                  if (!first) {
-                    first = &layer;
-                    ranges.scheme = SchemeOf(own);
-                    ranges.weight_bits = static_cast<int>(own.weight_bits());
-                    ranges.activation_bits = static_cast<int>(own.activation_bits());
-                  }
-                  Require(SchemeOf(own) == ranges.scheme &&
-                              static_cast<int>(own.weight_bits()) == ranges.weight_bits &&
-                              static_cast<int>(own.activation_bits()) == ranges.activation_bits,
-                          "was trained for scheme ", Name(SchemeOf(own)), ", ", own.weight_bits(),
-                          " and ", own.activation_bits(), " bits, layer '", first->name(),
-                          "' for scheme ", Name(ranges.scheme), ", ", ranges.weight_bits, " and ",
-                          ranges.activation_bits, " bits: train all with one quantized_training");
-                  if (!found.is_known) return;
-                  const std::string group =
-                      param.has_group() ? "group " + param.group() : "blob " + param.blob();
-                  groups[param.blob()] = group;
-                  TrainedRanges::Range& all = grouped[group];
-                  all.minimum = std::min(all.minimum, found.range.minimum);
-                  all.maximum = std::max(all.maximum, found.range.maximum);
-                });
+    WithContext(
+        [&] { return DescribeLayer(layer); },
+        [&] {
+          const LayerRange found = RangeOf(layer);
+          const FakeQuantizationParameter& param = layer.fake_quantization_param();
+          const QuantizedTrainingParameter& own = param.quantization();
+          if (!first) {
+            first = &layer;
+            ranges.numbers.scheme = SchemeOf(own);
+            ranges.numbers.weight_bits = static_cast<int>(own.weight_bits());
+            ranges.numbers.activation_bits = static_cast<int>(own.activation_bits());
+          }
+          Require(SchemeOf(own) == ranges.numbers.scheme &&
+                      static_cast<int>(own.weight_bits()) == ranges.numbers.weight_bits &&
+                      static_cast<int>(own.activation_bits()) == ranges.numbers.activation_bits,
+                  "was trained for scheme ", Name(SchemeOf(own)), ", ", own.weight_bits(), " and ",
+                  own.activation_bits(), " bits, layer '", first->name(), "' for scheme ",
+                  Name(ranges.numbers.scheme), ", ", ranges.numbers.weight_bits, " and ",
+                  ranges.numbers.activation_bits, " bits: train all with one quantized_training");
+          if (!found.is_known) return;
+          const std::string group =
+              param.has_group() ? "group " + param.group() : "blob " + param.blob();
+          groups[param.blob()] = group;
+          TrainedRanges::Range& all = grouped[group];
+          all.minimum = std::min(all.minimum, found.range.minimum);
+          all.maximum = std::max(all.maximum, found.range.maximum);
+        });
   }
   if (!first) return {};
   for (const auto& blob : groups) {
@@ -105,6 +107,24 @@ std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights) {
           "been observed: they were saved before quantized_training began (start_iter), or never ",
           "trained");
   return ranges;
+}
+
+std::optional<TrainedRanges> ReadTrainedRanges(const std::string& file) {
+  if (file.size() < 11 || file.substr(file.size() - 11) != ".caffemodel") return {};
+  const CaffemodelReader reader(file);
+  NetParameter net;
+  for (const StoredLayer& stored : reader.layers()) {
+    if (stored.param.type() != "FakeQuantization") continue;
+    LayerParameter* layer = net.add_layer();
+    *layer = stored.param;
+    for (const StoredBlob& from : stored.blobs) {
+      BlobProto* blob = layer->add_blobs();
+      for (const int64_t extent : from.shape) blob->mutable_shape()->add_dim(extent);
+      blob->mutable_data()->Resize(static_cast<int>(from.ShapeCount()), 0);
+      from.ReadInto(blob->mutable_data()->mutable_data(), ElementType::FLOAT);
+    }
+  }
+  return WithContext([&] { return file; }, [&] { return ReadTrainedRanges(net); });
 }
 
 }  // namespace inference

@@ -16,8 +16,7 @@ struct TrainedRanges {
   struct Range {
     double minimum = 0, maximum = 0;  ///< 0 lies between them; not both are 0
   };
-  QuantizationScheme scheme = QuantizationScheme::AFFINE;
-  int weight_bits = 8, activation_bits = 8;
+  TrainedNumbers numbers;
   /// By the name that graphs give the blob in the end: the net's blob, "<blob>_before_<layer>"
   /// before a layer that works on it in place and is an operation of its own. Those of one group
   /// have one range.
@@ -28,6 +27,8 @@ struct TrainedRanges {
 /// Nothing if it has none. Throws Error, naming the layer, where they were trained for different
 /// schemes or bits, or a range is none; and if no blob has been observed yet.
 std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights);
+/// The same of a .caffemodel file; nothing of other files.
+std::optional<TrainedRanges> ReadTrainedRanges(const std::string& file);
 
 }  // namespace inference
 }  // namespace caffe

@@ -54,6 +54,7 @@ std::string ReportAsHtml(const BuildReport& report) {
                         {"layers", LayersSection(report)},
                         {"search", kGraphSearch},
                         {"graphs", GraphsSection(report)},
+                        {"integers", IntegersSection(report)},
                         {"ranges", RangesSection(report)}});
 }
 

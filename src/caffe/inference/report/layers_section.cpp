@@ -56,8 +56,9 @@ std::string TimeCell(const LayerInfo* layer, double longest) {
   if (!layer) return Tag("td", "class=\"number\" data-key=\"-1\"", "");
   const std::string look = LookOf(layer->type_of_math);
   const bool timed = layer->microseconds > 0;
-  const std::string how = Tag("span", Attribute("class", "chip " + look), look) + " " +
-                          Tag("span", "class=\"small\"", SvgEscaped(layer->implementation));
+  const std::string how =
+      Tag("span", Attribute("class", "chip " + look), layer->integers ? "integers" : look) + " " +
+      Tag("span", "class=\"small\"", SvgEscaped(layer->implementation));
   return Tag("td", "class=\"number\" " + Attribute("data-key", std::to_string(layer->microseconds)),
              (timed ? Short(layer->microseconds) : "") + how +
                  (timed ? Bar(layer->microseconds / longest, look) : ""));

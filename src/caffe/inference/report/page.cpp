@@ -67,6 +67,7 @@ td.number .chip { margin: 0 2px 0 6px; }
 @media (max-width: 900px) { .graphs { grid-template-columns: 1fr; } }
 {{viewer_style}}
 {{drawing_style}}
+details { margin: 6px 0; }
 details summary { cursor: pointer; font-weight: 600; }
 .histograms svg { width: 100%; height: auto; }
 </style>
@@ -90,6 +91,7 @@ time, as a share of the longest. A dashed box has nothing to do. Dragging moves 
 with Ctrl, or after a click into the graph.</p>
 <div class="bar-of-tools">{{search}}</div>
 <div class="graphs">{{graphs}}</div></section>
+{{integers}}
 {{ranges}}
 </main>
 <script>{{viewer_script}}

@@ -22,6 +22,10 @@ std::string LayersSection(const BuildReport& report);
 /// The net as it was read and as each engine runs it.
 std::string GraphsSection(const BuildReport& report);
 
+/// Scale and zero point of what each layer makes, multipliers and shifts, of engines that compute
+/// with integers alone; "" where none does.
+std::string IntegersSection(const BuildReport& report);
+
 /// Ranges and histograms with their thresholds; "" without a calibration.
 std::string RangesSection(const BuildReport& report);
 

@@ -1,12 +1,15 @@
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
 #include "caffe/kernels/convert.hpp"
+#include "int8_rescaling.hpp"
 #include "int8_tiles.hpp"
 #include "tile_runs.hpp"
+#include "vector_kernels.hpp"
 
 // Outputs that are a stride apart see the same taps, `stride` positions of the kernel apart, on
 // neighbouring pixels of the input: each such phase of the outputs is a depthwise convolution with
@@ -56,16 +59,27 @@ struct Phase {
   std::vector<size_t> targets;
 };
 
+/// y = the numbers in x; of bytes less their zero point.
 template <typename X>
-void Widen(size_t n, const X* x, float* y) {
-  const Int8Tiles& tiles = ChosenInt8Tiles();
+void Widen(size_t n, const X* x, int zero_point, float* y) {
   if constexpr (std::is_same<X, int8_t>::value) {
-    tiles.float_signed(n, x, y);
+    ChosenKernels().quantize.from_int8(n, 1, zero_point, x, y);
   } else if constexpr (std::is_same<X, uint8_t>::value) {
-    tiles.float_unsigned(n, x, y);
+    ChosenKernels().quantize.from_uint8(n, 1, zero_point, x, y);
   } else {
     Convert(n, x, y);
   }
+}
+
+/// Products that one output may be the sum of.
+size_t MostTerms(const DepthwiseDeconvolutionShape& s) {
+  size_t terms = 1;
+  for (int i = 0; i < 2; ++i) {
+    // Positions of the kernel that are so far apart meet inputs together.
+    const int apart = s.stride[i] / std::gcd(s.stride[i], s.dilation[i]);
+    terms *= Divide(s.kernel[i], apart);
+  }
+  return terms;
 }
 
 template <typename Y>
@@ -103,35 +117,27 @@ class DepthwiseDeconvolution::Plan {
   void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
            Y* y, void* scratch) const {
     const std::vector<float> factors(block_, x_scale);
-    const size_t bands = Divide(s_.out_height, band_);
-    const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
-    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
-    ParallelParts(items(), grain, [&](size_t part, size_t begin, size_t last) {
-      Pieces pieces(static_cast<char*>(scratch) + part * bytes());
-      const Buffers own(*this, &pieces);
-      for (size_t item = begin; item < last; ++item) {
-        const size_t plane = item / bands, b = plane % blocks_;
-        const int first = static_cast<int>(item % bands) * band_;
-        const int outputs = std::min(band_, s_.out_height - first);
-        Fill(first / s_.stride[0], x + plane * s_.height * s_.width * block_, own.input);
-        Y* to = y + (plane * s_.out_height + first) * row();
-        Int8Tiles::Writing writing = {};
-        writing.scale = factors.data();
-        writing.bias = end.bias + b * block_;
-        writing.activation = end.activation;
-        writing.function = end.function;
-        if (end.function.slopes) writing.function.slopes += b * block_;
-        writing.factor = end.factor;
-        writing.kind = kKindOf<Y>;
-        writing.may_be_nan = true;
-        writing.y = kIsHalf<Y> ? static_cast<void*>(own.wide) : to;
-        Int8Tiles::SetRange(&writing);
-        const size_t kernel = b * s_.kernel[0] * s_.kernel[1] * block_;
-        Compute(outputs, own.input, weights + kernel, writing, own.taps);
-        if constexpr (kIsHalf<Y>) Convert(outputs * row(), own.wide, to);
-        ClearPadding(b, outputs * row(), to);
-      }
-    });
+    Int8Tiles::Writing writing = {};
+    writing.scale = factors.data();
+    writing.bias = end.bias;
+    writing.activation = end.activation;
+    writing.function = end.function;
+    writing.factor = end.factor;
+    writing.kind = kKindOf<Y>;
+    writing.may_be_nan = true;
+    Int8Tiles::SetRange(&writing);
+    RunBands(0, x, weights, writing, y, scratch);
+  }
+
+  template <typename X, typename Y>
+  void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const {
+    // Twice as many terms: weights may be 255.
+    const RescalingRows rows(by, kKindOf<Y>, s_.channels, blocks_ * block_, block_,
+                             2 * MostTerms(s_));
+    Int8Tiles::Writing writing = {};
+    writing.kind = kKindOf<Y>;
+    writing.rescaled = rows.get();
+    RunBands(by.input_zero_point, x, weights, writing, y, scratch);
   }
 
  private:
@@ -150,6 +156,39 @@ class DepthwiseDeconvolution::Plan {
   }
 
   size_t items() const { return s_.num * blocks_ * Divide(s_.out_height, band_); }
+
+  /// `writing` is that of the first block, without y.
+  template <typename X, typename Y>
+  void RunBands(int zero_point, const X* x, const float* weights,
+                const Int8Tiles::Writing& of_first, Y* y, void* scratch) const {
+    const size_t bands = Divide(s_.out_height, band_);
+    const size_t products = Floats(band_) * s_.kernel[0] * s_.kernel[1];
+    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, products));
+    ParallelParts(items(), grain, [&](size_t part, size_t begin, size_t last) {
+      Pieces pieces(static_cast<char*>(scratch) + part * bytes());
+      const Buffers own(*this, &pieces);
+      for (size_t item = begin; item < last; ++item) {
+        const size_t plane = item / bands, b = plane % blocks_;
+        const int first = static_cast<int>(item % bands) * band_;
+        const int outputs = std::min(band_, s_.out_height - first);
+        Fill(first / s_.stride[0], x + plane * s_.height * s_.width * block_, zero_point,
+             own.input);
+        Y* to = y + (plane * s_.out_height + first) * row();
+        Int8Tiles::Writing writing = of_first;
+        if (writing.rescaled.rows) {
+          writing.rescaled.rows += b * Int8Tiles::RESCALING_ROWS * block_;
+        } else {
+          writing.bias += b * block_;
+        }
+        if (writing.function.slopes) writing.function.slopes += b * block_;
+        writing.y = kIsHalf<Y> ? static_cast<void*>(own.wide) : to;
+        const size_t kernel = b * s_.kernel[0] * s_.kernel[1] * block_;
+        Compute(outputs, own.input, weights + kernel, writing, own.taps);
+        if constexpr (kIsHalf<Y>) Convert(outputs * row(), own.wide, to);
+        ClearPadding(b, outputs * row(), to);
+      }
+    });
+  }
 
   /// Rows of the output at a time: what fits the first caches, a part for each thread; a multiple
   /// of the stride, or all.
@@ -188,9 +227,10 @@ class DepthwiseDeconvolution::Plan {
     return phase;
   }
 
-  /// What a band reaches whose first outputs see row `first` with shift 0, zeros around the plane.
+  /// What a band reaches whose first outputs see row `first` with shift 0, less the zero point;
+  /// zeros around the plane.
   template <typename X>
-  void Fill(int first, const X* plane, float* input) const {
+  void Fill(int first, const X* plane, int zero_point, float* input) const {
     const int left = std::min(width_, std::max(0, -columns_.lowest));
     const int begin = left + columns_.lowest;  // of the input's columns
     const int used = std::max(0, std::min(s_.width - begin, width_ - left));
@@ -204,7 +244,7 @@ class DepthwiseDeconvolution::Plan {
       }
       std::fill_n(input, left * block_, 0.f);
       Widen(size_t(used) * block_, plane + (ptrdiff_t(from) * s_.width + begin) * block_,
-            input + left * block_);
+            zero_point, input + left * block_);
       std::fill(input + (left + used) * block_, input + pitch, 0.f);
     }
   }
@@ -268,6 +308,10 @@ void DepthwiseDeconvolution::PackWeights(const DepthwiseDeconvolutionShape& s, c
                          [=](size_t to, size_t from) { packed[to] = weights[from]; });
 }
 
+bool DepthwiseDeconvolution::HoldsIntegers(const DepthwiseDeconvolutionShape& s) {
+  return MostTerms(s) * 255 * 255 < size_t{1} << 24;
+}
+
 size_t DepthwiseDeconvolution::scratch_bytes() const { return plan_->scratch_bytes(); }
 
 template <typename X, typename Y>
@@ -275,6 +319,21 @@ void DepthwiseDeconvolution::Run(float x_scale, const X* x, const float* weights
                                  const DepthwiseDeconvolutionEnd& end, Y* y, void* scratch) const {
   plan_->Run(x_scale, x, weights, end, y, scratch);
 }
+
+template <typename X, typename Y>
+void DepthwiseDeconvolution::Run(const X* x, const float* weights, const Rescaling& by, Y* y,
+                                 void* scratch) const {
+  plan_->Run(x, weights, by, y, scratch);
+}
+
+#define CAFFE_INTEGER_DECONVOLUTION(X, Y)                                                        \
+  template void DepthwiseDeconvolution::Run(const X*, const float*, const Rescaling&, Y*, void*) \
+      const
+CAFFE_INTEGER_DECONVOLUTION(int8_t, int8_t);
+CAFFE_INTEGER_DECONVOLUTION(int8_t, uint8_t);
+CAFFE_INTEGER_DECONVOLUTION(uint8_t, int8_t);
+CAFFE_INTEGER_DECONVOLUTION(uint8_t, uint8_t);
+#undef CAFFE_INTEGER_DECONVOLUTION
 
 #define CAFFE_DECONVOLUTION(X, Y)                                          \
   template void DepthwiseDeconvolution::Run(float, const X*, const float*, \

@@ -62,7 +62,7 @@ void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y) {
     C* to = output.Begin(y + offset);
     for (size_t i = 0; i < length; ++i) {
       C q = from[i] * factor;
-      q = q < low ? low : q > high ? high : q;
+      q = std::min(std::max(q, low), high);  // a NaN stays one
       to[i] = scale * ((q + kRounder<C>)-kRounder<C>);
     }
     output.Store(y + offset, length);

@@ -534,8 +534,8 @@ void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_
   std::vector<float> scale, bias;
   std::optional<RescalingRows> rows;
   if (w.rescaling) {
-    rows.emplace(*w.rescaling, writing.kind, panels_.outputs(), panels_.padded_outputs(),
-                 tiles_.block, panels_.inputs());
+    rows.emplace(*w.rescaling, tiles_, writing.kind, panels_.outputs(), panels_.padded_outputs(),
+                 panels_.inputs());
     writing.rescaled = rows->get();
   } else {
     scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());

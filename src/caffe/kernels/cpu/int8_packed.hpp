@@ -52,7 +52,7 @@ class PackedInt8 : public Int8Convolution {
     std::vector<float> factors;
     std::optional<RescalingRows> rows;
     if (w.rescaling) {
-      rows.emplace(*w.rescaling, writing.kind, shape_.outputs, padded_outputs(), tiles_.block,
+      rows.emplace(*w.rescaling, tiles_, writing.kind, shape_.outputs, padded_outputs(),
                    shape_.column_rows());
       writing.rescaled = rows->get();
     } else {

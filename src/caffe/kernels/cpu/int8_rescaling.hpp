@@ -1,10 +1,9 @@
 #ifndef CAFFE_KERNELS_CPU_INT8_RESCALING_HPP_
 #define CAFFE_KERNELS_CPU_INT8_RESCALING_HPP_
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <vector>
+#include <memory>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/fixed_point.hpp"
@@ -21,59 +20,88 @@ class RescalingRows {
  public:
   /// `terms` products of bytes are a sum. Throws Error if a zero point or an end of the range is no
   /// byte of its kind.
-  RescalingRows(const Rescaling& by, Int8Tiles::Kind kind, int outputs, size_t padded, int block,
-                size_t terms)
-      : block_(block), rows_(padded * Int8Tiles::RESCALING_ROWS) {
-    const int first = kind == Int8Tiles::INT8 ? -128 : 0;
+  RescalingRows(const Rescaling& by, const Int8Tiles& tiles, Int8Tiles::Kind kind, int outputs,
+                size_t padded, size_t terms)
+      : block_(tiles.block), rows_(new int32_t[padded * Int8Tiles::RESCALING_ROWS]) {
+    const int first = kind == Int8Tiles::INT8 ? -128 : 0, last = first + 255;
     for (const int byte : {by.zero_point, by.least, by.most}) {
-      Require(byte >= first && byte < first + 256, "the output's zero point ", by.zero_point,
+      Require(byte >= first && byte <= last, "the output's zero point ", by.zero_point,
               " and range from ", by.least, " to ", by.most, " are to be bytes from ", first,
-              " to ", first + 255);
+              " to ", last);
     }
     result_.rounds_twice = by.rounding == Rounding::DOUBLE;
     result_.has_other = by.negative_multipliers != nullptr;
     result_.zero_point = by.zero_point;
     result_.least = by.least;
     result_.most = by.most;
-    int64_t most_bias = 0;
-    bool to_the_left = false;
-    for (size_t o = 0; o < padded; ++o) {
-      const bool used = o < size_t(outputs);
-      const Multiplier multiplier =
-          used ? Multiplier{by.multipliers[o], by.shifts[o]} : Multiplier{1 << 30, -1};
-      const Multiplier other = used && result_.has_other
-                                   ? Multiplier{by.negative_multipliers[o], by.negative_shifts[o]}
-                                   : multiplier;
-      const int32_t bias = used ? by.bias[o] : -4 * by.zero_point;
-      At(Int8Tiles::BIAS, o) = bias;
-      At(Int8Tiles::MULTIPLIER, o) = multiplier.value;
-      At(Int8Tiles::RIGHT, o) = -multiplier.shift;
-      At(Int8Tiles::TWICE, o) = result_.rounds_twice && multiplier.shift < 0 ? -1 : 0;
-      At(Int8Tiles::OTHER_MULTIPLIER, o) = other.value;
-      At(Int8Tiles::OTHER_RIGHT, o) = -other.shift;
-      most_bias = std::max(most_bias, std::abs(int64_t{bias}));
-      to_the_left = to_the_left || multiplier.shift > 0;
-    }
-    result_.is_short = !to_the_left && !result_.has_other &&
-                       static_cast<int64_t>(terms) * 255 * 128 + most_bias < int64_t{1} << 29;
+    result_.clips = by.least > first || by.most < last;
+    result_.is_short = FindShort(by, tiles, outputs, padded, terms);
+    if (!result_.is_short) FindAny(by, outputs, padded);
+    result_.rows = rows_.get();
   }
-  RescalingRows(const RescalingRows&) = delete;
-  RescalingRows& operator=(const RescalingRows&) = delete;
 
   /// As long as this lives.
-  Int8Tiles::Rescaled get() const {
-    Int8Tiles::Rescaled result = result_;
-    result.rows = rows_.data();
-    return result;
-  }
+  const Int8Tiles::Rescaled& get() const { return result_; }
 
  private:
-  int32_t& At(Int8Tiles::RescalingRow row, size_t output) {
-    return rows_[(output / block_ * Int8Tiles::RESCALING_ROWS + row) * block_ + output % block_];
+  static constexpr int kMostBlock = 16;
+
+  bool FindShort(const Rescaling& by, const Int8Tiles& tiles, int outputs, size_t padded,
+                 size_t terms) {
+    const int64_t most_bias = (int64_t{1} << 29) - 1 - static_cast<int64_t>(terms) * 255 * 128;
+    if (!tiles.short_rows || result_.has_other || most_bias < 0) return false;
+    int most_right = 0;
+    while (int64_t{1 + 2 * std::abs(by.zero_point)} << (most_right + 1) < int64_t{1} << 30) {
+      ++most_right;
+    }
+    const size_t blocks = outputs / block_, whole = blocks * block_;
+    const auto find = [&](size_t count, const int32_t* bias, const int32_t* multipliers,
+                          const int32_t* shifts, size_t first) {
+      return tiles.short_rows(static_cast<int>(count), result_, bias, multipliers, shifts,
+                              static_cast<int32_t>(most_bias), most_right,
+                              rows_.get() + first * Int8Tiles::RESCALING_ROWS);
+    };
+    if (!find(blocks, by.bias, by.multipliers, by.shifts, 0)) return false;
+    if (whole == padded) return true;
+    int32_t bias[kMostBlock], multipliers[kMostBlock], shifts[kMostBlock];
+    for (size_t lane = 0; lane < block_; ++lane) {
+      const Output output = At(by, outputs, whole + lane);
+      bias[lane] = output.bias;
+      multipliers[lane] = output.multiplier.value;
+      shifts[lane] = output.multiplier.shift;
+    }
+    return find(1, bias, multipliers, shifts, whole);
+  }
+
+  void FindAny(const Rescaling& by, int outputs, size_t padded) {
+    for (size_t o = 0; o < padded; ++o) {
+      const Output output = At(by, outputs, o);
+      int32_t* lane = rows_.get() + o / block_ * Int8Tiles::RESCALING_ROWS * block_ + o % block_;
+      lane[Int8Tiles::BIAS * block_] = output.bias;
+      lane[Int8Tiles::MULTIPLIER * block_] = output.multiplier.value;
+      lane[Int8Tiles::RIGHT * block_] = -output.multiplier.shift;
+      lane[Int8Tiles::OTHER_MULTIPLIER * block_] = output.other.value;
+      lane[Int8Tiles::OTHER_RIGHT * block_] = -output.other.shift;
+    }
+  }
+
+  struct Output {
+    int32_t bias;
+    Multiplier multiplier, other;
+  };
+  static Output At(const Rescaling& by, int outputs, size_t o) {
+    if (o >= size_t(outputs)) {
+      const Multiplier quarter = {1 << 30, -1};
+      return {-4 * by.zero_point, quarter, quarter};
+    }
+    const Multiplier multiplier = {by.multipliers[o], by.shifts[o]};
+    return {by.bias[o], multiplier,
+            by.negative_multipliers ? Multiplier{by.negative_multipliers[o], by.negative_shifts[o]}
+                                    : multiplier};
   }
 
   const size_t block_;
-  std::vector<int32_t> rows_;
+  const std::unique_ptr<int32_t[]> rows_;
   Int8Tiles::Rescaled result_;
 };
 

@@ -31,19 +31,21 @@ struct Int8Tiles {
     BIAS,
     MULTIPLIER,
     RIGHT,  ///< minus its shift
-    TWICE,  ///< -1 where the sum is rounded twice, 0 elsewhere
     OTHER_MULTIPLIER,
     OTHER_RIGHT,
-    RESCALING_ROWS
+    RESCALING_ROWS,
+    // Of sums that are short.
+    SHIFT = RIGHT,                ///< 1 more
+    POSITIVE = OTHER_MULTIPLIER,  ///< what is added before it: to sums from 0 on
+    NEGATIVE = OTHER_RIGHT        ///< and to others
   };
   /// How bytes are computed from sums with integers alone (int8_rescaling.hpp).
   struct Rescaled {
     const int32_t* rows = nullptr;  ///< (V, RESCALING_ROWS, block); or null: in floats
-    /// Sums with their bias are between -2^29 and 2^29, no shift is to the left, and there are no
-    /// other multipliers for negative sums.
-    bool is_short = false;
+    bool is_short = false;          ///< the rows are those of short_rows
     bool has_other = false, rounds_twice = false;
     int zero_point = 0, least = 0, most = 0;
+    bool clips = false;  ///< to less than all bytes
   };
 
   struct Writing {
@@ -141,6 +143,13 @@ struct Int8Tiles {
   ByteFunction* byte_streamed[kMostInt8Vectors][kMostInt8Streamed];
   bool has_bytes() const { return bytes[0][0] != nullptr; }
   DepthwiseFunction* depthwise[kMostInt8Pixels];
+  /// The rows of whole blocks of outputs. False if a bias is not between -`most_bias` and it, which
+  /// is to keep sums with their bias between -2^29 and 2^29, or a shift is to the left or by more
+  /// than `most_right`, so that 1 + 2 |zero_point| times 2 to the power of it is less than 2^30.
+  /// Null where that gains nothing.
+  bool (*short_rows)(int blocks, const Rescaled& by, const int32_t* bias,
+                     const int32_t* multipliers, const int32_t* shifts, int32_t most_bias,
+                     int most_right, int32_t* rows);
   /// y = the numbers in n bytes.
   void (*widen_signed)(size_t n, const int8_t* x, int16_t* y);
   void (*widen_unsigned)(size_t n, const uint8_t* x, int16_t* y);
@@ -162,6 +171,28 @@ struct Int8Tiles {
   /// bytes each, `pitch` elements apart; `lanes` a multiple of 8.
   void (*average_window[2])(int count, int columns, size_t pitch, int lanes, float size,
                             float factor, const void* x, void* y);
+
+  /// Bytes less their zero points, q, that functions of sums of q^2 divide, and what becomes of the
+  /// quotients (integer_normalization.hpp). Pixels of x and y are `block` bytes one after another.
+  struct Division {
+    const void* x;
+    size_t plane;  ///< bytes of x and y from one block of channels to the next
+    int blocks;
+    const int32_t*
+        zeros;          ///< (blocks, block): zero points; what fills up the last block is its own
+    Rescaled rescaled;  ///< of the first block
+    Kind kind;
+    void* y;
+  };
+  // Of signed bytes, at [0], and unsigned ones, at [1].
+  /// sums = the sum of q^2 of each pixel, modulo 2^32.
+  void (*square_sums[2])(const Division&, int pixels, uint32_t* sums);
+  /// y = (q factor + 2^7) >> 8, rescaled, with a factor for each pixel.
+  void (*divide_by_pixel[2])(const Division&, int pixels, const int32_t* factors);
+  /// The same with the table's value of the sum of q^2 of `size` channels around each; sums
+  /// below 2^24. `squares`: 4 rows of blocks x block + size - 1 numbers, zeros before and after.
+  void (*divide_by_windows[2])(const Division&, int pixels, const int32_t* table, int size,
+                               int32_t* squares);
 
   /// Where the outputs of a tile go: elements in y and the residual, and how many there are.
   struct WinogradTarget {

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <type_traits>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "int8_rescaling.hpp"
+#include "int8_tiles.hpp"
+#include "tile_runs.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -15,12 +20,105 @@ constexpr int kPlaceBits = 5;  // places between powers of two
 constexpr int kRestBits = 16;  // of the distance from a place to the next
 constexpr int kTableBits = 30;
 constexpr size_t kGrain = 1 << 12;
+constexpr size_t kDifferences = 511;  // between two bytes
 
 /// n / d to the nearest, halves away from zero; d > 0.
 int64_t RoundedQuotient(int64_t n, int64_t d) { return (n < 0 ? n - d / 2 : n + d / 2) / d; }
 
 int32_t Divided(int32_t q, const int32_t* table, uint64_t a) {
   return static_cast<int32_t>((int64_t{q} * Interpolated(table, a) + (1 << 7)) >> 8);
+}
+
+/// What divisions with channels in blocks have in common.
+class DivisionInBlocks {
+ public:
+  /// `by`: of each channel.
+  template <typename Y>
+  DivisionInBlocks(size_t channels, size_t spatial, const int32_t* table, const IntegerOperand& x,
+                   const std::vector<Multiplier>& by, const IntegerResult& result, Y* y)
+      : block_(ChosenInt8Tiles().block),
+        channels_(channels),
+        spatial_(spatial),
+        zeros_(Divide(channels, block_) * block_),
+        rows_(RowsOf(channels, block_, Largest(table, by), by, result,
+                     std::is_signed<Y>::value ? Int8Tiles::INT8 : Int8Tiles::UINT8)) {
+    std::fill_n(zeros_.begin(), channels, x.zero_point);
+    first_.x = x.data;
+    first_.plane = spatial * block_;
+    first_.blocks = static_cast<int>(zeros_.size() / block_);
+    first_.zeros = zeros_.data();
+    first_.rescaled = rows_.get();
+    first_.kind = std::is_signed<Y>::value ? Int8Tiles::INT8 : Int8Tiles::UINT8;
+    first_.y = y;
+  }
+
+  size_t padded() const { return zeros_.size(); }
+  /// From this pixel of an image on.
+  Int8Tiles::Division From(size_t image, size_t pixel) const {
+    Int8Tiles::Division division = first_;
+    const size_t at = image * padded() * spatial_ + pixel * block_;
+    division.x = static_cast<const char*>(first_.x) + at;
+    division.y = static_cast<char*>(first_.y) + at;
+    return division;
+  }
+  /// Zeros what fills up the last block of so many pixels of a division, which is written.
+  void Clear(const Int8Tiles::Division& division, size_t pixels) const {
+    if (padded() == channels_) return;
+    char* last = static_cast<char*>(division.y) + (division.blocks - 1) * division.plane;
+    ClearLanes(last, pixels, block_, channels_ % block_, 1);
+  }
+
+ private:
+  /// Of (q table(a) + 2^7) >> 8, as a is q^2 and more; where multipliers are negative too large for
+  /// the short way, which takes none of these.
+  static int32_t Largest(const int32_t* table, const std::vector<Multiplier>& by) {
+    int32_t largest = 0;
+    for (int32_t q = 1; q < 256; ++q) {
+      largest = std::max(largest, Divided(q, table, static_cast<uint32_t>(q * q)));
+    }
+    const auto is_negative = [](const Multiplier& one) { return one.value < 0; };
+    return std::any_of(by.begin(), by.end(), is_negative) ? 1 << 30 : largest;
+  }
+  static RescalingRows RowsOf(size_t channels, size_t block, int32_t largest,
+                              const std::vector<Multiplier>& by, const IntegerResult& result,
+                              Int8Tiles::Kind kind) {
+    const std::vector<int32_t> bias(channels);
+    std::vector<int32_t> multipliers, shifts;
+    for (const Multiplier& one : by) {
+      multipliers.push_back(one.value);
+      shifts.push_back(one.shift);
+    }
+    Rescaling rescaling;
+    rescaling.bias = bias.data();
+    rescaling.multipliers = multipliers.data();
+    rescaling.shifts = shifts.data();
+    rescaling.rounding = result.rounding;
+    rescaling.zero_point = result.zero_point;
+    rescaling.least = result.least;
+    rescaling.most = result.most;
+    return RescalingRows(rescaling, kind, static_cast<int>(channels),
+                         Divide(channels, block) * block, static_cast<int>(block),
+                         static_cast<size_t>(largest) / (255 * 128) + 1);
+  }
+
+  const size_t block_, channels_, spatial_;
+  std::vector<int32_t> zeros_;
+  const RescalingRows rows_;
+  Int8Tiles::Division first_;
+};
+
+/// Calls f(image, first pixel, pixels) for all pixels in parts of up to kPixels, on all cores.
+constexpr size_t kPixels = 64;
+template <typename Function>
+void ForEachPart(size_t num, size_t channels, size_t spatial, Function&& f) {
+  const size_t parts = Divide(spatial, kPixels);
+  const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, channels * kPixels));
+  ParallelFor(num * parts, grain, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t pixel = i % parts * kPixels;
+      f(i / parts, pixel, static_cast<int>(std::min(kPixels, spatial - pixel)));
+    }
+  });
 }
 
 }  // namespace
@@ -36,11 +134,30 @@ std::vector<int32_t> SoftmaxTable(double step) {
 template <typename X, typename Y>
 void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_t steps,
                      const IntegerResult& result, const X* x, Y* y) {
-  const size_t length = extents.length, inner = extents.inner;
-  ParallelFor(extents.outer * inner, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
+  const size_t length = extents.length, inner = extents.inner, rows = extents.outer * inner;
+  const auto share = [&](int64_t e, int64_t sum) {
+    return static_cast<Y>(std::clamp<int64_t>(
+        result.zero_point + RoundedQuotient(e * steps, 256 * sum), result.least, result.most));
+  };
+  // Of two numbers all depends on their difference: detectors have thousands of such pairs.
+  std::vector<Y> of_difference;
+  if (length == 2 && rows > kDifferences) {
+    for (int d = -255; d <= 255; ++d) {
+      of_difference.push_back(
+          share(table[std::max(0, -d)], int64_t{table[0]} + table[std::abs(d)]));
+    }
+  }
+  const Y* const pairs = of_difference.empty() ? nullptr : of_difference.data() + 255;
+  ParallelFor(rows, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
               [&](size_t begin, size_t end) {
                 for (size_t i = begin; i < end; ++i) {
                   const size_t at = i / inner * length * inner + i % inner;
+                  if (pairs) {
+                    const int d = x[at] - x[at + inner];
+                    y[at] = pairs[d];
+                    y[at + inner] = pairs[-d];
+                    continue;
+                  }
                   int32_t largest = std::numeric_limits<X>::min();
                   for (size_t c = 0; c < length; ++c) {
                     largest = std::max<int32_t>(largest, x[at + c * inner]);
@@ -48,10 +165,7 @@ void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_
                   int64_t sum = 0;
                   for (size_t c = 0; c < length; ++c) sum += table[largest - x[at + c * inner]];
                   for (size_t c = 0; c < length; ++c) {
-                    const int64_t e = table[largest - x[at + c * inner]];
-                    const int64_t quotient = RoundedQuotient(e * steps, 256 * sum);
-                    y[at + c * inner] = static_cast<Y>(std::clamp<int64_t>(
-                        result.zero_point + quotient, result.least, result.most));
+                    y[at + c * inner] = share(table[largest - x[at + c * inner]], sum);
                   }
                 }
               });
@@ -144,6 +258,52 @@ void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const I
 }
 
 template <typename Y>
+void LrnIntegersInBlocks(const LrnShape& s, const int32_t* table, const IntegerOperand& x,
+                         const IntegerResult& result, Y* y) {
+  const size_t plane = size_t(s.height) * s.width;
+  const std::vector<Multiplier> by(s.channels, result.by);
+  const DivisionInBlocks divisions(s.channels, plane, table, x, by, result, y);
+  const auto divide = ChosenInt8Tiles().divide_by_windows[x.is_unsigned];
+  const size_t squares = 4 * (divisions.padded() + s.size - 1);
+  ForEachPart(s.num, s.channels, plane, [&](size_t image, size_t pixel, int pixels) {
+    std::vector<int32_t> scratch(squares);
+    const Int8Tiles::Division division = divisions.From(image, pixel);
+    divide(division, pixels, table, s.size, scratch.data());
+    divisions.Clear(division, pixels);
+  });
+}
+
+template <typename Y>
+void NormalizeIntegersInBlocks(const NormExtents& extents, const int32_t* table,
+                               const IntegerOperand& x, const std::vector<Multiplier>& by,
+                               const IntegerResult& result, Y* y) {
+  const size_t channels = extents.channels, spatial = extents.spatial;
+  const DivisionInBlocks divisions(channels, spatial, table, x, by, result, y);
+  const Int8Tiles& tiles = ChosenInt8Tiles();
+  std::vector<uint32_t> sums(extents.num * spatial);
+  ForEachPart(extents.num, channels, spatial, [&](size_t image, size_t pixel, int pixels) {
+    tiles.square_sums[x.is_unsigned](divisions.From(image, pixel), pixels,
+                                     sums.data() + image * spatial + pixel);
+  });
+  std::vector<int32_t> of_images;
+  for (size_t n = 0; extents.across_spatial && n < extents.num; ++n) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < spatial; ++i) sum += sums[n * spatial + i];
+    of_images.push_back(Interpolated(table, sum));
+  }
+  ForEachPart(extents.num, channels, spatial, [&](size_t image, size_t pixel, int pixels) {
+    int32_t factors[kPixels];
+    for (int i = 0; i < pixels; ++i) {
+      factors[i] = extents.across_spatial ? of_images[image]
+                                          : Interpolated(table, sums[image * spatial + pixel + i]);
+    }
+    const Int8Tiles::Division division = divisions.From(image, pixel);
+    tiles.divide_by_pixel[x.is_unsigned](division, pixels, factors);
+    divisions.Clear(division, pixels);
+  });
+}
+
+template <typename Y>
 void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const IntegerOperand& x,
                          const IntegerResult& result, Y* y) {
   const int64_t n = static_cast<int64_t>(length);
@@ -172,16 +332,21 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
       });
 }
 
-#define CAFFE_INTEGER_NORMALIZATION(Y)                                                       \
-  template void SoftmaxIntegers(const SoftmaxExtents&, const int32_t*, int32_t,              \
-                                const IntegerResult&, const int8_t*, Y*);                    \
-  template void SoftmaxIntegers(const SoftmaxExtents&, const int32_t*, int32_t,              \
-                                const IntegerResult&, const uint8_t*, Y*);                   \
-  template void LrnIntegers(const LrnShape&, const int32_t*, const IntegerOperand&,          \
-                            const IntegerResult&, Y*);                                       \
-  template void NormalizeIntegers(const NormExtents&, const int32_t*, const IntegerOperand&, \
-                                  const std::vector<Multiplier>&, const IntegerResult&, Y*); \
-  template void StandardizeIntegers(size_t, size_t, const int32_t*, const IntegerOperand&,   \
+#define CAFFE_INTEGER_NORMALIZATION(Y)                                                           \
+  template void SoftmaxIntegers(const SoftmaxExtents&, const int32_t*, int32_t,                  \
+                                const IntegerResult&, const int8_t*, Y*);                        \
+  template void SoftmaxIntegers(const SoftmaxExtents&, const int32_t*, int32_t,                  \
+                                const IntegerResult&, const uint8_t*, Y*);                       \
+  template void LrnIntegers(const LrnShape&, const int32_t*, const IntegerOperand&,              \
+                            const IntegerResult&, Y*);                                           \
+  template void NormalizeIntegers(const NormExtents&, const int32_t*, const IntegerOperand&,     \
+                                  const std::vector<Multiplier>&, const IntegerResult&, Y*);     \
+  template void LrnIntegersInBlocks(const LrnShape&, const int32_t*, const IntegerOperand&,      \
+                                    const IntegerResult&, Y*);                                   \
+  template void NormalizeIntegersInBlocks(const NormExtents&, const int32_t*,                    \
+                                          const IntegerOperand&, const std::vector<Multiplier>&, \
+                                          const IntegerResult&, Y*);                             \
+  template void StandardizeIntegers(size_t, size_t, const int32_t*, const IntegerOperand&,       \
                                     const IntegerResult&, Y*)
 CAFFE_INTEGER_NORMALIZATION(int8_t);
 CAFFE_INTEGER_NORMALIZATION(uint8_t);

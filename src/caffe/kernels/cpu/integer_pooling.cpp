@@ -1,9 +1,11 @@
 #include "caffe/kernels/integer_pooling.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
-#include "caffe/kernels/parallel.hpp"
+#include "chunks.hpp"
+#include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -13,10 +15,26 @@ namespace {
 template <typename T>
 constexpr int32_t kMiddle = std::is_signed<T>::value ? 0 : 128;
 
+template <typename T>
+constexpr int32_t kLeast = std::numeric_limits<T>::min();
+template <typename T>
+constexpr int32_t kMost = std::numeric_limits<T>::max();
+
+/// The divisor of `size` (T. Granlund and P. L. Montgomery, Division by invariant integers using
+/// multiplication, 1994).
+WholeDivisor DivisorOf(int32_t size) {
+  int bits = 0;
+  while ((int64_t{1} << bits) < size) ++bits;
+  const uint64_t multiplier = (uint64_t{1} << (31 + bits)) / static_cast<uint32_t>(size) + 1;
+  return {static_cast<uint32_t>(multiplier), 31 + bits, size};
+}
+
 /// Calls f(window's first position of x, rows, columns, size as Caffe counts it, first output).
 template <typename Function>
 void ForEachWindow(const PoolingShape& s, int block, Function&& f) {
-  ParallelFor(s.planes * s.pooled_height, 1, [&](size_t begin, size_t end) {
+  const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
+  const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(1, work));
+  ParallelFor(s.planes * s.pooled_height, grain, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t plane = i / s.pooled_height;
       const int row = static_cast<int>(i % s.pooled_height) * s.stride_h - s.pad_h;
@@ -34,10 +52,36 @@ void ForEachWindow(const PoolingShape& s, int block, Function&& f) {
   });
 }
 
+/// The same for blocks of 8 or 16 by vectors.
+template <typename T>
+void AverageOfBlocks(const PoolingShape& shape, int block, int32_t zero_point, ByteRange range,
+                     const T* x, T* y) {
+  const auto mean = ChosenKernels().integers.mean[std::is_unsigned<T>::value][block / 16];
+  MeanWindow all{};
+  all.pitch = size_t(shape.width) * block;
+  all.middle = kMiddle<T>;
+  all.least = range.least;
+  all.most = range.most;
+  all.divisor = DivisorOf(shape.kernel_h * shape.kernel_w);
+  ForEachWindow(shape, block, [&](size_t from, int rows, int columns, int size, size_t to) {
+    MeanWindow window = all;
+    window.rows = rows;
+    window.columns = columns;
+    window.start = (size - rows * columns) * zero_point - size * kMiddle<T>;
+    if (size != window.divisor.size) window.divisor = DivisorOf(size);
+    mean(window, x + from, y + to);
+  });
+}
+
 }  // namespace
 
 template <typename T>
 void MaxPoolIntegers(const PoolingShape& shape, int block, ByteRange range, const T* x, T* y) {
+  // The kernel of blocks does not know the least of int8_t.
+  const bool is_whole = range.least <= kLeast<T> && range.most >= kMost<T>;
+  if ((block == 8 || block == 16) && std::is_unsigned<T>::value && is_whole) {
+    return BlockedMaxPoolingForward(shape, block, x, y);
+  }
   ForEachWindow(shape, block, [&](size_t from, int rows, int columns, int, size_t to) {
     for (int k = 0; k < block; ++k) {
       int32_t largest = range.least;
@@ -54,6 +98,9 @@ void MaxPoolIntegers(const PoolingShape& shape, int block, ByteRange range, cons
 template <typename T>
 void AveragePoolIntegers(const PoolingShape& shape, int block, int32_t zero_point, ByteRange range,
                          const T* x, T* y) {
+  if (block == 8 || block == 16) {
+    return AverageOfBlocks(shape, block, zero_point, range, x, y);
+  }
   ForEachWindow(shape, block, [&](size_t from, int rows, int columns, int size, size_t to) {
     for (int k = 0; k < block; ++k) {
       int32_t sum = (size - rows * columns) * (zero_point - kMiddle<T>);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "caffe/kernels/quantize.hpp"
+#include "integer_loops.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -63,6 +64,7 @@ struct VectorKernels {
   ArithmeticLoops<float> f32;
   ArithmeticLoops<double> f64;
   QuantizeLoops quantize;
+  IntegerLoops integers;
 };
 
 extern const VectorKernels kGenericKernels;

@@ -91,6 +91,8 @@ class Int8Step : public InnerProductStep {
         epilogue.activation = epilogue_.activation;
         epilogue.function = epilogue_.function();
         epilogue.factor = 1 / y_.scale;
+        epilogue.input_zero_point = x_.zero_point;
+        epilogue.zero_point = y_.zero_point;
         kernel_->Forward(extents_.rows, x_.as<const decltype(x)>(), weights<int8_t>(), epilogue,
                          scratch, y_.as<Y>());
       });
@@ -224,9 +226,8 @@ class Int8Family : public Implementation {
     const kernels::Int8InnerProduct kernel(extents.inputs, extents.outputs);
     const Constant packed = NewConstant(ElementType::INT8, kernel.packed_size());
     kernel.PackWeights(quantized.values.data(), Elements<int8_t>(packed));
-    std::vector<Constant> parameters = WithBias(packed, node, extents.outputs);
-    parameters.push_back(Constant::Of({extents.outputs}, quantized.scales));
-    return parameters;
+    return {packed, BiasLessZeroPoints(graph, node, quantized, /*residual=*/-1),
+            Constant::Of({extents.outputs}, quantized.scales)};
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {

@@ -80,6 +80,8 @@ class Int8Step : public ConvolutionStep {
     epilogue.activation = epilogue_.activation;
     epilogue.function = epilogue_.function();
     epilogue.factor = 1 / y_.scale;
+    epilogue.input_zero_point = x_.zero_point;
+    epilogue.zero_point = y_.zero_point;
     kernel_->Forward(x_.shape[0], x_.as<const X>(),
                      static_cast<const int8_t*>(node_.parameters[0].data.get()), epilogue, scratch,
                      y_.as<Y>(), StridesOf(x_, y_, residual_));
@@ -139,7 +141,7 @@ class Family : public Implementation {
     }
     const QuantizedWeights quantized = Quantized(node);
     kernel->PackWeights(quantized.values.data(), Elements<int8_t>(packed));
-    return {packed, Constant::Of({shape->outputs}, BiasOf(node, shape->outputs)),
+    return {packed, BiasLessZeroPoints(graph, node, quantized, FusedEpilogueOf(node)->residual),
             Constant::Of({shape->outputs}, quantized.scales)};
   }
 

@@ -9,20 +9,13 @@
 #include "caffe/kernels/integer_reference.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "cpu_target.hpp"
+#include "deconvolution_shape.hpp"
 #include "integer_steps.hpp"
 
 namespace caffe {
 namespace inference {
 namespace cpu {
 namespace {
-
-/// ConvolutionShapeOf for a Deconvolution; weights are (channels, outputs / group, kernel...).
-std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
-                                                              const Shape& y) {
-  Node convolution = node;
-  convolution.layer.set_type("Convolution");
-  return ConvolutionShapeOf(convolution, x, y);
-}
 
 /// True if it is a layer with weights whose shapes the definitions take.
 bool Computes(const Node& node, const Shape& x, const Shape& y) {

@@ -10,16 +10,16 @@ namespace inference {
 namespace cpu {
 namespace {
 
-/// One bottom and one top of one shape, in Caffe's order.
-class PlainStep : public Step {
+/// One bottom and one top of one shape and layout.
+class NormalizationStep : public Step {
  public:
-  explicit PlainStep(const Node& node) : node_(node) {}
+  explicit NormalizationStep(const Node& node) : node_(node) {}
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(
-        IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked() && x_.shape == y_.shape,
-        "its blobs do not lie as kernels take them");
+    Require(IsInteger(x_) && IsInteger(y_) && x_.blocked() == y_.blocked() &&
+                (!x_.blocked() || NormalizesBlocks(node_, x_.shape)) && x_.shape == y_.shape,
+            "its blobs do not lie as kernels take them");
     Prepare();
   }
 
@@ -40,9 +40,9 @@ class PlainStep : public Step {
   kernels::IntegerResult result_;
 };
 
-class SoftmaxStep : public PlainStep {
+class SoftmaxStep : public NormalizationStep {
  public:
-  using PlainStep::PlainStep;
+  using NormalizationStep::NormalizationStep;
   void Run(void*) override {
     DispatchInteger(x_.type, [&](auto tag) {
       Write([&](auto* y) {
@@ -70,11 +70,14 @@ class SoftmaxStep : public PlainStep {
   int32_t steps_ = 0;
 };
 
-class LrnStep : public PlainStep {
+class LrnStep : public NormalizationStep {
  public:
-  using PlainStep::PlainStep;
+  using NormalizationStep::NormalizationStep;
   void Run(void*) override {
-    Write([&](auto* y) { kernels::LrnIntegers(shape_, table_, x(), result_, y); });
+    Write([&](auto* y) {
+      x_.blocked() ? kernels::LrnIntegersInBlocks(shape_, table_, x(), result_, y)
+                   : kernels::LrnIntegers(shape_, table_, x(), result_, y);
+    });
   }
 
  private:
@@ -95,11 +98,14 @@ class LrnStep : public PlainStep {
   const int32_t* table_ = nullptr;
 };
 
-class NormalizeStep : public PlainStep {
+class NormalizeStep : public NormalizationStep {
  public:
-  using PlainStep::PlainStep;
+  using NormalizationStep::NormalizationStep;
   void Run(void*) override {
-    Write([&](auto* y) { kernels::NormalizeIntegers(extents_, table_, x(), by_, result_, y); });
+    Write([&](auto* y) {
+      x_.blocked() ? kernels::NormalizeIntegersInBlocks(extents_, table_, x(), by_, result_, y)
+                   : kernels::NormalizeIntegers(extents_, table_, x(), by_, result_, y);
+    });
   }
 
  private:
@@ -122,9 +128,9 @@ class NormalizeStep : public PlainStep {
   const int32_t* table_ = nullptr;
 };
 
-class MvnStep : public PlainStep {
+class MvnStep : public NormalizationStep {
  public:
-  using PlainStep::PlainStep;
+  using NormalizationStep::NormalizationStep;
   void Run(void*) override {
     Write([&](auto* y) { kernels::StandardizeIntegers(rows_, length_, table_, x(), result_, y); });
   }
@@ -145,6 +151,16 @@ class MvnStep : public PlainStep {
 };
 
 }  // namespace
+
+bool NormalizesBlocks(const Node& node, const Shape& shape) {
+  if (node.type() == "LRN") {
+    const LRNParameter& param = node.layer.lrn_param();
+    return shape.size() == 4 && param.norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS &&
+           param.local_size() <= kernels::kMostWindowInBlocks;
+  }
+  return node.type() == "Normalize" && shape.size() >= 2 &&
+         static_cast<size_t>(shape[1]) <= kernels::kMostChannelsInBlocks;
+}
 
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {
   if (node.type() == "Softmax") return std::make_unique<SoftmaxStep>(node);

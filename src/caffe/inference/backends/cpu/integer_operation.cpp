@@ -59,7 +59,10 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
   if (SharesAffine(node) || node.type() == "Concat") {
     return JoinsChannels(graph, node) && AreWhole(graph, node);
   }
-  return !IsDivision(node) && !IsResizing(node);
+  if (IsDivision(node)) {
+    return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
+  }
+  return !IsResizing(node);
 }
 
 class Family : public Implementation {

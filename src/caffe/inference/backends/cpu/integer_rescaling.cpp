@@ -1,8 +1,10 @@
 #include "integer_rescaling.hpp"
 
 #include <cstdint>
+#include <numeric>
 
 #include "../constants.hpp"
+#include "../convolution_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 
@@ -22,17 +24,42 @@ std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const
     Elements<int32_t>(folded)[o] =
         kernels::FoldZeroPoint(terms, w + o * terms, 0, zero_point, given[o]);
   }
-  std::vector<Constant> parameters = {packed, folded, node.parameters[2], node.parameters[3]};
+  return PackedIntegers(node, packed, folded);
+}
+
+std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
+                                     const Constant& bias) {
+  std::vector<Constant> parameters = {packed, bias, node.parameters[2], node.parameters[3]};
   parameters.insert(parameters.end(), node.parameters.begin() + 5, node.parameters.end());
   return parameters;
 }
 
-kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
-                               const Operand& y) {
+Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
+                            int residual) {
+  const size_t outputs = weights.scales.size(), terms = weights.values.size() / outputs;
+  std::vector<float> bias = BiasOf(node, outputs);
+  const AffineParameters& x = graph.values[node.inputs[0]].affine;
+  if (x.zero_point != 0) {
+    for (size_t o = 0; o < outputs; ++o) {
+      const int8_t* w = weights.values.data() + o * terms;
+      const int64_t sum = std::accumulate(w, w + terms, int64_t{0});
+      bias[o] -= static_cast<float>(double{x.scale} * weights.scales[o] * x.zero_point *
+                                    static_cast<double>(sum));
+    }
+  }
+  if (residual >= 0) {
+    const AffineParameters& added = graph.values[node.epilogue[residual].operand].affine;
+    for (float& b : bias) b -= added.scale * static_cast<float>(added.zero_point);
+  }
+  return Constant::Of({static_cast<int>(outputs)}, std::move(bias));
+}
+
+kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
+                               size_t biases) {
   Require(node.integers.has_value(), "it does not compute with integers alone");
   const bool has_slopes = node.parameters.size() > 4;
   for (size_t i = 1; i < (has_slopes ? 6 : 4); ++i) {
-    RequireParameter(node, i, ElementType::INT32, outputs);
+    RequireParameter(node, i, ElementType::INT32, i == 1 ? outputs * biases : outputs);
   }
   const auto numbers = [&](size_t i) {
     return static_cast<const int32_t*>(node.parameters[i].data.get());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../step.hpp"
+#include "caffe/inference/weight_quantization.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 
 namespace caffe {
@@ -14,11 +15,20 @@ namespace cpu {
 /// what the input's zero point adds to sums taken off, and the multipliers of `node`, whose
 /// parameters are those of quantize/integer_weights.hpp.
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed);
+/// The same with the bias as it is to be.
+std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
+                                     const Constant& bias);
 
-/// What the step of such a node does with its sums. Throws Error unless its parameters are those of
-/// `outputs` outputs.
-kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x,
-                               const Operand& y);
+/// The bias of a node that rescales its sums in floats, of weights as QuantizeWeights gives them,
+/// with what zero points of its input and its residual (the step of the epilogue of this number;
+/// -1: none) add taken off.
+Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
+                            int residual);
+
+/// What the step of a node of PackedIntegers does with its sums. Throws Error unless its parameters
+/// are those of `outputs` outputs, with so many biases of each.
+kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
+                               size_t biases = 1);
 
 }  // namespace cpu
 }  // namespace inference

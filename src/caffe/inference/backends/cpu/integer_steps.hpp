@@ -34,6 +34,8 @@ std::unique_ptr<Step> MakeIntegerElementwise(const Node& node);
 std::unique_ptr<Step> MakeIntegerPooling(const Node& node);
 /// Softmax, LRN, Normalize, MVN; null for others.
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node);
+/// True if that takes a bottom of this shape with channels in blocks.
+bool NormalizesBlocks(const Node& node, const Shape& shape);
 /// Interp and Resample.
 std::unique_ptr<Step> MakeIntegerResizing(const Node& node);
 /// Layers that move elements, in any order; Concat rescales.
