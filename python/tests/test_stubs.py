@@ -112,11 +112,11 @@ def test_of_functions_name_their_arguments(owner, name, function):
 
 
 def modules():
-    """The modules in Python, but for the exporter's parts."""
+    """The modules in Python, but for the exporters' parts."""
     names = [info.name for info in pkgutil.walk_packages(caffe.__path__, "caffe.")]
     return sorted(name for name in names
                   if not name.rsplit(".", 1)[1].startswith("_") and "caffe_pb2" not in name
-                  and not name.startswith("caffe.onnx."))
+                  and not name.startswith(("caffe.onnx.", "caffe.tflite.")))
 
 
 def public_functions(module):
