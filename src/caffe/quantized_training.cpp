@@ -297,7 +297,26 @@ QuantizedTraining<Dtype>::QuantizedTraining(const QuantizedTrainingParameter& pa
     const string& group = range->layer_param().fake_quantization_param().group();
     if (!group.empty()) range->set_group(groups[group]);
   }
+  FindMeans(positions, layers);
   FindWeights(positions, layers);
+}
+
+template <typename Dtype>
+void QuantizedTraining<Dtype>::FindMeans(const TrainingPositions& positions, const Layers& layers) {
+  std::set<string> makers, means;
+  for (const auto& layer : layers) {
+    const LayerParameter& param = layer->layer_param();
+    if (param.type() == "Pooling" &&
+        param.pooling_param().pool() == PoolingParameter_PoolMethod_AVE) {
+      makers.insert(param.name());
+    }
+  }
+  for (const TrainingPositions::RoundedBlob& blob : positions.blobs) {
+    if (makers.count(blob.layer)) means.insert(blob.name);
+  }
+  for (FakeQuantizationLayer<Dtype>* range : ranges_) {
+    range->set_rounds_means(means.count(range->layer_param().fake_quantization_param().blob()) > 0);
+  }
 }
 
 template <typename Dtype>

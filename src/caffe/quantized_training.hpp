@@ -71,6 +71,7 @@ class QuantizedTraining {
  private:
   struct WeightLayer;
 
+  void FindMeans(const inference::TrainingPositions& positions, const Layers& layers);
   void FindWeights(const inference::TrainingPositions& positions, const Layers& layers);
   void RoundWeights();
   void WarnOfMissingRanges();

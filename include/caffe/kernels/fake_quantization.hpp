@@ -14,6 +14,10 @@ namespace kernels {
 struct IntegerGrid {
   float scale = 0;
   int32_t zero_point = 0, least = 0, most = 0;
+  /// Numbers half way between two integers, to 2^-10, become the one that is farther from `middle`,
+  /// as integer means are rounded.
+  bool rounds_means = false;
+  int32_t middle = 0;
 
   /// The numbers that `least` and `most` stand for.
   float low() const { return scale * static_cast<float>(least - zero_point); }

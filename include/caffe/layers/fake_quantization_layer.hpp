@@ -43,6 +43,10 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
   /// The layers with the same range, this one included; they must live as long.
   void set_group(const vector<const FakeQuantizationLayer*>& group) { group_ = group; }
 
+  /// The bottom has means of integers, of which engines round halves away from 0, of unsigned bytes
+  /// from 128.
+  void set_rounds_means(bool rounds_means) { rounds_means_ = rounds_means; }
+
   /// The group's range so far. Returns false if none of its layers has one.
   bool Range(double* minimum, double* maximum) const;
 
@@ -56,6 +60,7 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
   void Observe(const Blob<Dtype>& bottom);
 
   bool is_stated_ = false;  // the range is
+  bool rounds_means_ = false;
   vector<const FakeQuantizationLayer*> group_;
   bool rounds_ = false;  // in the latest forward pass, to grid_
   kernels::IntegerGrid grid_;

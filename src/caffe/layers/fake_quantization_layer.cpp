@@ -118,6 +118,8 @@ void FakeQuantizationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
   rounds_ = now == ROUND && Range(&minimum, &maximum);
   if (rounds_) {
     grid_ = BlobGrid(this->layer_param_.fake_quantization_param().quantization(), minimum, maximum);
+    grid_.rounds_means = rounds_means_;
+    grid_.middle = grid_.least < 0 ? 0 : 128;
   }
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);

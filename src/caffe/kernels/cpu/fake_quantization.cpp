@@ -55,6 +55,8 @@ void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y) {
   const C scale = grid.scale, factor = C(1) / scale;
   const C low = static_cast<C>(grid.least - grid.zero_point);
   const C high = static_cast<C>(grid.most - grid.zero_point);
+  const C middle = static_cast<C>(grid.middle - grid.zero_point);
+  const C nudge = grid.rounds_means ? C(1) / 1024 : C(0);
   ForEachChunk(n, [&](size_t offset, size_t length) {
     InputChunk<C, T> input;
     OutputChunk<C, T> output;
@@ -62,6 +64,7 @@ void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y) {
     C* to = output.Begin(y + offset);
     for (size_t i = 0; i < length; ++i) {
       C q = from[i] * factor;
+      q += q > middle ? nudge : -nudge;
       q = std::min(std::max(q, low), high);  // a NaN stays one
       to[i] = scale * ((q + kRounder<C>)-kRounder<C>);
     }
