@@ -183,8 +183,8 @@ struct Int8Tiles {
     const void* x;
     size_t plane;  ///< bytes of x and y from one block of channels to the next
     int blocks;
-    const int32_t*
-        zeros;          ///< (blocks, block): zero points; what fills up the last block is its own
+    /// (2, blocks, block): zero points; -1 for channels, 0 for what fills up the last block.
+    const int32_t* zeros;
     Rescaled rescaled;  ///< of the first block
     Kind kind;
     void* y;

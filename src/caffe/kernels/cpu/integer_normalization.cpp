@@ -39,20 +39,22 @@ class DivisionInBlocks {
       : block_(ChosenInt8Tiles().block),
         channels_(channels),
         spatial_(spatial),
-        zeros_(Divide(channels, block_) * block_),
+        padded_(Divide(channels, block_) * block_),
+        zeros_(2 * padded_),
         rows_(RowsOf(channels, block_, Largest(table, by), by, result,
                      std::is_signed<Y>::value ? Int8Tiles::INT8 : Int8Tiles::UINT8)) {
     std::fill_n(zeros_.begin(), channels, x.zero_point);
+    std::fill_n(zeros_.begin() + padded_, channels, -1);
     first_.x = x.data;
     first_.plane = spatial * block_;
-    first_.blocks = static_cast<int>(zeros_.size() / block_);
+    first_.blocks = static_cast<int>(padded_ / block_);
     first_.zeros = zeros_.data();
     first_.rescaled = rows_.get();
     first_.kind = std::is_signed<Y>::value ? Int8Tiles::INT8 : Int8Tiles::UINT8;
     first_.y = y;
   }
 
-  size_t padded() const { return zeros_.size(); }
+  size_t padded() const { return padded_; }
   /// From this pixel of an image on.
   Int8Tiles::Division From(size_t image, size_t pixel) const {
     Int8Tiles::Division division = first_;
@@ -101,8 +103,8 @@ class DivisionInBlocks {
                          static_cast<size_t>(largest) / (255 * 128) + 1);
   }
 
-  const size_t block_, channels_, spatial_;
-  std::vector<int32_t> zeros_;
+  const size_t block_, channels_, spatial_, padded_;
+  std::vector<int32_t> zeros_;  ///< and masks of what are channels
   const RescalingRows rows_;
   Int8Tiles::Division first_;
 };
