@@ -60,8 +60,7 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
     return JoinsChannels(graph, node) && AreWhole(graph, node);
   }
   if (IsDivision(node)) {
-    // What fills up a block may be any bytes, which must not be among the squares.
-    return AreWhole(graph, node) && NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
+    return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
   }
   return !IsResizing(node);
 }
