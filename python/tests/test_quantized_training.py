@@ -1,4 +1,5 @@
 """`caffe train -quantize` and `caffe test` of a net that was trained so."""
+import os
 import subprocess
 
 import pytest
@@ -24,8 +25,10 @@ def caffe_in(build, write, tmp_path):
     write(SOLVER, "solver.prototxt")
 
     def run(*arguments):
+        environment = dict(os.environ, GLOG_minloglevel="0")
         return subprocess.run([str(build / "tools/caffe"), *arguments], cwd=tmp_path, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              check=False)
     return run
 
 
