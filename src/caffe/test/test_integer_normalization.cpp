@@ -63,9 +63,9 @@ class NormalizationInBlocks : public OnInstructionSet {
     std::vector<Y> y(x.size());
     plain(operand, y.data());
     std::vector<X> blocked = ToBlocks(x, num, channels, spatial, block);
-    const size_t count = (channels + block - 1) / block;
+    const size_t padded = (channels + block - 1) / block * block;
     for (size_t i = 0; i < blocked.size(); ++i) {  // what fills up blocks may be anything
-      const size_t channel = i / (spatial * block) % count * block + i % block;
+      const size_t channel = i / (spatial * block) * block % padded + i % block;
       if (channel >= channels) blocked[i] = static_cast<X>(SomeByte<X>());
     }
     const std::vector<Y> expected = ToBlocks(y, num, channels, spatial, block);
