@@ -34,7 +34,7 @@ lacks report.html 'id="ranges"'
 # With labelled pictures: INT8, top-1, histograms; a row for an engine of several types.
 runs "$caffe" build $net -plan net.plan -images list.txt -min_images 12 -report report.html \
   -layer_precision fc=fp16 $quickly
-page report.html fp32 fp16 bf16 int8 'fp32 as built'
+page report.html fp32 fp16 bf16 int8 'int8 integers' 'fp32 as built'
 has report.html 'top-1 of 12 images'
 has report.html 'Magnitudes in 12 images'
 
@@ -42,7 +42,8 @@ has report.html 'Magnitudes in 12 images'
 runs "$caffe" calibrate $net -images list.txt -min_images 12 -calibration_table net.table
 runs "$caffe" build $net -plan net.plan -calibration_table net.table -images list.txt \
   -report report.html $quickly
-page report.html fp32 fp16 bf16 int8
+page report.html fp32 fp16 bf16 int8 'int8 integers'
+has report.html '<section id="integers">'
 has report.html 'top-1 of 12 images'
 has report.html 'threshold'
 lacks report.html 'Magnitudes in'
