@@ -57,3 +57,4 @@ refuses "layer 'conv' (Convolution) cannot be computed with integers alone: the 
 runs "$caffe" build $net -plan some.plan -precision int8 -calibration_table less.table \
   -quantization affine -arithmetic integer
 has out.txt "note: layer 'conv' (Convolution) computes in floats"
+echo 'integers: passed'
