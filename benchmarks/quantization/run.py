@@ -47,12 +47,13 @@ class Variant(NamedTuple):
     """A way to quantize by training, or by calibration alone."""
     weight_bits: int
     scheme: str  # as -quantization has it
-    rate: float = 1  # times that of the task: fewer bits have more to learn
+    rate: float = 1  # times that of the task: fewer bits have more to learn, steps of a whole
+    # layer are coarse
 
 
 TRAINED = {"trained 8 bits": Variant(8, "affine"),
            "trained 4-bit weights": Variant(4, "affine", 2),
-           "trained paper": Variant(8, "paper", 2)}
+           "trained paper": Variant(8, "paper", 0.2)}
 CALIBRATED = {"calibrated 4-bit weights": Variant(4, "affine"),  # simulated, without training
               "calibrated paper simulated": Variant(8, "paper")}
 TRAINED_WITH_PAPER = ("mobilenet",)  # where calibration cannot serve a whole tensor
