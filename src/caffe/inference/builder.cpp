@@ -188,21 +188,25 @@ void TryRange(const std::shared_ptr<const Graph>& graph) {
 /// Throws Error for numbers that the net was not trained for.
 void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
   const std::optional<TrainedNumbers>& training = config.quantization.training;
-  if (!training || config.precision != Precision::INT8) return;
+  if (!training || !MayTakeIntegers(config)) return;
   const QuantizationScheme scheme = config.quantization.SchemeOrDefault();
   Require(scheme == training->scheme, "net '", net.name(), "' was trained for -quantization ",
           Name(training->scheme), ", not for ", Name(scheme),
           ": leave -quantization out, or train it for that (quantized_training { scheme })");
   const bool eight = training->weight_bits == 8 && training->activation_bits == 8;
-  Require(eight || config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT, "net '",
-          net.name(), "' was trained for weights of ", training->weight_bits, " bits and blobs of ",
-          training->activation_bits, ", which -arithmetic float has not: leave it out");
+  const bool integers = config.precision == Precision::INT8 &&
+                        config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
+  Require(eight || integers, "net '", net.name(), "' was trained for weights of ",
+          training->weight_bits, " bits and blobs of ", training->activation_bits,
+          ", which engines of integers alone have: give -precision int8, and no other -arithmetic");
 }
 
 /// With what the definition knows of layers and ranges.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
   const Quantization& quantization = net.quantization();
+  const bool scheme_given = config.quantization.scheme.has_value();
+  const bool rounding_given = config.quantization.rounding.has_value();
   const Arithmetic given = config.quantization.arithmetic.value_or(Arithmetic::FLOAT);
   Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8, "-arithmetic ",
           Name(given), " is for -precision int8, not ", Name(config.precision));
@@ -211,6 +215,10 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
   if (!config.quantization.arithmetic) config.quantization.arithmetic = quantization.arithmetic;
   if (!config.quantization.rounding) config.quantization.rounding = quantization.rounding;
+  const bool alone = config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
+  Require(!rounding_given || alone, "-rounding is for -arithmetic integer");
+  Require(!scheme_given || MayTakeIntegers(config),
+          "-quantization is for int8, not for -precision ", Name(config.precision));
   CheckTraining(net, config);
   config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
   if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);

@@ -129,8 +129,7 @@ class LoweredBuild {
     Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
             Name(Scheme()), " -arithmetic ", Name(config_.quantization.ArithmeticOrDefault()),
             " is for the CPU");
-    Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() ||
-                config_.precision != Precision::INT8,
+    Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() || !table_,
             "-quantization paper computes with integers alone: give -arithmetic integer");
   }
 

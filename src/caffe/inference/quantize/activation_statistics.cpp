@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/operation.hpp"
@@ -13,7 +15,18 @@ const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int
   return OperationTable::Find(net.layers()[graph.layers[layer].net_index]->layer_param().type());
 }
 
-bool IsQuantizable(const Operation* operation) { return operation && operation->quantizable; }
+/// Layers that engines of integers alone compute, without having an INT8 form otherwise.
+bool HasTables(const std::string& type) {
+  static const std::set<std::string> types = {"AbsVal", "BNLL", "ELU",   "Exp",
+                                              "Log",    "MVN",  "Power", "Threshold"};
+  return types.count(type) > 0;
+}
+
+bool IsQuantizable(const Net<float>& net, const ValueGraph& graph, int layer) {
+  const LayerParameter& param = net.layers()[graph.layers[layer].net_index]->layer_param();
+  const Operation* operation = OperationTable::Find(param.type());
+  return (operation && operation->quantizable) || HasTables(param.type());
+}
 
 bool OnlyMovesValues(const Operation* operation) {
   return operation && (operation->type_agnostic || operation->test_identity);
@@ -30,7 +43,7 @@ std::vector<bool> ReadInIntegers(const Net<float>& net, const ValueGraph& graph)
       const std::vector<int>& tops = graph.layers[reader.first].tops;
       const bool moved = OnlyMovesValues(operation) &&
                          std::any_of(tops.begin(), tops.end(), [&](int top) { return read[top]; });
-      if (IsQuantizable(operation) || moved) read[v] = true;
+      if (IsQuantizable(net, graph, reader.first) || moved) read[v] = true;
     }
   }
   return read;
@@ -44,7 +57,7 @@ std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& grap
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const ValueGraph::Value& value = graph.values[v];
     if (value.overwriter >= 0 || value.blob.empty()) continue;
-    if (read[v] || IsQuantizable(OperationOf(net, graph, value.producer))) {
+    if (read[v] || IsQuantizable(net, graph, value.producer)) {
       values.push_back(static_cast<int>(v));
     }
   }

@@ -35,6 +35,7 @@ Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits) {
   }
   const int most = LargestOf(true, bits);
   range.scale = static_cast<float>((interval.most - interval.least) / most);
+  if (!(range.scale > 0)) return range;
   range.zero_point =
       static_cast<int>(std::clamp<double>(std::round(-interval.least / range.scale), 0, most));
   return range;

@@ -127,11 +127,14 @@ std::vector<float> SlopesOf(const Node& node, size_t outputs) {
   return given.size() == outputs ? given : std::vector<float>(outputs, given[0]);
 }
 
-/// Gives outputs whose bias is too many steps for 31 bits, or too few to say it, another scale of
-/// their weights: these are then 0, or nearly so.
-void FitScales(const std::vector<float>& bias, double input_scale, const FloatWeights& floats,
-               IntegerWeights* weights) {
+/// Gives outputs whose bias the steps of their sums do not say well another scale of their weights:
+/// a larger one where it would take more than 31 bits, then weights are 0 or nearly so; a smaller
+/// one where a step is more than half of the output's, then large weights saturate. Such outputs
+/// are nearly constant: a BatchNorm of next to no variance was folded into their weights.
+void FitScales(const std::vector<float>& bias, double input_scale, double output_scale,
+               const FloatWeights& floats, IntegerWeights* weights) {
   const WeightChannels channels = WeightChannelsOf(floats.layer, floats.shape);
+  const double most_scale = output_scale / (2 * input_scale);
   std::vector<bool> is_zero(bias.size(), true), changed(bias.size(), false);
   ForEachWeight(channels, [&](size_t output, size_t i) {
     is_zero[output] = is_zero[output] && floats.values[i] == 0;
@@ -139,15 +142,21 @@ void FitScales(const std::vector<float>& bias, double input_scale, const FloatWe
   for (size_t o = 0; o < bias.size(); ++o) {
     const double magnitude = std::fabs(bias[o]) / input_scale;
     float& scale = weights->scales[o];
-    const bool is_alone = is_zero[o] && magnitude > 0;
-    if (!is_alone && magnitude / scale <= kMostBias) continue;
-    scale = static_cast<float>(magnitude / (is_alone ? 1 << 24 : kMostBias / 2));
-    changed[o] = true;
+    const float before = scale;
+    if (is_zero[o] && magnitude > 0) {
+      scale = static_cast<float>(magnitude / (1 << 24));
+    } else if (magnitude / scale > kMostBias) {
+      scale = static_cast<float>(magnitude / (kMostBias / 2));
+    } else if (magnitude > 0 && scale > most_scale) {
+      scale = static_cast<float>(most_scale);
+    }
+    changed[o] = scale != before;
   }
   int8_t* values = Elements<int8_t>(weights->values);
   ForEachWeight(channels, [&](size_t output, size_t i) {
     if (!changed[output]) return;
-    values[i] = static_cast<int8_t>(std::nearbyint(floats.values[i] / weights->scales[output]));
+    const float steps = std::nearbyint(floats.values[i] / weights->scales[output]);
+    values[i] = static_cast<int8_t>(std::clamp(steps, -127.f, 127.f));
   });
 }
 
@@ -166,8 +175,10 @@ void AppendMultipliers(const Node& node, const std::vector<double>& real,
       values.push_back(one < 0 ? -multiplier.value : multiplier.value);
       shifts.push_back(multiplier.shift);
     } catch (Error& error) {
-      error.AddContext(Join("layer '", node.name(), "' (", node.type(),
-                            "): input scale times weight scale over output scale"));
+      error.AddContext(
+          Join("layer '", node.name(), "' (", node.type(),
+               "): input scale times weight scale over output scale: a range of the blobs "
+               "that it reads and writes is far too small or too large; calibrate again"));
       throw;
     }
   }
@@ -219,13 +230,15 @@ std::vector<Constant> WeightedIntegerParameters(const Graph& graph, const Node& 
   const AffineParameters& x = graph.values[node.inputs[0]].affine;
   const AffineParameters& y = graph.values[node.outputs[0]].affine;
   const std::vector<float> bias = BiasOf(node, outputs);
+  for (const float b : bias) {
+    Require(std::isfinite(b), "layer '", node.name(), "' (", node.type(),
+            "): its bias is NaN or infinite");
+  }
   const FloatWeights floats = FloatWeightsOf(graph, node);
-  if (weights.zero_point == 0) FitScales(bias, x.scale, floats, &weights);
+  if (weights.zero_point == 0) FitScales(bias, x.scale, y.scale, floats, &weights);
   std::vector<int32_t> steps(outputs);
   std::vector<double> real(outputs);
   for (size_t o = 0; o < outputs; ++o) {
-    Require(std::isfinite(bias[o]), "layer '", node.name(), "' (", node.type(),
-            "): its bias is NaN or infinite");
     const double step = double{x.scale} * weights.scales[o];
     const double wanted = std::round(bias[o] / step);
     Require(std::fabs(wanted) <= kMostBias, "layer '", node.name(), "' (", node.type(), "): bias ",

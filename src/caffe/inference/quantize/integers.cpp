@@ -120,7 +120,7 @@ class IntegerPlan {
       const auto depends = [&](int value) { return dependent[value]; };
       const std::vector<int> reads = node.Reads();
       if (!options_.wanted[i]) {
-        reasons_[i] = "another precision was asked for";
+        reasons_[i] = "another precision was given for it, as by -layer_precision: leave that out";
       } else if (std::any_of(reads.begin(), reads.end(), depends) ||
                  std::any_of(node.outputs.begin(), node.outputs.end(), depends)) {
         reasons_[i] = "shapes depend on the data";
