@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From nothing to a trained net: installs what is missing, builds, makes a data set, trains LeNet on
-# it, tests it, and puts the same in half precision and engines of three precisions beside it.
+# it, tests it, and compares it with the same in half precision and with engines of three precisions.
 set -euo pipefail
 export LC_ALL=C
 
