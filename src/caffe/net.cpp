@@ -86,7 +86,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   if (sharing) pool_->Gather();
   const ScratchSource scratch(sharing ? pool_.get() : nullptr);
   const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
-                                                           /*anew=*/true);
+                                                           /*again=*/true);
   StampInputs();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
@@ -174,7 +174,7 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   KeepBlobs();
   const kernels::FlushDenormals flush;
   const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
-                                                           /*anew=*/false);
+                                                           /*again=*/false);
   vector<bool> left(layers_.size(), false);
   for (int i = start; i >= end; --i) {
     for (Callback* callback : before_backward_) callback->run(i);

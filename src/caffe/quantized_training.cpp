@@ -416,13 +416,13 @@ void QuantizedTraining<Dtype>::WarnOfMissingRanges() {
 }
 
 template <typename Dtype>
-QuantizedTraining<Dtype>::Rounded::Rounded(QuantizedTraining* training, bool anew) {
+QuantizedTraining<Dtype>::Rounded::Rounded(QuantizedTraining* training, bool again) {
   if (!training || training->is_swapped_ || training->ranges_.empty()) return;
   if (training->ranges_[0]->stage() == FakeQuantizationLayer<Dtype>::COPY) return;
-  if (anew) training->WarnOfMissingRanges();
+  if (again) training->WarnOfMissingRanges();
   uint64_t stamp = 1;
   for (const auto& weights : training->weights_) stamp = Mix(stamp, weights->Stamp());
-  if (training->rounded_stamp_ == 0 || (anew && stamp != training->rounded_stamp_)) {
+  if (training->rounded_stamp_ == 0 || (again && stamp != training->rounded_stamp_)) {
     training->RoundWeights();
     training->rounded_stamp_ = stamp;
   }

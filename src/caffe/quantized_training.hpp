@@ -23,7 +23,7 @@ class FakeQuantizationLayer;
 NetParameter InsertFakeQuantization(const NetParameter& net,
                                     const inference::TrainingPositions& positions);
 
-/// What a net with quantized_training does beside running its layers: its layers with weights
+/// What a net with quantized_training does in addition to running its layers: its layers with weights
 /// compute with rounded ones, and the iteration decides what is simulated.
 ///
 /// Weights are rounded as an engine has them: with the layers folded in that it folds. A
@@ -58,8 +58,8 @@ class QuantizedTraining {
   /// are rounded, or inside another one's life.
   class Rounded {
    public:
-    /// With `anew` from what weights and statistics are now, else as they were rounded last.
-    Rounded(QuantizedTraining* training, bool anew);
+    /// With `again` from what weights and statistics are now, else as they were rounded last.
+    Rounded(QuantizedTraining* training, bool again);
     ~Rounded();
     Rounded(const Rounded&) = delete;
     Rounded& operator=(const Rounded&) = delete;
@@ -84,7 +84,7 @@ class QuantizedTraining {
   vector<shared_ptr<WeightLayer>> weights_;
   bool is_swapped_ = false;
   uint64_t rounded_stamp_ = 0;  // of what was rounded last; 0: nothing was
-  int stage_ = -1;              // as it was logged; -1: nobody has said the iteration
+  int stage_ = -1;              // as it was logged; -1: no iteration has been set
   bool warned_ = false;
   bool frozen_ = false;
 };

@@ -21,7 +21,7 @@ namespace kernels {
 ///
 /// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
 /// with bytes of 0, which the output's are too, whatever its zero point. A plain input is (num,
-/// channels, rows, columns): for the few channels of a picture. The input is int8_t or uint8_t;
+/// channels, rows, columns): for the few channels of an image. The input is int8_t or uint8_t;
 /// what pads it is its zero point, whose products are part of the sums: the caller's bias takes
 /// them off as it does those of all other inputs.
 class Int8Convolution {
