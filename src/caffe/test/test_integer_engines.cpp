@@ -290,6 +290,25 @@ TEST(IntegerEngine, NamesWhatIntegersCannotCompute) {
   EXPECT_NE(remarks[0].find("'conv' (Convolution) computes in floats"), std::string::npos);
 }
 
+TEST(IntegerEngine, LeavesToFloatsWhatIsOutOfRange) {
+  NetworkDefinition net = OneConvolution();
+  net.SetRange("data", -1, 3);
+  net.SetRange("conv", 0, 1e-20f);  // in whose steps the bias does not fit 31 bits
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "31 bits do not hold");
+  config.quantization.arithmetic = Arithmetic::INTEGER;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  const auto engine = Builder(config).Build(net);
+  ASSERT_EQ(remarks.size(), 1u);
+  ExpectContains(remarks[0],
+                 "layer 'conv' (Convolution) computes in floats: bias 0.25 of output 0");
+  ExecutionContext context(engine);
+  std::fill_n(context.Input("data"), 3, 0.5f);
+  context.Run();
+  EXPECT_FLOAT_EQ(context.Output("conv")[0], 0.5f);
+}
+
 TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
   NetworkDefinition net = OneConvolution();
   BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);

@@ -64,10 +64,12 @@ class IntegerPlan {
 
   Graph Run() {
     FindReasons();
-    while (FindIntervals()) {  // fewer nodes in integers, smaller groups
-    }
+    do {
+      while (FindIntervals()) {  // fewer nodes in integers, smaller groups
+      }
+      Quantize();
+    } while (FindRefusals());
     Report();
-    Quantize();
     JoinBounds();
     SetParameters();
     return WithoutUnusedValues(std::move(graph_));
@@ -189,6 +191,24 @@ class IntegerPlan {
     return {};
   }
 
+  /// True if nodes cannot be computed with the scales that their values have.
+  bool FindRefusals() {
+    bool changed = false;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!IsInteger(i)) continue;
+      Node node = graph_.nodes[i];
+      try {
+        SetNumbers(&node);
+      } catch (const Error& error) {
+        reasons_[i] = error.what();
+        const std::string prefix = Join("layer '", node.name(), "' (", node.type(), "): ");
+        if (reasons_[i].rfind(prefix, 0) == 0) reasons_[i].erase(0, prefix.size());
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
   void Report() const {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
@@ -213,7 +233,10 @@ class IntegerPlan {
     }
     for (size_t i = 0; i < graph_.values.size(); ++i) {
       Value& value = graph_.values[i];
-      if (!in_bytes[i] || value.is_constant()) continue;
+      if (value.is_constant()) continue;
+      value.type = ElementType::FLOAT;
+      value.affine = AffineParameters();
+      if (!in_bytes[i]) continue;
       const int index = static_cast<int>(i);
       const Range range = RangeOf(intervals_[groups_->Of(index)], options_.weights.scheme,
                                   options_.activation_bits);
@@ -247,27 +270,30 @@ class IntegerPlan {
 
   void SetParameters() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      Node& node = graph_.nodes[i];
-      if (!IsInteger(i)) continue;
-      IntegerArithmetic integers;
-      integers.rounding = options_.rounding;
-      SetBounds(node, &integers);
-      node.integers = integers;
-      if (MultipliesWeights(node)) {
-        const int input = node.inputs[0];
-        if (input < static_cast<int>(options_.means.size()) && !options_.weights.to_nearest &&
-            options_.weights.scheme != QuantizationScheme::PAPER) {
-          CorrectBias(graph_.values[input].shape, options_.means[input], &node);
-        }
-        node.parameters = WeightedIntegerParameters(graph_, node, options_.weights,
-                                                    &node.integers->weight_zero_point);
-        if (node.type() == "InnerProduct") {
-          node.layer.mutable_inner_product_param()->set_transpose(false);
-        }
-      } else {
-        node.parameters = IntegerParameters(graph_, node, integers.rounding);
-      }
-      node.math = ElementType::INT8;
+      if (IsInteger(i)) SetNumbers(&graph_.nodes[i]);
+    }
+  }
+
+  /// Makes it a node of integers. Throws Error.
+  void SetNumbers(Node* node) const {
+    IntegerArithmetic integers;
+    integers.rounding = options_.rounding;
+    SetBounds(*node, &integers);
+    node->integers = integers;
+    node->math = ElementType::INT8;
+    if (!MultipliesWeights(*node)) {
+      node->parameters = IntegerParameters(graph_, *node, integers.rounding);
+      return;
+    }
+    const int input = node->inputs[0];
+    if (input < static_cast<int>(options_.means.size()) && !options_.weights.to_nearest &&
+        options_.weights.scheme != QuantizationScheme::PAPER) {
+      CorrectBias(graph_.values[input].shape, options_.means[input], node);
+    }
+    node->parameters = WeightedIntegerParameters(graph_, *node, options_.weights,
+                                                 &node->integers->weight_zero_point);
+    if (node->type() == "InnerProduct") {
+      node->layer.mutable_inner_product_param()->set_transpose(false);
     }
   }
 
