@@ -23,8 +23,8 @@ class FakeQuantizationLayer;
 NetParameter InsertFakeQuantization(const NetParameter& net,
                                     const inference::TrainingPositions& positions);
 
-/// What a net with quantized_training does in addition to running its layers: its layers with weights
-/// compute with rounded ones, and the iteration decides what is simulated.
+/// What a net with quantized_training does in addition to running its layers: its layers with
+/// weights compute with rounded ones, and the iteration decides what is simulated.
 ///
 /// Weights are rounded as an engine has them: with the layers folded in that it folds. A
 /// BatchNorm and a Scale behind a convolution make its weights f w, with f = gamma / sqrt(variance
