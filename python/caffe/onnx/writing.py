@@ -67,7 +67,7 @@ def write(model: Any, path: str) -> None:
 
 
 def write_bytes(content: bytes, path: str) -> None:
-    """Writes the file aside and renames it, so that nobody sees half of it. Raises ExportError."""
+    """Writes the file aside and renames it, so that no reader sees half of it. Raises ExportError."""
     folder = os.path.dirname(os.path.abspath(path))
     temporary = None
     try:

@@ -1,6 +1,7 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -15,6 +16,15 @@ Constant NewConstant(ElementType type, size_t count);
 template <typename T>
 T* Elements(const Constant& constant) {
   return static_cast<T*>(const_cast<void*>(constant.data.get()));
+}
+
+/// With these elements, as many as `shape` says; T is the C++ type of `type`.
+template <typename T>
+Constant ConstantOf(ElementType type, const Shape& shape, const std::vector<T>& values) {
+  Constant constant = NewConstant(type, values.size());
+  std::copy(values.begin(), values.end(), Elements<T>(constant));
+  constant.shape = shape;
+  return constant;
 }
 
 /// The constant's values, rounded to the numbers that FLOAT, FLOAT16 or BFLOAT16 has.

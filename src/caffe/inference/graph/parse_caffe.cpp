@@ -148,12 +148,7 @@ void LoadWeights(const std::vector<std::string>& files, Net<float>* net) {
 
 Quantization QuantizationOf(const QuantizationParameter& param) {
   Quantization quantization;
-  if (param.has_scheme()) {
-    quantization.scheme =
-        param.scheme() == QuantizedTrainingParameter::AFFINE  ? QuantizationScheme::AFFINE
-        : param.scheme() == QuantizedTrainingParameter::PAPER ? QuantizationScheme::PAPER
-                                                              : QuantizationScheme::SYMMETRIC;
-  }
+  if (param.has_scheme()) quantization.scheme = SchemeOf(param.scheme());
   if (param.has_arithmetic()) quantization.arithmetic = static_cast<Arithmetic>(param.arithmetic());
   if (param.has_rounding()) {
     quantization.rounding = static_cast<kernels::Rounding>(param.rounding());

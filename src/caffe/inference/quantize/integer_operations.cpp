@@ -58,14 +58,6 @@ bool SameAffine(const Value& a, const Value& b) {
          a.affine.zero_point == b.affine.zero_point;
 }
 
-template <typename T>
-Constant ConstantOf(ElementType type, const Shape& shape, const std::vector<T>& values) {
-  Constant constant = NewConstant(type, values.size());
-  std::copy(values.begin(), values.end(), Elements<T>(constant));
-  constant.shape = shape;
-  return constant;
-}
-
 Constant Tables(const std::vector<uint8_t>& tables) {
   return ConstantOf(ElementType::UINT8, {static_cast<int>(tables.size() / 256), 256}, tables);
 }

@@ -53,17 +53,11 @@ void ForEachWeight(const WeightChannels& channels, F f) {
 }
 
 Constant Bytes(const Shape& shape, ElementType type, const std::vector<int>& values) {
-  Constant constant = NewConstant(type, values.size());
-  constant.shape = shape;
-  uint8_t* to = Elements<uint8_t>(constant);
-  for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<uint8_t>(values[i]);
-  return constant;
+  return ConstantOf(type, shape, std::vector<uint8_t>(values.begin(), values.end()));
 }
 
 Constant Int32s(const std::vector<int32_t>& values) {
-  const Constant constant = NewConstant(ElementType::INT32, values.size());
-  std::copy(values.begin(), values.end(), Elements<int32_t>(constant));
-  return constant;
+  return ConstantOf(ElementType::INT32, {static_cast<int>(values.size())}, values);
 }
 
 /// A scale for each output, zero point 0.

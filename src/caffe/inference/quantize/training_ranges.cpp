@@ -11,10 +11,9 @@
 
 namespace caffe {
 namespace inference {
-namespace {
 
-QuantizationScheme SchemeOf(const QuantizedTrainingParameter& param) {
-  switch (param.scheme()) {
+QuantizationScheme SchemeOf(QuantizedTrainingParameter::Scheme scheme) {
+  switch (scheme) {
     case QuantizedTrainingParameter_Scheme_PAPER:
       return QuantizationScheme::PAPER;
     case QuantizedTrainingParameter_Scheme_SYMMETRIC:
@@ -23,6 +22,8 @@ QuantizationScheme SchemeOf(const QuantizedTrainingParameter& param) {
       return QuantizationScheme::AFFINE;
   }
 }
+
+namespace {
 
 std::vector<double> ValuesOf(const BlobProto& proto) {
   Blob<double> blob;
@@ -77,15 +78,15 @@ std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights) {
           const QuantizedTrainingParameter& own = param.quantization();
           if (!first) {
             first = &layer;
-            ranges.numbers.scheme = SchemeOf(own);
+            ranges.numbers.scheme = SchemeOf(own.scheme());
             ranges.numbers.weight_bits = static_cast<int>(own.weight_bits());
             ranges.numbers.activation_bits = static_cast<int>(own.activation_bits());
           }
-          Require(SchemeOf(own) == ranges.numbers.scheme &&
+          Require(SchemeOf(own.scheme()) == ranges.numbers.scheme &&
                       static_cast<int>(own.weight_bits()) == ranges.numbers.weight_bits &&
                       static_cast<int>(own.activation_bits()) == ranges.numbers.activation_bits,
-                  "was trained for scheme ", Name(SchemeOf(own)), ", ", own.weight_bits(), " and ",
-                  own.activation_bits(), " bits, layer '", first->name(), "' for scheme ",
+                  "was trained for scheme ", Name(SchemeOf(own.scheme())), ", ", own.weight_bits(),
+                  " and ", own.activation_bits(), " bits, layer '", first->name(), "' for scheme ",
                   Name(ranges.numbers.scheme), ", ", ranges.numbers.weight_bits, " and ",
                   ranges.numbers.activation_bits, " bits: train all with one quantized_training");
           if (!found.is_known) return;

@@ -23,6 +23,9 @@ struct TrainedRanges {
   std::map<std::string, Range> blobs;
 };
 
+/// What the schema calls so.
+QuantizationScheme SchemeOf(QuantizedTrainingParameter::Scheme scheme);
+
 /// What the FakeQuantization layers of a caffemodel say (layers with blobs; nothing else is read).
 /// Nothing if it has none. Throws Error, naming the layer, where they were trained for different
 /// schemes or bits, or a range is none; and if no blob has been observed yet.
