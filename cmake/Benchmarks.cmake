@@ -1,11 +1,13 @@
-# Programs of benchmarks/, built only when asked for by name.
+# Programs of benchmarks/, built only when asked for by name or all together as "benchmarks".
+add_custom_target(benchmarks)
 function(caffe_benchmark name)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/benchmarks/ OUTPUT_VARIABLE sources)
   add_executable(${name} EXCLUDE_FROM_ALL ${sources})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/benchmarks)
-  target_link_libraries(${name} PRIVATE caffe)
+  target_link_libraries(${name} PRIVATE tools_common)
   target_compile_options(${name} PRIVATE ${caffe_warnings})
+  add_dependencies(benchmarks ${name})
 endfunction()
 
 caffe_benchmark(net_benchmark nets/net_benchmark.cpp)

@@ -5,11 +5,13 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-usage: scripts/make_gpu_bundle.sh [ARCH] [--build-dir DIR] [--out DIR] [--no-build]
+usage: scripts/make_gpu_bundle.sh [ARCH] [--build-dir DIR] [--out DIR] [--data DIR] [--no-build]
 
   ARCH             the GPU's architecture (default 90: H100, H200); 80 A100, 89 L4, 120 RTX 50
   --build-dir DIR  where to build (default: build-gpu-ARCH)
   --out DIR        where the folder caffe-gpu-ARCH and its .tar.xz go (default: the build folder)
+  --data DIR       databases to train on: DIR/mnist and DIR/cifar10 as examples/ has them once its
+                   create_mnist.sh and create_cifar10.sh have run; some thousand records are enough
   --no-build       bundle what the build folder has
 
 CMAKE_OPTIONS in the environment is given to cmake, too.
@@ -27,14 +29,17 @@ die() {
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-arch=90 build= out= make=yes
+arch=90 build= out= data= make=yes
 while [ $# -gt 0 ]; do
   case $1 in
-    --build-dir | --out) [ $# -ge 2 ] || die "$1 needs a value; --help shows how" ;;
+    --build-dir | --out | --data) [ $# -ge 2 ] || die "$1 needs a value; --help shows how" ;;
   esac
   case $1 in
     --build-dir) mkdir -p "$2"; build=$(cd "$2" && pwd); shift 2 ;;
     --out) mkdir -p "$2"; out=$(cd "$2" && pwd); shift 2 ;;
+    --data)
+      [ -d "$2/mnist" ] && [ -d "$2/cifar10" ] || die "$2 has no folders mnist and cifar10"
+      data=$(cd "$2" && pwd); shift 2 ;;
     --no-build) make=no; shift ;;
     -h | --help | -help) usage; exit 0 ;;
     [0-9]*)
@@ -53,7 +58,7 @@ if [ "$make" = yes ]; then
     -DCMAKE_CUDA_ARCHITECTURES="$arch" -DBUILD_python=OFF -DUSE_OPENCV=OFF -DUSE_HDF5=OFF \
     -DUSE_LEVELDB=OFF -DUSE_ONEDNN=OFF -DUSE_MPI=OFF ${CMAKE_OPTIONS:-}
   cmake --build "$build" -j "$(nproc)" \
-    --target caffe_tests tool_caffe net_benchmark engine_benchmark inference_benchmark
+    --target caffe_tests tool_caffe tool_caffe_exec net_benchmark
 fi
 [ -e "$build/CMakeCache.txt" ] || die "$build has no build; leave out --no-build"
 grep -q "^CMAKE_CUDA_ARCHITECTURES:[^=]*=.*$arch" "$build/CMakeCache.txt" ||
@@ -67,11 +72,10 @@ mkdir -p "$bundle/bin" "$bundle/lib" "$bundle/models"
 # Programs, without the symbols that only a debugger needs.
 programs=()
 tests=$(find "$build" -maxdepth 2 -name caffe_tests -type f -perm -u+x | head -1)
-for file in "$tests" "$build/tools/caffe" "$build"/benchmarks/{net,engine,inference}_benchmark; do
-  if [ -f "$file" ]; then programs+=("$file"); fi
+for file in "${tests:-caffe_tests}" "$build"/tools/{caffe,caffe_exec} "$build/benchmarks/net_benchmark"; do
+  [ -f "$file" ] || die "$build has no $(basename "$file"); leave out --no-build"
+  programs+=("$file")
 done
-[ -n "$tests" ] || die "$build has no caffe_tests; leave out --no-build"
-[ -f "$build/tools/caffe" ] || die "$build has no tools/caffe; leave out --no-build"
 for file in "${programs[@]}"; do strip -o "$bundle/bin/$(basename "$file")" "$file"; done
 
 # Their shared libraries, but for those of glibc, which go with the machine's kernel, and of CUDA,
@@ -85,11 +89,16 @@ ldd "${programs[@]}" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
   done
 ldd "${programs[@]}" | grep 'not found' && die "a library of these programs is missing here"
 
-for net in lenet cifar10_quick bvlc_alexnet bvlc_googlenet resnet50 mobilenet_v2 vgg16; do
+for net in lenet cifar10_quick bvlc_alexnet bvlc_googlenet resnet50 mobilenet_v2 vgg16 ssd300_vgg16; do
   mkdir "$bundle/models/$net"
-  cp "$root/models/$net"/deploy*.prototxt "$bundle/models/$net/"
+  cp "$root/models/$net"/*.prototxt "$bundle/models/$net/"
 done
+if [ -n "$data" ]; then
+  mkdir "$bundle/examples"
+  cp -r "$data/mnist" "$data/cifar10" "$bundle/examples/"
+fi
 install -m 755 "$root/scripts/gpu_bundle/run.sh" "$bundle/run.sh"
+install -m 644 "$root/scripts/gpu_bundle/peers.py" "$bundle/peers.py"
 {
   echo "architecture $arch"
   git -C "$root" log -1 --format='commit %h of %cs' 2> /dev/null || true

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../tools/command_line.hpp"
+#include "../../tools/common/command_line.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/data_transformer.hpp"
 #include "caffe/util/db.hpp"

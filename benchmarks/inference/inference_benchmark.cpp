@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../../tools/command_line.hpp"
+#include "../../tools/common/command_line.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/inference/builder.hpp"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../../tools/command_line.hpp"
+#include "../../tools/common/command_line.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/context.hpp"
@@ -34,6 +34,7 @@ DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
 DEFINE_bool(layers, false, "With -compare: layer by layer too.");
 DEFINE_double(seconds, 4, "How long -compare takes, about.");
 DEFINE_bool(memory, false, "Print what the net takes in memory, and end.");
+DEFINE_int32(gpu, -1, "With -train: the GPU to train on; -1: the CPU.");
 DEFINE_string(type, "FLOAT", "Storage type of activations and gradients: FLOAT or FLOAT16.");
 
 namespace {
@@ -45,7 +46,7 @@ using caffe::Require;
 
 const char kUsage[] = R"(net_benchmark: times forward passes or training steps of one net.
 
-usage: net_benchmark -deploy FILE [-train FILE] [-batch N] [-type FLOAT|FLOAT16]
+usage: net_benchmark -deploy FILE [-train FILE [-gpu N]] [-batch N] [-type FLOAT|FLOAT16]
        net_benchmark -deploy FILE [-batch N] -compare [-layers]
        net_benchmark -deploy FILE [-batch N] [-type FLOAT|FLOAT16] [-weights FILE] -memory
        net_benchmark -deploy FILE [-batch N] [-weights FILE] [-picture FILE [-transform TEXT]]
@@ -236,7 +237,13 @@ NetParameter TrainNet(const std::vector<int>& data_shape) {
 class TrainBenchmark : public Benchmark {
  public:
   TrainBenchmark() {
+    if (FLAGS_gpu >= 0) {
+      caffe::Caffe::SetDevice(FLAGS_gpu);
+      caffe::Caffe::set_mode(caffe::Caffe::GPU);
+    }
     caffe::SolverParameter param;
+    param.set_solver_mode(FLAGS_gpu >= 0 ? caffe::SolverParameter::GPU
+                                         : caffe::SolverParameter::CPU);
     *param.mutable_train_net_param() = TrainNet(DataShape());
     param.set_base_lr(0.001f);
     param.set_lr_policy("fixed");
@@ -251,7 +258,10 @@ class TrainBenchmark : public Benchmark {
     FillPictures(inputs[0]);
     FillLabels(inputs[1]);
   }
-  void Step() override { solver_->Step(1); }
+  void Step() override {
+    solver_->Step(1);
+    if (FLAGS_gpu >= 0) caffe::Context::Current().stream().Synchronize();
+  }
 
  private:
   caffe::shared_ptr<caffe::Solver<float>> solver_;

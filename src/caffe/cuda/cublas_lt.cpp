@@ -128,10 +128,11 @@ cublasLtMatmulAlgo_t Algorithm(const ProblemKey& key, const Ask& ask) {
   return known[key] = ask();
 }
 
-/// True if every matrix starts and every row lies where wide loads may read it.
+/// True if every matrix starts where wide loads may read it.
 template <typename T>
-bool IsAligned(const Matrices<T>& matrices) {
-  return reinterpret_cast<uintptr_t>(matrices.data) % 16 == 0;
+bool IsAligned(const Matrices<T>& matrices, int count) {
+  return reinterpret_cast<uintptr_t>(matrices.data) % 16 == 0 &&
+         (count == 1 || matrices.stride * sizeof(T) % 16 == 0);
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ void Gemm(Stream& stream, bool transpose_a, bool transpose_b, int m, int n, int 
   const Layout b_layout(DataType<T>(), transpose_b ? n : k, transpose_b ? k : n, b.row_stride,
                         count, b.stride);
   const Layout c_layout(DataType<C>(), m, n, c.row_stride, count, c.stride);
-  const bool aligned = IsAligned(a) && IsAligned(b) && IsAligned(c);
+  const bool aligned = IsAligned(a, count) && IsAligned(b, count) && IsAligned(c, count);
   const ProblemKey key(sizeof(T) * 16 + sizeof(C), device * 2 + aligned, transpose_a, transpose_b,
                        m, n, k, a.row_stride, b.row_stride, c.row_stride, count, beta != 0);
   const cublasLtMatmulAlgo_t algorithm = Algorithm(key, [&] {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "../device_registry.hpp"
@@ -19,19 +20,29 @@ namespace {
 
 using cuda::Check;
 
-/// Memory that may go back once it is known that nobody works on it.
+/// Frees memory behind all work that is under way. cudaFree would not wait for work on memory of the
+/// pool; CUDA's default stream is behind all streams of this library, and they wait for it.
+void FreeBehindAll(void* pointer, bool from_pool) {
+  if (from_pool) {
+    cudaFreeAsync(pointer, cudaStreamLegacy);
+  } else {
+    cudaFree(pointer);
+  }
+}
+
+/// Memory that goes back when this object dies.
 class UnwantedMemory {
  public:
   UnwantedMemory() = default;
   ~UnwantedMemory() {
-    for (void* pointer : pointers_) cudaFree(pointer);
+    for (const auto& [pointer, from_pool] : pointers_) FreeBehindAll(pointer, from_pool);
   }
   UnwantedMemory(const UnwantedMemory&) = delete;
   UnwantedMemory& operator=(const UnwantedMemory&) = delete;
-  void Add(void* pointer) { pointers_.push_back(pointer); }
+  void Add(void* pointer, bool from_pool) { pointers_.emplace_back(pointer, from_pool); }
 
  private:
-  std::vector<void*> pointers_;
+  std::vector<std::pair<void*, bool>> pointers_;
 };
 
 /// What CudaDevice was given back since the calling thread began to record; null: it does not. A
@@ -62,8 +73,11 @@ class CudaStream : public Stream, public Recorder {
   }
   /// Somebody else's.
   explicit CudaStream(cudaStream_t stream) : stream_(stream), owned_(false) {}
+  // A new stream may get the same handle: that has to mean that it is behind this one.
   ~CudaStream() override {
-    if (owned_) cudaStreamDestroy(stream_);
+    if (!owned_) return;
+    cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
   }
   void Synchronize() override { Check(cudaStreamSynchronize(stream_), "computing on the GPU"); }
   void* handle() const override { return stream_; }
@@ -225,16 +239,17 @@ class CudaDevice : public Device {
   }
 
   // Memory goes back in the order of the stream that it came from. Who frees on another one may
-  // not know what is under way, and waits for everything.
+  // not know what is under way: then it goes back behind everything.
   void Free(void* pointer, size_t) noexcept override {
     cudaStream_t stream;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       const auto found = streams_.find(pointer);
+      if (found == streams_.end()) return;
       stream = found->second;
       streams_.erase(found);
     }
-    if (freed_in_recording) return freed_in_recording->Add(pointer);
+    if (freed_in_recording) return freed_in_recording->Add(pointer, stream != nullptr);
     try {
       if (Handle(Context::Current().stream()) == stream) {
         cudaFreeAsync(pointer, stream);
@@ -242,7 +257,7 @@ class CudaDevice : public Device {
       }
     } catch (const Error&) {
     }
-    cudaFree(pointer);
+    FreeBehindAll(pointer, stream != nullptr);
   }
 
   std::unique_ptr<Stream> CreateStream() override {

@@ -341,7 +341,7 @@ template <typename Pass, typename T>
 std::shared_ptr<const Plan> FindPlan(const kernels::ConvolutionShape& shape, int num, int algorithm,
                                      const ConvolutionOptions& options, const Call<Pass, T>& call) {
   static std::mutex mutex;
-  static std::map<Key, std::shared_ptr<const Plan>> plans;
+  static auto& plans = *new std::map<Key, std::shared_ptr<const Plan>>;  // cuDNN may end first
   const cudnnMathType_t math = MathFor<T>(options);
   const Key key = KeyOf<Pass, T>(shape, num, algorithm, math, options.channels_last);
   std::lock_guard<std::mutex> lock(mutex);

@@ -2,6 +2,8 @@
 #include "cudnn_fused_convolution.hpp"
 
 #include <map>
+#include <sstream>
+#include <utility>
 
 #include "../kernels/cuda/own_convolutions.hpp"
 #include "cudnn_graph.hpp"
@@ -15,7 +17,7 @@ using Tensor = CudnnGraph::Tensor;
 
 static_assert(kOperandAlignment % CudnnGraph::kAlignment == 0, "what cuDNN is promised");
 
-constexpr size_t kMostPlans = 5;  // of each kind: making one may take a second
+constexpr size_t kMostPlans = 3;  // of each kind: making one may take a second
 
 cudnnDataType_t TypeOf(ElementType type) {
   switch (type) {
@@ -416,17 +418,57 @@ std::shared_ptr<const FusedConvolution> WayNamed(const CudnnTarget& target,
                                     description.graph.PlanNamed(target, engine, rejects));
 }
 
+/// What a plan depends on, but for the numbers that a run is given.
+std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) {
+  const kernels::ConvolutionShape& shape = problem.shape;
+  const OutputFunction& function = problem.function;
+  std::ostringstream key;
+  key << target.handle << ' ' << problem.num << ' ' << shape.channels << ' ' << shape.outputs << ' '
+      << shape.group;
+  for (const std::vector<int>* extents :
+       {&shape.input, &shape.output, &shape.kernel, &shape.stride, &shape.pad, &shape.dilation}) {
+    for (const int extent : *extents) key << ' ' << extent;
+    key << ';';
+  }
+  key << problem.channels_last << ' ' << Name(problem.input) << ' ' << Name(problem.output) << ' '
+      << Name(problem.residual) << ' ' << problem.has_bias << problem.has_residual << problem.tf32
+      << ' ' << InputStride(problem) << ' ' << OutputStride(problem) << ' '
+      << ResidualStride(problem) << std::hexfloat << ' ' << function.activation.kind << ' '
+      << function.activation.alpha << ' ' << function.activation.beta << ' '
+      << function.function.kind << ' ' << function.function.alpha;
+  return key.str();
+}
+
+// Plans that were made, since making one takes up to a second or two and nets repeat their layers.
+// PresentGpu is the lock. Never freed: cuDNN may end before the statics of this library.
+std::map<std::pair<std::string, size_t>, Ways>& Listed() {
+  static auto& listed = *new std::map<std::pair<std::string, size_t>, Ways>;
+  return listed;
+}
+std::map<std::string, std::map<std::string, std::shared_ptr<const FusedConvolution>>>& Known() {
+  static auto& known =
+      *new std::map<std::string, std::map<std::string, std::shared_ptr<const FusedConvolution>>>;
+  return known;
+}
+
 }  // namespace
 
 Ways CudnnConvolutions(const ConvolutionProblem& problem, size_t most_workspace) {
   const PresentGpu gpu;
-  return WaysOn(gpu.target(), problem, most_workspace);
+  const std::string key = KeyOf(gpu.target(), problem);
+  const auto listed = Listed().find({key, most_workspace});
+  if (listed != Listed().end()) return listed->second;
+  Ways ways = WaysOn(gpu.target(), problem, most_workspace);
+  for (const auto& way : ways) Known()[key].emplace(way->name(), way);
+  return Listed()[{key, most_workspace}] = std::move(ways);
 }
 
 std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionProblem& problem,
                                                               const std::string& name) {
   const PresentGpu gpu;
-  return WayNamed(gpu.target(), problem, name);
+  std::shared_ptr<const FusedConvolution>& way = Known()[KeyOf(gpu.target(), problem)][name];
+  if (!way) way = WayNamed(gpu.target(), problem, name);
+  return way;
 }
 
 Ways CudnnConvolutionsElsewhere(const std::string& properties, const ConvolutionProblem& problem,

@@ -132,13 +132,17 @@ std::shared_ptr<const Choice> Choose(Stream& stream, const kernels::ConvolutionS
 }
 
 std::mutex choosing;
-std::map<std::vector<int>, std::shared_ptr<const Choice>> choices;  // by KeyOf
+/// By KeyOf. Never freed: cuDNN, whose plans they hold, may end before the statics of this library.
+std::map<std::vector<int>, std::shared_ptr<const Choice>>& Choices() {
+  static auto& choices = *new std::map<std::vector<int>, std::shared_ptr<const Choice>>;
+  return choices;
+}
 
 /// Null before there is one.
 std::shared_ptr<const Choice> FindChoice(const std::vector<int>& key) {
   std::lock_guard<std::mutex> lock(choosing);
-  const auto found = choices.find(key);
-  return found == choices.end() ? nullptr : found->second;
+  const auto found = Choices().find(key);
+  return found == Choices().end() ? nullptr : found->second;
 }
 
 }  // namespace
@@ -160,7 +164,7 @@ bool CudnnHalfWeightGradient(Stream& stream, const kernels::ConvolutionShape& sh
   if (!choice) {
     choice = Choose(stream, shape, num, factors);
     std::lock_guard<std::mutex> lock(choosing);
-    choices[key] = choice;
+    Choices()[key] = choice;
   }
   if (!choice->plan) return false;
   factors.Multiply(stream, choice->description, *choice->plan);

@@ -12,7 +12,9 @@
 #include "caffe/kernels/cuda/dropout.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
+#include "each_device.hpp"
 #include "caffe/test/layer_harness.hpp"
+#include "each_device.hpp"
 
 // What layers do on a device, beyond what the host does too (layer_harness.hpp checks that).
 
@@ -220,17 +222,20 @@ class LargeLayersOnDevice : public ::testing::TestWithParam<LargeCase> {
 void LargeLayersOnDevice::Compare(ElementType type, float bound) const {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(Join(Name(type), ", CAFFE_TEST_SEED=", seed));
-  const FakeDevice::Installed device;
-  const Values host = Run(Caffe::CPU, type, seed), actual = Run(Caffe::GPU, type, seed);
-  ASSERT_EQ(host.size(), actual.size());
-  for (size_t i = 0; i < host.size(); ++i) {
-    ASSERT_EQ(host[i].size(), actual[i].size()) << "array " << i;
-    float largest = 1e-30f;
-    for (const float value : host[i]) largest = std::max(largest, std::fabs(value));
-    for (size_t k = 0; k < host[i].size(); ++k) {
-      ASSERT_NEAR(host[i][k], actual[i][k], bound * largest) << "array " << i << ", element " << k;
+  const Values host = Run(Caffe::CPU, type, seed);
+  OnEachDevice([&] {
+    const Values actual = Run(Caffe::GPU, type, seed);
+    ASSERT_EQ(host.size(), actual.size());
+    for (size_t i = 0; i < host.size(); ++i) {
+      ASSERT_EQ(host[i].size(), actual[i].size()) << "array " << i;
+      float largest = 1e-30f;
+      for (const float value : host[i]) largest = std::max(largest, std::fabs(value));
+      for (size_t k = 0; k < host[i].size(); ++k) {
+        ASSERT_NEAR(host[i][k], actual[i][k], bound * largest)
+            << "array " << i << ", element " << k;
+      }
     }
-  }
+  });
 }
 
 TEST_P(LargeLayersOnDevice, AreThoseOfTheHost) {
