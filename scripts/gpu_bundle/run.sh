@@ -140,13 +140,17 @@ fail() {
 # Runs a program in the bundle's folder with a log; says in one line how it ended where it failed.
 step() {  # name of the log, seconds, command...
   local log=$out/logs/$1.log seconds status
+  if [ "$SECONDS" -ge "$limit" ]; then
+    say "no time for $1"
+    return 1
+  fi
   seconds=$(left "$2")
   shift 2
   (cd "$here" && timeout -k 5 "$seconds" "$@") > "$log" 2>&1
   status=$?
   [ "$status" -eq 0 ] && return 0
   local why
-  why=$(grep -vE '^ *$|Check failure stack|^ *@ ' "$log" | tail -1 | cut -c1-300)
+  why=$(grep -vE '^ *$|Check failure stack|^ *@ |^\*\*\* ' "$log" | tail -1 | cut -c1-300)
   [ "$status" -ne 124 ] || why="no end after $seconds s; $why"
   fail "$(basename "$log" .log) (status $status): $why"
   return 1
@@ -252,9 +256,9 @@ run_nets() {
         --model="$weights" --batch=2 "${flags[@]}" --device=0 --saveEngine="$work/net.plan" --iterations=1 \
         --duration=0 --warmUp=0 --timingCacheFile="$work/timing" || continue
       (cd "$here" && timeout -k 5 "$(left 60)" bin/caffe compare -model "models/$net/deploy.prototxt" \
-        -weights "$weights" -plan "$work/net.plan" -random 1 -min_sqnr 0) > "$out/logs/compare_${net}_$precision.log" 2>&1
+        -weights "$weights" -plan "$work/net.plan" -random 1 -scale 0.00390625 -min_sqnr 0) > "$out/logs/compare_${net}_$precision.log" 2>&1
       say "$(printf '%-16s %-10s %s' "$net" "$precision" \
-        "$(tail -1 "$out/logs/compare_${net}_$precision.log" | cut -c1-160)")"
+        "$(tail -2 "$out/logs/compare_${net}_$precision.log" | head -1 | cut -c1-160)")"
     done
   done
 }
