@@ -24,6 +24,7 @@ steps, in this order when none is named; each ends after a time limit of its own
   --jobs N          suites at a time (default: a quarter of the cores, 8 at most)
   --nets A,B        those to time (default: all of the bundle)
   --batches 1,32    in batches of these sizes
+  --engines fp16,int8  engines of these types
 
 CUDA's and cuDNN's libraries are looked for where the system's loader looks, in /usr/local/cuda and
 among Python's packages (nvidia/*/lib); LD_LIBRARY_PATH names other places. The last line is
@@ -43,11 +44,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 filter='*ADeviceGivesTheSame*:*OnDevice*:SnapshotAcrossModes*:*/SnapshotAcrossModes*'
 filter+=':GpuMath*:GpuRandom*:*Gpu*:*Cuda*:*ChannelsLast*:DeviceMemory*'
 all_steps=(tests nets training engines steps peers sanitizer)
-steps=() out=$here/results limit=86400 nets= batches=1,32,256
+steps=() out=$here/results limit=86400 nets= batches=1,32,256 engines=fp32,tf32,fp16,bf16,int8
 jobs=$(($(nproc) / 4))
 while [ $# -gt 0 ]; do
   case $1 in
-    --filter | --out | --limit | --jobs | --nets | --batches)
+    --filter | --out | --limit | --jobs | --nets | --batches | --engines)
       [ $# -ge 2 ] || die "$1 needs a value; --help shows how" ;;
   esac
   case $1 in
@@ -57,6 +58,7 @@ while [ $# -gt 0 ]; do
     --jobs) jobs=$2; shift 2 ;;
     --nets) nets=$2; shift 2 ;;
     --batches) batches=$2; shift 2 ;;
+    --engines) engines=$2; shift 2 ;;
     -h | --help | -help) usage; exit 0 ;;
     *)
       [[ " ${all_steps[*]} " == *" $1 "* ]] || die "unknown argument '$1'; --help shows what there is"
@@ -174,6 +176,7 @@ for folder in "$here"/models/*; do
   if [ -z "$nets" ] || [[ ",$nets," == *",$net,"* ]]; then models+=("$net"); fi
 done
 IFS=, read -r -a sizes <<< "$batches"
+IFS=, read -r -a types <<< "$engines"
 
 # Weights by chance: what they compute is the tests' business.
 weights_of() {  # net
@@ -245,7 +248,7 @@ run_nets() {
   say "$(printf '%-16s %-10s %s' net engine 'the outputs beside the net in FP32 on the CPU')"
   for net in "${models[@]}"; do
     weights=$(weights_of "$net") || continue
-    for precision in fp32 tf32 fp16 bf16 int8; do
+    for precision in "${types[@]}"; do
       flags=(--strictTypes)
       case $precision in
         fp32) flags+=(--noTF32) ;;
@@ -264,18 +267,18 @@ run_nets() {
 }
 
 # The solver of a net for a few hundred iterations that can be compared.
-short_solver() {  # file, folder of snapshots -> prints the new file
-  local file=$work/$(basename "$(dirname "$1")")_$(basename "$1")
+short_solver() {  # file, snapshots' prefix, gpu or cpu -> prints the new file
+  local file=$work/$3_$(basename "$(dirname "$1")")_$(basename "$1")
   sed -E -e '/^(max_iter|display|snapshot|snapshot_prefix|test_interval|test_iter|solver_mode|random_seed):/d' \
     "$here/$1" > "$file"
   printf 'max_iter: 400\ndisplay: 100\nsnapshot: 200\ntest_interval: 200\ntest_iter: 10\nrandom_seed: 7\n' >> "$file"
-  printf 'snapshot_prefix: "%s"\n' "$2" >> "$file"
+  printf 'snapshot_prefix: "%s"\nsolver_mode: %s\n' "$2" "${3^^}" >> "$file"
   echo "$file"
 }
 losses() { sed -n 's/.*Iteration \([0-9]*\) .*loss = \([0-9.einfa+-]*\).*/\1:\2/p' "$1" | tr '\n' ' '; }
 scores() { sed -n 's/.*Test net output #0: \([a-z]* = [0-9.]*\).*/\1/p' "$1" | tail -1; }
 run_training() {
-  local pair net solver place flags name
+  local pair net solver place other flags name
   if [ ! -d "$here/examples/mnist/mnist_train_lmdb" ]; then
     say "training: this bundle has no data (make_gpu_bundle.sh --data)"
     return
@@ -286,7 +289,7 @@ run_training() {
       name=train_${pair//\//_}_$place
       flags=()
       if [ "$place" = gpu ]; then flags=(-gpu 0); fi
-      solver=$(short_solver "models/$pair.prototxt" "$work/$name")
+      solver=$(short_solver "models/$pair.prototxt" "$work/$name" "$place")
       step "$name" 120 bin/caffe train -solver "$solver" "${flags[@]}" -threads 8
       say "$(printf '%-28s %-4s %s %s' "$pair" "$place" "$(losses "$out/logs/$name.log")" \
         "$(scores "$out/logs/$name.log")")"
@@ -295,7 +298,7 @@ run_training() {
       name=resume_${pair//\//_}_$place
       flags=() other=gpu
       if [ "$place" = gpu ]; then flags=(-gpu 0) other=cpu; fi
-      solver=$(short_solver "models/$pair.prototxt" "$work/$name")
+      solver=$(short_solver "models/$pair.prototxt" "$work/$name" "$place")
       step "$name" 120 bin/caffe train -solver "$solver" "${flags[@]}" -threads 8 \
         -snapshot "$work/train_${pair//\//_}_${other}_iter_200.solverstate"
       say "$(printf '%-28s %-4s %s %s' "  from the $other's snapshot" "$place" \
@@ -310,7 +313,7 @@ run_engines() {
   for net in "${models[@]}"; do
     weights=$(weights_of "$net") || continue
     for batch in "${sizes[@]}"; do
-      for precision in fp32 tf32 fp16 bf16 int8; do
+      for precision in "${types[@]}"; do
         flags=(--strictTypes)
         case $precision in
           fp32) flags+=(--noTF32) ;;

@@ -1,8 +1,14 @@
 // Convolutions with what follows them as graphs of cuDNN's, and what each of them reads.
 #include "cudnn_fused_convolution.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <future>
 #include <map>
+#include <mutex>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include "../kernels/cuda/own_convolutions.hpp"
@@ -17,7 +23,8 @@ using Tensor = CudnnGraph::Tensor;
 
 static_assert(kOperandAlignment % CudnnGraph::kAlignment == 0, "what cuDNN is promised");
 
-constexpr size_t kMostPlans = 3;  // of each kind: making one may take a second
+// Making one may take a second.
+constexpr size_t kMostWholePlans = 3, kMostPlansAlone = 2;
 
 cudnnDataType_t TypeOf(ElementType type) {
   switch (type) {
@@ -359,71 +366,12 @@ Description DescribeAlone(const ConvolutionProblem& problem, const CudnnTarget& 
 
 using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
 
-/// Adds make(description, plan) for each plan; none where cuDNN cannot describe it.
-template <typename Describe, typename Make>
-void AddWays(const ConvolutionProblem& problem, const CudnnTarget& target, size_t most_workspace,
-             const Describe& describe, const Make& make, Ways* ways) {
-  try {
-    const Description description = describe(problem, target);
-    for (CudnnPlan& plan : description.graph.Plans(
-             target, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); },
-             most_workspace, kMostPlans)) {
-      auto way = make(description, std::move(plan));
-      if (way->workspace_bytes() <= most_workspace) ways->push_back(std::move(way));
-    }
-  } catch (const Error&) {
-  }
-}
-
-/// True if nothing follows the convolution: then its two ways are one.
-bool IsAlone(const ConvolutionProblem& problem) {
-  return !IsInteger(problem.input) && !problem.has_bias && !problem.has_residual &&
-         problem.function.is_identity() && TypeBetween(problem) == problem.output;
-}
-
-Ways WaysOn(const CudnnTarget& target, const ConvolutionProblem& problem, size_t most_workspace) {
-  Ways ways;
-  AddWays(
-      problem, target, most_workspace, DescribeWhole,
-      [](const Description& description, CudnnPlan plan) {
-        return std::make_shared<Whole>(description, std::move(plan));
-      },
-      &ways);
-  if (IsAlone(problem)) return ways;
-  AddWays(
-      problem, target, most_workspace, DescribeAlone,
-      [&](const Description& description, CudnnPlan plan) {
-        return std::make_shared<Finished>(problem, description, std::move(plan));
-      },
-      &ways);
-  return ways;
-}
-
-std::shared_ptr<const FusedConvolution> WayNamed(const CudnnTarget& target,
-                                                 const ConvolutionProblem& problem,
-                                                 const std::string& name) {
-  const size_t space = name.find(' ');
-  const std::string kind = name.substr(0, space);
-  Require(space != std::string::npos && (kind == kCudnnWhole || kind == kCudnnFinish), "'", name,
-          "' does not name a way of computing a convolution by cuDNN");
-  const std::string engine = name.substr(space + 1);
-  const auto rejects = [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); };
-  if (kind == kCudnnWhole) {
-    const Description description = DescribeWhole(problem, target);
-    return std::make_shared<Whole>(description,
-                                   description.graph.PlanNamed(target, engine, rejects));
-  }
-  const Description description = DescribeAlone(problem, target);
-  return std::make_shared<Finished>(problem, description,
-                                    description.graph.PlanNamed(target, engine, rejects));
-}
-
 /// What a plan depends on, but for the numbers that a run is given.
 std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) {
   const kernels::ConvolutionShape& shape = problem.shape;
   const OutputFunction& function = problem.function;
   std::ostringstream key;
-  key << target.handle << ' ' << problem.num << ' ' << shape.channels << ' ' << shape.outputs << ' '
+  key << target.device << ' ' << problem.num << ' ' << shape.channels << ' ' << shape.outputs << ' '
       << shape.group;
   for (const std::vector<int>* extents :
        {&shape.input, &shape.output, &shape.kernel, &shape.stride, &shape.pad, &shape.dilation}) {
@@ -439,46 +387,228 @@ std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) 
   return key.str();
 }
 
-// Plans that were made, since making one takes up to a second or two and nets repeat their layers.
-// PresentGpu is the lock. Never freed: cuDNN may end before the statics of this library.
-std::map<std::pair<std::string, size_t>, Ways>& Listed() {
-  static auto& listed = *new std::map<std::pair<std::string, size_t>, Ways>;
-  return listed;
+/// The part of a problem that DescribeAlone describes.
+ConvolutionProblem AloneOf(const ConvolutionProblem& problem) {
+  ConvolutionProblem alone = problem;
+  alone.output = alone.residual = TypeBetween(problem);
+  alone.output_stride = StrideBetween(problem);
+  alone.residual_stride = 0;
+  alone.has_bias = alone.has_residual = false;
+  alone.function = {};
+  return alone;
 }
-std::map<std::string, std::map<std::string, std::shared_ptr<const FusedConvolution>>>& Known() {
-  static auto& known =
-      *new std::map<std::string, std::map<std::string, std::shared_ptr<const FusedConvolution>>>;
-  return known;
+
+/// How cuDNN computes one description. Unchanging once it is made.
+struct Plans {
+  Description description;
+  std::vector<CudnnPlan> plans;  ///< the best guess first
+};
+
+Plans MakePlans(const CudnnTarget& target, const ConvolutionProblem& problem, bool whole,
+                size_t most_workspace) {
+  try {
+    Plans made{whole ? DescribeWhole(problem, target) : DescribeAlone(problem, target), {}};
+    made.plans = made.description.graph.Plans(
+        target, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); },
+        most_workspace, whole ? kMostWholePlans : kMostPlansAlone);
+    return made;
+  } catch (const Error&) {  // cuDNN cannot describe it
+    return {};
+  }
 }
+
+/// All that was made for GPUs that are here: making a plan takes up to a second or two, and nets
+/// repeat their layers. Never freed: cuDNN may end before the statics of this library.
+class KnownPlans {
+ public:
+  static KnownPlans& Get() {
+    static auto& known = *new KnownPlans;
+    return known;
+  }
+  /// Who asks first makes them, others wait.
+  std::shared_ptr<const Plans> Of(const CudnnTarget& target, const ConvolutionProblem& problem,
+                                  bool whole, size_t most_workspace) {
+    const Key key = KeyFor(target, problem, whole);
+    std::promise<std::shared_ptr<const Plans>> promise;
+    std::unique_lock<std::mutex> lock(mutex_);
+    auto [entry, first] = listed_.try_emplace({key, most_workspace});
+    if (first) entry->second = promise.get_future();
+    const auto future = entry->second;
+    lock.unlock();
+    if (first) {
+      promise.set_value(
+          std::make_shared<const Plans>(MakePlans(target, problem, whole, most_workspace)));
+    }
+    return future.get();
+  }
+  /// One by its name. Throws Error where there is none.
+  std::pair<Description, CudnnPlan> Named(const CudnnTarget& target,
+                                          const ConvolutionProblem& problem, bool whole,
+                                          const std::string& engine) {
+    const Key key = KeyFor(target, problem, whole);
+    std::vector<std::shared_future<std::shared_ptr<const Plans>>> listed;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto found = named_.find({key, engine});
+      if (found != named_.end()) return found->second;
+      for (auto i = listed_.lower_bound({key, 0}); i != listed_.end() && i->first.first == key; ++i) {
+        listed.push_back(i->second);
+      }
+    }
+    for (const auto& plans : listed) {
+      for (const CudnnPlan& plan : plans.get()->plans) {
+        if (plan.name() == engine) return {plans.get()->description, plan};
+      }
+    }
+    Description description =
+        whole ? DescribeWhole(problem, target) : DescribeAlone(problem, target);
+    CudnnPlan plan = description.graph.PlanNamed(
+        target, engine, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); });
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return named_.emplace(std::make_pair(key, engine), std::make_pair(description, plan))
+        .first->second;
+  }
+
+ private:
+  using Key = std::pair<bool, std::string>;
+  static Key KeyFor(const CudnnTarget& target, const ConvolutionProblem& problem, bool whole) {
+    return {whole, KeyOf(target, whole ? problem : AloneOf(problem))};
+  }
+
+  std::mutex mutex_;
+  std::map<std::pair<Key, size_t>, std::shared_future<std::shared_ptr<const Plans>>> listed_;
+  std::map<std::pair<Key, std::string>, std::pair<Description, CudnnPlan>> named_;
+};
+
+/// True if nothing follows the convolution: then its two ways are one.
+bool IsAlone(const ConvolutionProblem& problem) {
+  return !IsInteger(problem.input) && !problem.has_bias && !problem.has_residual &&
+         problem.function.is_identity() && TypeBetween(problem) == problem.output;
+}
+
+/// plans(target, whole) says what there is; both kinds are made at the same time.
+template <typename GetPlans>
+Ways WaysOn(const CudnnTarget& target, const ConvolutionProblem& problem, size_t most_workspace,
+            const GetPlans& plans) {
+  Ways ways;
+  const auto add = [&](std::shared_ptr<const FusedConvolution> way) {
+    if (way->workspace_bytes() <= most_workspace) ways.push_back(std::move(way));
+  };
+  std::future<std::shared_ptr<const Plans>> alone;
+  if (!IsAlone(problem)) {
+    alone = std::async(std::launch::async, [&] {
+      const TargetOfThread own(target);
+      return plans(own.target(), false);
+    });
+  }
+  const std::shared_ptr<const Plans> whole = plans(target, true);
+  for (const CudnnPlan& plan : whole->plans) {
+    add(std::make_shared<Whole>(whole->description, plan));
+  }
+  if (!alone.valid()) return ways;
+  const std::shared_ptr<const Plans> rest = alone.get();
+  for (const CudnnPlan& plan : rest->plans) {
+    add(std::make_shared<Finished>(problem, rest->description, plan));
+  }
+  return ways;
+}
+
+/// named(whole, engine) gives a description and its plan.
+template <typename Named>
+std::shared_ptr<const FusedConvolution> WayNamed(const ConvolutionProblem& problem,
+                                                 const std::string& name, const Named& named) {
+  const size_t space = name.find(' ');
+  const std::string kind = name.substr(0, space);
+  Require(space != std::string::npos && (kind == kCudnnWhole || kind == kCudnnFinish), "'", name,
+          "' does not name a way of computing a convolution by cuDNN");
+  auto [description, plan] = named(kind == kCudnnWhole, name.substr(space + 1));
+  if (kind == kCudnnWhole) return std::make_shared<Whole>(description, plan);
+  return std::make_shared<Finished>(problem, description, plan);
+}
+
+/// False where cuDNN would take the problem and compute something else (seen with cuDNN 9 on an
+/// H100): integers in Caffe's order, and pixels that begin where tensor cores' kernels cannot load
+/// them because they do not lie side by side.
+bool IsLoadable(const ConvolutionProblem& problem) {
+  if (!problem.channels_last) return !IsInteger(problem.input) && !IsInteger(problem.output);
+  const auto fits = [](ElementType type, size_t stride, size_t channels) {
+    return stride * SizeOf(type) % kOperandAlignment == 0 ||
+           (stride == channels && !IsInteger(type));
+  };
+  const size_t outputs = problem.shape.outputs;
+  return fits(problem.input, InputStride(problem), problem.shape.channels) &&
+         fits(problem.output, OutputStride(problem), outputs) &&
+         (!problem.has_residual || fits(problem.residual, ResidualStride(problem), outputs));
+}
+
+/// What the calling thread asks for while MakeConvolutionsAskedFor listens; null: nobody does.
+thread_local std::vector<std::function<void()>>* asked_for = nullptr;
 
 }  // namespace
 
 Ways CudnnConvolutions(const ConvolutionProblem& problem, size_t most_workspace) {
-  const PresentGpu gpu;
-  const std::string key = KeyOf(gpu.target(), problem);
-  const auto listed = Listed().find({key, most_workspace});
-  if (listed != Listed().end()) return listed->second;
-  Ways ways = WaysOn(gpu.target(), problem, most_workspace);
-  for (const auto& way : ways) Known()[key].emplace(way->name(), way);
-  return Listed()[{key, most_workspace}] = std::move(ways);
+  if (!IsLoadable(problem)) return {};
+  if (asked_for) {
+    asked_for->push_back([=] { CudnnConvolutions(problem, most_workspace); });
+    return {};
+  }
+  const TargetOfThread gpu;
+  return WaysOn(gpu.target(), problem, most_workspace, [&](const CudnnTarget& target, bool whole) {
+    return KnownPlans::Get().Of(target, problem, whole, most_workspace);
+  });
 }
 
 std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionProblem& problem,
                                                               const std::string& name) {
-  const PresentGpu gpu;
-  std::shared_ptr<const FusedConvolution>& way = Known()[KeyOf(gpu.target(), problem)][name];
-  if (!way) way = WayNamed(gpu.target(), problem, name);
-  return way;
+  Require(IsLoadable(problem), "cuDNN has no '", name, "' where pixels lie at no multiple of ",
+          kOperandAlignment, " bytes");
+  const TargetOfThread gpu;
+  return WayNamed(problem, name, [&](bool whole, const std::string& engine) {
+    return KnownPlans::Get().Named(gpu.target(), problem, whole, engine);
+  });
+}
+
+void MakeConvolutionsAskedFor(const std::function<void()>& ask) {
+  std::vector<std::function<void()>> wanted;
+  asked_for = &wanted;
+  try {
+    ask();
+  } catch (...) {
+    asked_for = nullptr;
+    throw;
+  }
+  asked_for = nullptr;
+  if (wanted.empty()) return;
+  const TargetOfThread gpu;
+  std::atomic<size_t> next{0};
+  std::vector<std::future<void>> workers;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    workers.push_back(std::async(std::launch::async, [&] {
+      const TargetOfThread own(gpu.target());
+      for (size_t index; (index = next++) < wanted.size();) wanted[index]();
+    }));
+  }
+  for (std::future<void>& worker : workers) worker.get();
 }
 
 Ways CudnnConvolutionsElsewhere(const std::string& properties, const ConvolutionProblem& problem,
                                 size_t most_workspace) {
-  return WaysOn(CudnnTarget::Described(properties), problem, most_workspace);
+  const CudnnTarget elsewhere = CudnnTarget::Described(properties);
+  return WaysOn(elsewhere, problem, most_workspace, [&](const CudnnTarget& target, bool whole) {
+    return std::make_shared<const Plans>(MakePlans(target, problem, whole, most_workspace));
+  });
 }
 
 std::shared_ptr<const FusedConvolution> CudnnConvolutionElsewhereNamed(
     const std::string& properties, const ConvolutionProblem& problem, const std::string& name) {
-  return WayNamed(CudnnTarget::Described(properties), problem, name);
+  const CudnnTarget target = CudnnTarget::Described(properties);
+  return WayNamed(problem, name, [&](bool whole, const std::string& engine) {
+    Description description =
+        whole ? DescribeWhole(problem, target) : DescribeAlone(problem, target);
+    CudnnPlan plan = description.graph.PlanNamed(
+        target, engine, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); });
+    return std::make_pair(std::move(description), std::move(plan));
+  });
 }
 
 }  // namespace cuda

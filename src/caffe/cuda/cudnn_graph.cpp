@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <future>
 #include <sstream>
 
 #include "check.hpp"
@@ -200,18 +201,47 @@ CudnnTarget CudnnTarget::Described(const std::string& json) {
 
 namespace {
 
-std::mutex making;
+/// Handles that no thread uses, each with its GPU. Never destroyed: cuDNN may end before the statics
+/// of this library.
+struct IdleHandles {
+  std::mutex mutex;
+  std::multimap<int, cudnnHandle_t> of_device;
+};
+IdleHandles& Idle() {
+  static auto& idle = *new IdleHandles;
+  return idle;
+}
 
 }  // namespace
 
-// Its handle is for making plans alone and outlives threads.
-PresentGpu::PresentGpu() : lock_(making) {
-  static std::map<int, cudnnHandle_t> handles;
-  int device = 0;
-  Check(cudaGetDevice(&device), "asking which GPU is in use");
-  cudnnHandle_t& handle = handles[device];
-  if (!handle) CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreate, &handle), "starting cuDNN");
-  target_.handle = handle;
+TargetOfThread::TargetOfThread() {
+  Check(cudaGetDevice(&target_.device), "asking which GPU is in use");
+  TakeHandle();
+}
+
+TargetOfThread::TargetOfThread(const CudnnTarget& like) : target_(like) {
+  if (!like.handle) return;
+  Check(cudaSetDevice(like.device), "choosing the GPU");
+  TakeHandle();
+}
+
+void TargetOfThread::TakeHandle() {
+  {
+    const std::lock_guard<std::mutex> lock(Idle().mutex);
+    const auto found = Idle().of_device.find(target_.device);
+    if (found != Idle().of_device.end()) {
+      target_.handle = found->second;
+      Idle().of_device.erase(found);
+      return;
+    }
+  }
+  CheckCudnn(CAFFE_CALL(Cudnn, cudnnCreate, &target_.handle), "starting cuDNN");
+}
+
+TargetOfThread::~TargetOfThread() {
+  if (!target_.handle) return;
+  const std::lock_guard<std::mutex> lock(Idle().mutex);
+  Idle().of_device.emplace(target_.device, target_.handle);
 }
 
 std::vector<int64_t> TwoAxes(const std::vector<int>& values, int otherwise) {
@@ -336,19 +366,46 @@ std::vector<CudnnPlan> CudnnGraph::Plans(const CudnnTarget& target,
   std::vector<CudnnPlan> plans;
   std::set<std::string> tried;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    std::vector<std::string> names;
     for (const CudnnDescriptor& configuration : Proposals(target, *graph_, mode)) {
-      if (plans.size() == most) return plans;
       try {
-        if (!tried.insert(NameOf(configuration)).second || WantsOwnOrder(configuration) ||
-            rejects(NotesOf(configuration))) {
-          continue;
+        const std::string name = NameOf(configuration);
+        if (tried.insert(name).second && !WantsOwnOrder(configuration) &&
+            !rejects(NotesOf(configuration))) {
+          names.push_back(name);
         }
-        CudnnPlan plan(target, configuration);
-        if (plan.workspace_bytes() <= most_workspace) plans.push_back(std::move(plan));
       } catch (const Error&) {  // the engine cannot do it after all
       }
     }
+    for (auto next = names.begin(); next != names.end() && plans.size() < most;) {
+      const auto end = next + std::min<size_t>(most - plans.size(), names.end() - next);
+      for (auto& plan : PlansNamed(target, {next, end}, rejects)) {
+        if (plan && plan->workspace_bytes() <= most_workspace) plans.push_back(std::move(*plan));
+      }
+      next = end;
+    }
   }
+  return plans;
+}
+
+std::vector<std::optional<CudnnPlan>> CudnnGraph::PlansNamed(
+    const CudnnTarget& target, const std::vector<std::string>& names,
+    const std::function<bool(const Notes&)>& rejects) const {
+  std::vector<std::future<std::optional<CudnnPlan>>> made;
+  for (const std::string& name : names) {
+    made.push_back(std::async(std::launch::async, [&, name]() -> std::optional<CudnnPlan> {
+      try {
+        const TargetOfThread own(target);
+        CudnnGraph graph = *this;
+        graph.Finalize(own.target());
+        return graph.PlanNamed(own.target(), name, rejects);
+      } catch (const Error&) {
+        return {};
+      }
+    }));
+  }
+  std::vector<std::optional<CudnnPlan>> plans;
+  for (auto& plan : made) plans.push_back(plan.get());
   return plans;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,20 +69,28 @@ class CudnnDescriptor {
 /// make plans but not to run them.
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
+  int device = 0;                               ///< the handle's
   std::shared_ptr<CudnnDescriptor> properties;  ///< where there is no handle
 
   /// `json` as cuDNN writes a device's properties.
   static CudnnTarget Described(const std::string& json);
 };
 
-/// The calling thread's present GPU, for one thread at a time: others wait while this lives.
-class PresentGpu {
+/// A target for the calling thread alone while this lives: cuDNN's handles are for one thread at a
+/// time. Handles are kept for the next.
+class TargetOfThread {
  public:
-  PresentGpu();
+  TargetOfThread();  ///< the calling thread's GPU
+  /// Like that of another thread, whose GPU becomes the calling thread's.
+  explicit TargetOfThread(const CudnnTarget& like);
+  ~TargetOfThread();
+  TargetOfThread(const TargetOfThread&) = delete;
+  TargetOfThread& operator=(const TargetOfThread&) = delete;
   const CudnnTarget& target() const { return target_; }
 
  private:
-  const std::lock_guard<std::mutex> lock_;
+  void TakeHandle();
+
   CudnnTarget target_;
 };
 
@@ -147,7 +156,7 @@ class CudnnGraph {
 
   /// Plans for the engines that cuDNN proposes, the best guess first, `most` at most. Those that
   /// `rejects` by their notes, need more than `most_workspace` bytes or cannot be made are left
-  /// out.
+  /// out. Threads make them together: cuDNN compiles many of them, which takes up to a second each.
   using Notes = std::set<cudnnBackendNumericalNote_t>;
   std::vector<CudnnPlan> Plans(const CudnnTarget& target,
                                const std::function<bool(const Notes&)>& rejects,
@@ -158,6 +167,11 @@ class CudnnGraph {
                       const std::function<bool(const Notes&)>& rejects) const;
 
  private:
+  /// PlanNamed for each of these, in threads of their own; nothing where there is none.
+  std::vector<std::optional<CudnnPlan>> PlansNamed(
+      const CudnnTarget& target, const std::vector<std::string>& names,
+      const std::function<bool(const Notes&)>& rejects) const;
+
   struct TensorFacts {
     cudnnDataType_t type;
     std::vector<int64_t> extents, strides;

@@ -92,7 +92,7 @@ bool Rejects(const CudnnGraph::Notes& notes) {
 
 /// The plans that can be made.
 std::vector<CudnnPlan> PlansFor(Description* description) {
-  const PresentGpu gpu;
+  const TargetOfThread gpu;
   try {
     description->graph.Finalize(gpu.target());
     return description->graph.Plans(gpu.target(), Rejects, kMostWorkspace, kMostPlans);

@@ -2,6 +2,7 @@
 #define CAFFE_KERNELS_CUDA_FUSED_CONVOLUTION_HPP_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,6 +85,11 @@ class FusedConvolution {
 /// "cudnn" is there too: the host computes it.
 std::vector<std::shared_ptr<const FusedConvolution>> FusedConvolutions(
     Stream& stream, const ConvolutionProblem& problem, size_t most_workspace = size_t(1) << 30);
+
+/// Runs `ask`, in which FusedConvolutions finds none of cuDNN's ways for the calling thread but notes
+/// what it is asked for; then makes all of these, in as many threads as the machine has. The next
+/// time they are found at once.
+void MakeConvolutionsAskedFor(const std::function<void()>& ask);
 
 /// The way of that name. Throws Error where there is none here: another GPU, another cuDNN.
 std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,

@@ -2,6 +2,7 @@
 #define CAFFE_INFERENCE_BACKENDS_IMPLEMENTATION_HPP_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,11 @@ struct LoweringContext {
   std::vector<bool> dependent;       ///< values whose shapes depend on the data
   std::vector<ElementType> storage;  ///< types that blobs may lie in, FLOAT among them
   bool tensor_float = false;         ///< products of FLOAT may round their factors (TF32)
+  /// What a node that multiplies weights may compute in; empty: anything. Candidates for others may
+  /// be left out.
+  std::set<ElementType> maths = {};
   bool Stores(ElementType type) const;
+  bool Wants(ElementType math) const { return maths.empty() || maths.count(math) > 0; }
 };
 
 /// One way of computing a node.

@@ -42,6 +42,10 @@ class Choice {
         readers_(Readers(graph_)),
         timing_(timing) {
     const int count = static_cast<int>(graph_.nodes.size());
+    if (options.progress) options.progress(0, count, graph_.nodes[0].name());
+    timing_->target().Prepare([&] {
+      for (int i = 0; i < count; ++i) Listed(i, MathsOf(i, options));
+    });
     for (int i = 0; i < count; ++i) {
       if (options.progress) options.progress(i, count, graph_.nodes[i].name());
       candidates_.push_back(CandidatesOf(i, options));
@@ -69,6 +73,8 @@ class Choice {
   const Candidate& chosen(int node) const { return candidates_[node][choice_[node]]; }
 
  private:
+  std::set<ElementType> MathsOf(int index, const LoweringOptions& options) const;
+  std::vector<Candidate> Listed(int index, const std::set<ElementType>& maths) const;
   std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options) const;
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates) const;
   void KeepInBytes(int value, const LoweringOptions& options);
@@ -144,8 +150,21 @@ bool IsInBytes(const Candidate& candidate) {
          std::all_of(candidate.outputs.begin(), candidate.outputs.end(), is);
 }
 
-std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {
+/// What the node may compute in; nothing said: it multiplies no weights.
+std::set<ElementType> Choice::MathsOf(int index, const LoweringOptions& options) const {
+  return MultipliesWeights(graph_.nodes[index]) ? options.maths[index] : std::set<ElementType>();
+}
+
+/// All ways of computing the node in these types (empty: in any).
+std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& maths) const {
   const Node& node = graph_.nodes[index];
+  const auto wanting = [&](const LoweringContext& context) {
+    LoweringContext wanted = context;
+    wanted.maths = maths;
+    return wanted;
+  };
+  const LoweringContext context = wanting(context_), timed = wanting(timed_),
+                        least = wanting(least_);
   std::vector<Candidate> all;
   for (const Implementation* implementation : timing_->target().implementations()) {
     const bool any = implementation == &timing_->target().any_layer();
@@ -157,26 +176,22 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
       return std::any_of(others.begin(), others.end(),
                          [&](const Candidate& other) { return IsTheSame(candidate, other); });
     };
-    for (Candidate& candidate : implementation->Candidates(context_, node)) {
+    for (Candidate& candidate : implementation->Candidates(context, node)) {
+      if (!context.Wants(candidate.math)) continue;
       if (node.integers && !IsInBytes(candidate)) continue;
       if (!implementation->TakesZeroPoints(node) && HasZeroPoints(context_, node, candidate))
         continue;
-      if (is_one(timed_, candidate) && is_one(least_, candidate)) {
-        all.push_back(std::move(candidate));
-      }
+      if (is_one(timed, candidate) && is_one(least, candidate)) all.push_back(std::move(candidate));
     }
   }
   if (Touches(node, context_.dependent)) all.resize(1);  // shapes are known to FLOAT layers only
-  if (!MultipliesWeights(node)) return Timed(index, all);
-  const auto with = [&](const std::set<ElementType>& maths) {
-    std::vector<Candidate> some;
-    for (const Candidate& candidate : all) {
-      if (maths.count(candidate.math)) some.push_back(candidate);
-    }
-    return Timed(index, some);
-  };
-  std::vector<Candidate> wanted = with(options.maths[index]);
-  if (!wanted.empty()) return wanted;
+  return all;
+}
+
+std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {
+  const Node& node = graph_.nodes[index];
+  std::vector<Candidate> wanted = Timed(index, Listed(index, MathsOf(index, options)));
+  if (!wanted.empty() || !MultipliesWeights(node)) return wanted;
   if (options.remark) {
     std::string names;
     for (const ElementType type : options.maths[index]) {
@@ -185,7 +200,7 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
     options.remark(Join("layer '", node.name(), "' (", node.type(), ") cannot be computed in ",
                         names, ": it stays FLOAT"));
   }
-  return with({ElementType::FLOAT});
+  return Timed(index, Listed(index, {ElementType::FLOAT}));
 }
 
 // Those that are near the fastest are timed in turns twice more: which is faster must not depend on

@@ -31,6 +31,10 @@ class Target {
   /// True if 8-bit integers without a sign are as good as those with one.
   virtual bool takes_unsigned() const = 0;
 
+  /// Runs `list`, which asks for the candidates of all nodes of a graph, where that makes asking for
+  /// them once more faster.
+  virtual void Prepare(const std::function<void()>& list) const { (void)list; }
+
   /// What a measured time is good for: library, revision of its kernels, machine, threads.
   virtual std::string TimingKey() const = 0;
   /// The least time, in microseconds, of `iterations` runs of a node of a graph of its own, lowered

@@ -160,6 +160,7 @@ class Family : public Implementation {
   /// lies, or as integers that are written or read anyway.
   void Add(const LoweringContext& context, const Node& node, ElementType math, const Format& input,
            ElementType written, std::vector<Candidate>* candidates) const {
+    if (!context.Wants(math)) return;
     const FusedEpilogue epilogue = *FusedEpilogueOf(node);
     const Format output = {written, input.layout};
     std::vector<Format> residuals = {output};

@@ -60,10 +60,13 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
                  std::vector<Candidate>* candidates) {
   Stream& stream = caffe::cuda::CurrentStream();
   const bool rounds = tensor_float && problem.input == ElementType::FLOAT;
+  bool found = false;
   for (const bool tf32 : {true, false}) {
-    if (tf32 && !rounds) continue;
+    // Ways that may round are exact ones, too.
+    if (tf32 ? !rounds : found) continue;
     problem.tf32 = tf32;
     auto ways = caffe::cuda::FusedConvolutions(stream, problem);
+    found = ways.size() > 1;
     // The last resort, for a problem that no other takes.
     if (ways.size() > 1 && ways.back()->name() == "direct") ways.pop_back();
     ways.resize(std::min(ways.size(), kMostWays));

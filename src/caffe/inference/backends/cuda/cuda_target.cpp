@@ -126,6 +126,10 @@ class Gpu : public Target {
     return Join(PlanFingerprint(kTarget), " kernels ", kKernelRevision);
   }
 
+  void Prepare(const std::function<void()>& list) const override {
+    caffe::cuda::MakeConvolutionsAskedFor(list);
+  }
+
   std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
                                 size_t max_workspace) const override {
     const std::shared_ptr<GpuQueue> queue = GpuQueue::Make();

@@ -133,6 +133,7 @@ class ConvolutionFamily : public Implementation {
  private:
   void Add(const LoweringContext& context, const Node& node, const Format& input,
            ElementType written, std::vector<Candidate>* candidates) const {
+    if (!context.Wants(input.type)) return;
     Value x = context.graph.values[node.inputs[0]], y = context.graph.values[node.outputs[0]];
     if (input.layout == kLast && x.shape.size() < 2) return;
     SetFormat(CudaTarget(), input, context.ranges[node.inputs[0]], &x);
