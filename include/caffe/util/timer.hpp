@@ -5,7 +5,8 @@
 
 namespace caffe {
 
-/// A stopwatch. Reading it stops it.
+/// A stopwatch. Reading it stops it. In GPU mode it starts and stops when the calling thread's GPU has
+/// done what it was given before: it waits for that.
 class Timer {
  public:
   virtual ~Timer() {}
@@ -20,6 +21,8 @@ class Timer {
   bool has_run_at_least_once() const { return has_run_; }
 
  protected:
+  virtual void WaitForGpu();
+
   using Clock = std::chrono::steady_clock;
   bool running_ = false;
   bool has_run_ = false;
@@ -27,7 +30,10 @@ class Timer {
 };
 
 /// Caffe's name for a timer that never looks at a GPU.
-class CPUTimer : public Timer {};
+class CPUTimer : public Timer {
+ protected:
+  void WaitForGpu() override {}
+};
 
 }  // namespace caffe
 

@@ -451,7 +451,8 @@ class KnownPlans {
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto found = named_.find({key, engine});
       if (found != named_.end()) return found->second;
-      for (auto i = listed_.lower_bound({key, 0}); i != listed_.end() && i->first.first == key; ++i) {
+      for (auto i = listed_.lower_bound({key, 0}); i != listed_.end() && i->first.first == key;
+           ++i) {
         listed.push_back(i->second);
       }
     }
@@ -527,10 +528,13 @@ std::shared_ptr<const FusedConvolution> WayNamed(const ConvolutionProblem& probl
 }
 
 /// False where cuDNN would take the problem and compute something else (seen with cuDNN 9 on an
-/// H100): integers in Caffe's order, and pixels that begin where tensor cores' kernels cannot load
-/// them because they do not lie side by side.
+/// H100): other types than FLOAT in Caffe's order, and pixels that begin where tensor cores'
+/// kernels cannot load them because they do not lie side by side.
 bool IsLoadable(const ConvolutionProblem& problem) {
-  if (!problem.channels_last) return !IsInteger(problem.input) && !IsInteger(problem.output);
+  if (!problem.channels_last) {
+    return problem.input == ElementType::FLOAT && problem.output == ElementType::FLOAT &&
+           (!problem.has_residual || problem.residual == ElementType::FLOAT);
+  }
   const auto fits = [](ElementType type, size_t stride, size_t channels) {
     return stride * SizeOf(type) % kOperandAlignment == 0 ||
            (stride == channels && !IsInteger(type));

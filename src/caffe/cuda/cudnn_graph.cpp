@@ -201,8 +201,8 @@ CudnnTarget CudnnTarget::Described(const std::string& json) {
 
 namespace {
 
-/// Handles that no thread uses, each with its GPU. Never destroyed: cuDNN may end before the statics
-/// of this library.
+/// Handles that no thread uses, each with its GPU. Never destroyed: cuDNN may end before the
+/// statics of this library.
 struct IdleHandles {
   std::mutex mutex;
   std::multimap<int, cudnnHandle_t> of_device;

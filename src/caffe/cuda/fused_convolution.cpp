@@ -6,6 +6,7 @@
 #include "../kernels/cuda/own_convolutions.hpp"
 #include "cudnn.hpp"
 #include "cudnn_fused_convolution.hpp"
+#include "folded_convolution.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -66,10 +67,16 @@ Ways FusedConvolutions(Stream& stream, const ConvolutionProblem& problem, size_t
   // Its weights lie in an order that others do not know.
   if (IsDepthwise(problem)) return {MakeOwn(kDepthwise, problem)};
   Ways ways;
-  if (IsHost(stream)) {
-    ways.push_back(MakeOwn(kCudnnWhole, problem));
-  } else if (CudnnIsInstalled() && problem.input != ElementType::UINT8) {
-    ways = CudnnConvolutions(problem, most_workspace);
+  const auto add = [&](const ConvolutionProblem& of, const auto& as) {
+    if (IsHost(stream)) {
+      ways.push_back(as(MakeOwn(kCudnnWhole, of)));
+    } else if (CudnnIsInstalled() && of.input != ElementType::UINT8) {
+      for (const auto& way : CudnnConvolutions(of, most_workspace)) ways.push_back(as(way));
+    }
+  };
+  add(problem, [](const auto& way) { return way; });
+  if (const auto folded = FoldedProblem(problem)) {
+    add(*folded, [&](const auto& way) { return Folded(problem, way); });
   }
   ways.push_back(MakeOwn(kDirect, problem));
   return ways;
@@ -83,6 +90,13 @@ std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,
   Require(SumsFit(problem), "a sum of ", problem.shape.column_rows(),
           " products of 8-bit integers; at most ", kMostIntegerProducts);
   if (name == (IsDepthwise(problem) ? kDepthwise : kDirect)) return MakeOwn(name, problem);
+  constexpr size_t kFoldedLength = sizeof(kFolded) - 1;
+  const auto folded = name.compare(0, kFoldedLength, kFolded) == 0
+                          ? FoldedProblem(problem)
+                          : std::optional<ConvolutionProblem>();
+  if (folded) {
+    return Folded(problem, FusedConvolutionNamed(stream, *folded, name.substr(kFoldedLength)));
+  }
   Require(!IsDepthwise(problem) && name.compare(0, sizeof(kCudnnWhole) - 1, kCudnnWhole) == 0,
           "there is no way '", name, "' of computing this convolution");
   if (IsHost(stream)) return MakeOwn(name, problem);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "caffe/cuda/cudnn_fused_convolution.hpp"
+#include "caffe/cuda/folded_convolution.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 #include "caffe/kernels/cuda/own_convolutions.hpp"
@@ -107,7 +108,8 @@ class Case {
         x_(StoredArray::Random(problem.input, 0.05f, x_places_.Count(problem.num), random)),
         residual_(
             StoredArray::Random(problem.residual, 0.125f, y_places_.Count(problem.num), random)),
-        weights_(StoredArray::Random(WeightType(), 1, shape_.weight_count(), random)),
+        weights_(
+            WithoutFilling(StoredArray::Random(WeightType(), 1, shape_.weight_count(), random))),
         bias_(WholeNumbers<float>(shape_.outputs, random)) {
     problem_.input_stride = x_places_.stride;
     problem_.output_stride = problem_.residual_stride = y_places_.stride;
@@ -130,6 +132,18 @@ class Case {
   }
 
  private:
+  /// The weights of channels that fill up are 0.
+  StoredArray WithoutFilling(const StoredArray& weights) const {
+    std::vector<float> values;
+    const size_t kernel = shape_.kernel_size(), channels = shape_.channels / shape_.group;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const bool fills =
+          problem_.used_channels > 0 && i / kernel % channels >= size_t(problem_.used_channels);
+      values.push_back(fills ? 0 : weights.stored(i));
+    }
+    return StoredArray(WeightType(), 1, values);
+  }
+
   ElementType WeightType() const {
     return IsInteger(problem_.input) ? ElementType::INT8 : problem_.input;
   }
@@ -261,6 +275,69 @@ TEST_P(FusedConvolutions, AreTheirDefinitionInAnyMixtureOfTypes) {
     Case(stream(), problem, extra, &random).Check();
     if (HasFatalFailure()) return;
   }
+}
+
+// A net's first convolution: images of few channels, filled up, in steps of 2 or more. Of the
+// channels that fill up only the weights are 0.
+TEST_P(FusedConvolutions, OfImagesMayReadSquaresOfPixelsAsOne) {
+  const unsigned seed = TestSeed();
+  std::mt19937 random(seed);
+  const Draw draw = From(&random);
+  for (const ElementType type :
+       {ElementType::FLOAT, ElementType::FLOAT16, ElementType::BFLOAT16, ElementType::INT8}) {
+    for (int round = 0; round < 4; ++round) {
+      ConvolutionProblem problem;
+      problem.num = draw(1, 3);
+      problem.used_channels = draw(1, 3);
+      ConvolutionShape& s = problem.shape;
+      s.channels = cuda::FavouredChannels(type);
+      s.outputs = 8 * draw(1, 2);
+      for (int a = 0; a < 2; ++a) {
+        s.stride.push_back(draw(2, 4));
+        s.kernel.push_back(draw(s.stride[a] + 1, 11));
+        s.pad.push_back(draw(0, s.kernel[a] - 1));
+        s.dilation.push_back(1);
+        s.input.push_back(s.kernel[a] + draw(0, 9));
+        s.output.push_back((s.input[a] + 2 * s.pad[a] - s.kernel[a]) / s.stride[a] + 1);
+      }
+      problem.input = problem.residual = type;
+      problem.output = round % 2 ? type : ElementType::FLOAT;
+      problem.function = FunctionNumber(draw(0, 1));
+      SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed, ": ", Described(problem), ", used ",
+                        problem.used_channels));
+      Case(stream(), problem, 0, &random).Check();
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(FoldedProblem, MultipliesFewerZeros) {
+  ConvolutionProblem problem;
+  problem.num = 1;
+  problem.used_channels = 3;
+  ConvolutionShape& s = problem.shape;
+  s.channels = 8;
+  s.outputs = 64;
+  s.input = {224, 224};
+  s.output = {112, 112};
+  s.kernel = {7, 7};
+  s.stride = {2, 2};
+  s.pad = {3, 3};
+  s.dilation = {1, 1};
+  problem.input = ElementType::FLOAT16;
+  const auto folded = cuda::FoldedProblem(problem);
+  ASSERT_TRUE(folded);
+  EXPECT_EQ(folded->shape.channels, 16) << "12, filled up";
+  EXPECT_EQ(folded->shape.kernel, (std::vector<int>{4, 4}));
+  EXPECT_EQ(folded->shape.input, (std::vector<int>{115, 115}));
+  EXPECT_EQ(folded->shape.pad, (std::vector<int>{0, 0}));
+  EXPECT_EQ(folded->shape.stride, (std::vector<int>{1, 1}));
+  s.stride = {1, 1};
+  EXPECT_FALSE(cuda::FoldedProblem(problem)) << "nothing is skipped";
+  s.stride = {2, 2};
+  problem.used_channels = 8;
+  s.kernel = {1, 1};
+  EXPECT_FALSE(cuda::FoldedProblem(problem)) << "more products";
 }
 
 ConvolutionProblem ProblemOf(ElementType type, bool channels_last) {

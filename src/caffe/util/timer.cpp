@@ -1,9 +1,18 @@
 #include "caffe/util/timer.hpp"
 
+#include "caffe/common.hpp"
+#include "caffe/context.hpp"
+#include "caffe/device.hpp"
+
 namespace caffe {
+
+void Timer::WaitForGpu() {
+  if (Caffe::mode() == Caffe::GPU) Context::Current().stream().Synchronize();
+}
 
 void Timer::Start() {
   if (running_) return;
+  WaitForGpu();
   start_ = Clock::now();
   running_ = true;
   has_run_ = true;
@@ -11,6 +20,7 @@ void Timer::Start() {
 
 void Timer::Stop() {
   if (!running_) return;
+  WaitForGpu();
   stop_ = Clock::now();
   running_ = false;
 }

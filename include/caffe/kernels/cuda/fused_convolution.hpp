@@ -32,6 +32,8 @@ struct ConvolutionProblem {
   int num = 0;                      ///< images
   kernels::ConvolutionShape shape;  ///< of one or two spatial axes
   bool channels_last = true;
+  /// Channels that are not there to fill up, whose weights are 0 wherever they are; 0: all.
+  int used_channels = 0;
   /// FLOAT, FLOAT16, BFLOAT16, INT8, UINT8. Weights have the input's type, INT8 for integers.
   /// cuDNN has no unsigned input: on tensor cores only INT8 is fast.
   ElementType input = ElementType::FLOAT;
@@ -79,6 +81,8 @@ class FusedConvolution {
 /// left out. At least one for a problem with one or two axes whose sums fit, none for others:
 ///   "cudnn ..."        the whole of it as one operation graph of cuDNN 9
 ///   "cudnn+finish ..." cuDNN's convolution in y's place or the workspace, then ApplyToPixels
+///   "folded ..."       squares of stride x stride pixels of few channels as one pixel, then one of
+///                      the ways above
 ///   "depthwise"        a group for each channel, channels-last: an own kernel
 ///   "direct"           an own kernel for any problem, one output a thread: slow
 /// Without cuDNN, and for UINT8, only own kernels. On the tests' device, where cuDNN is not,

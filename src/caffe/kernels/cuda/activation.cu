@@ -1,6 +1,6 @@
 #include "caffe/kernels/cuda/activation.hpp"
 
-#include "launch.hpp"
+#include "map.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -95,30 +95,27 @@ Function<F> FunctionOf(const Activation& f) {
 template <typename T>
 void Activate(Stream& stream, const Activation& f, int n, const T* x, T* y) {
   const auto function = FunctionOf<T, Math<T>>(f);
-  ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, function.Value(Load(x + i))); });
+  Map(stream, n, x, y, [=] __host__ __device__(Math<T> value) { return function.Value(value); });
 }
 
 template <typename T, typename D>
 void ActivateGradient(Stream& stream, const Activation& f, int n, const T* v, const D* dy, D* dx) {
   const auto function = FunctionOf<T, Math<D>>(f);
-  ForEach(stream, n, [=] __host__ __device__(int i) {
-    Store(dx + i, Load(dy + i) * function.Slope(Load(v + i)));
+  Map(stream, n, v, dy, dx, [=] __host__ __device__(Math<T> value, Math<D> gradient) {
+    return gradient * function.Slope(value);
   });
 }
 
 template <typename T>
 void Relu(Stream& stream, int n, AccumulatorType<T> slope, const T* x, T* y) {
-  ForEach(stream, n, [=] __host__ __device__(int i) {
-    const auto value = Load(x + i);
-    Store(y + i, value > 0 ? value : slope * value);
-  });
+  Map(stream, n, x, y,
+      [=] __host__ __device__(Math<T> value) { return value > 0 ? value : slope * value; });
 }
 
 template <typename T, typename D>
 void ReluGradient(Stream& stream, int n, AccumulatorType<D> slope, const T* x, const D* dy, D* dx) {
-  ForEach(stream, n, [=] __host__ __device__(int i) {
-    const auto above = Load(dy + i);
-    Store(dx + i, Load(x + i) > 0 ? above : slope * above);
+  Map(stream, n, x, dy, dx, [=] __host__ __device__(Math<T> value, Math<D> gradient) {
+    return value > 0 ? gradient : slope * gradient;
   });
 }
 

@@ -3,8 +3,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/cuda/channels.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
-#include "lanes.hpp"
-#include "launch.hpp"
+#include "map.hpp"
 #include "reduce.hpp"
 
 namespace caffe {
@@ -163,14 +162,22 @@ void SumChannels(Stream& stream, int outer, int channels, int inner, bool wide, 
       [] __host__ __device__(Sums a, Sums b) { return Both(a, b); }, finish);
 }
 
-/// True if an array begins where words do.
-bool BeginsWide(const void* x) { return reinterpret_cast<uintptr_t>(x) % WordBytes(16) == 0; }
+/// values = a channel's numbers, of V channels from c on; `otherwise` where there are none.
+template <int V, typename F>
+__host__ __device__ inline void ReadNumbers(const F* of_channels, int c, F otherwise,
+                                            F (&values)[V]) {
+  if (of_channels) {
+    ReadLanes(of_channels + c, values);
+  } else {
+    for (int v = 0; v < V; ++v) values[v] = otherwise;
+  }
+}
 
 /// True if kernels may take kLanes channels a thread: they lie side by side, in arrays that begin
 /// where words do.
 bool TakesLanes(int channels, int inner, std::initializer_list<const void*> arrays) {
   return inner == 1 && channels % kLanes == 0 &&
-         std::all_of(arrays.begin(), arrays.end(), BeginsWide);
+         std::all_of(arrays.begin(), arrays.end(), BeginsAtWord);
 }
 
 // V is 1 unless TakesLanes. Null pointers as in the functions without it.
@@ -182,10 +189,11 @@ void AffineLanes(Stream& stream, int count, int channels, int inner, const Math<
   ForEach(stream, count / V, [=] __host__ __device__(int i) {
     const int at = i * V, c = at / inner % channels;
     T values[V];
+    F factor[V], term[V];
     ReadLanes(x + at, values);
-    for (int v = 0; v < V; ++v) {
-      Store(values + v, (a ? a[c + v] : F(1)) * Load(values + v) + (b ? b[c + v] : F(0)));
-    }
+    ReadNumbers(a, c, F(1), factor);
+    ReadNumbers(b, c, F(0), term);
+    for (int v = 0; v < V; ++v) Store(values + v, factor[v] * Load(values + v) + term[v]);
     WriteLanes(values, y + at);
   });
 }
@@ -198,11 +206,16 @@ void NormalizeLanes(Stream& stream, int count, int channels, int inner, const Ma
   ForEach(stream, count / V, [=] __host__ __device__(int i) {
     const int at = i * V, c = at / inner % channels;
     T values[V], results[V];
+    F centre[V], inverse[V], factor[V], term[V];
     ReadLanes(x + at, values);
+    ReadLanes(mean + c, centre);
+    ReadLanes(inverse_deviation + c, inverse);
+    ReadNumbers(scale, c, F(1), factor);
+    ReadNumbers(shift, c, F(0), term);
     for (int v = 0; v < V; ++v) {
-      const F value = (Load(values + v) - mean[c + v]) * inverse_deviation[c + v];
+      const F value = (Load(values + v) - centre[v]) * inverse[v];
       Store(values + v, value);
-      Store(results + v, (scale ? scale[c + v] : F(1)) * value + (shift ? shift[c + v] : F(0)));
+      Store(results + v, factor[v] * value + term[v]);
     }
     if (normalized) WriteLanes(values, normalized + at);
     WriteLanes(results, y + at);
@@ -219,14 +232,22 @@ void NormalizeBackwardLanes(Stream& stream, int count, int channels, int inner,
     const int at = i * V, c = at / inner % channels;
     D gradients[V];
     T values[V];
+    F factor[V], inverse[V];
+    double dy_mean[V], dot_mean[V];
     ReadLanes(dy + at, gradients);
-    if (normalized) ReadLanes(normalized + at, values);
+    ReadNumbers(scale, c, F(1), factor);
+    ReadLanes(inverse_deviation + c, inverse);
+    if (normalized) {
+      ReadLanes(normalized + at, values);
+      ReadLanes(mean_dy + c, dy_mean);
+      ReadLanes(mean_dot + c, dot_mean);
+    }
     for (int v = 0; v < V; ++v) {
-      const F slope = (scale ? scale[c + v] : F(1)) * inverse_deviation[c + v];
+      const F slope = factor[v] * inverse[v];
       F value = Load(gradients + v);
       if (normalized) {
-        value -= static_cast<F>(mean_dy[c + v]) +
-                 static_cast<F>(Load(values + v)) * static_cast<F>(mean_dot[c + v]);
+        value -= static_cast<F>(dy_mean[v]) +
+                 static_cast<F>(Load(values + v)) * static_cast<F>(dot_mean[v]);
       }
       Store(gradients + v, slope * value);
     }
@@ -239,7 +260,7 @@ void NormalizeBackwardLanes(Stream& stream, int count, int channels, int inner,
 template <typename T>
 void ChannelAffine(Stream& stream, int outer, int channels, int inner, const AccumulatorType<T>* a,
                    const AccumulatorType<T>* b, const T* x, T* y) {
-  WithLanes(TakesLanes(channels, inner, {x, y}), [&](auto lanes) {
+  WithLanes(TakesLanes(channels, inner, {x, y, a, b}), [&](auto lanes) {
     AffineLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels, inner, a, b, x,
                                         y);
   });
@@ -252,7 +273,7 @@ void ChannelSums(Stream& stream, int outer, int channels, int inner, const X* x,
     if (sum) sum[c] = sums.first;
     if (dot) dot[c] = sums.second;
   };
-  const bool wide = BeginsWide(x) && BeginsWide(z);
+  const bool wide = BeginsAtWord(x) && BeginsAtWord(z);
   if (dot) {
     SumChannels(stream, outer, channels, inner, wide, ValuesAndProducts<X, Z>{x, z}, finish);
   } else {
@@ -275,7 +296,7 @@ void ChannelMoments(Stream& stream, int outer, int channels, int inner, const T*
   const Buffer<double> buffer(stream, channels);
   double* exact_mean = buffer.get();
   const double share = 1. / Max(1., double(outer) * inner);
-  const bool wide = BeginsWide(x);
+  const bool wide = BeginsAtWord(x);
   SumChannels(stream, outer, channels, inner, wide, Values<T>{x},
               [=] __host__ __device__(int c, Sums sums) {
                 exact_mean[c] = sums.first * share;
@@ -321,10 +342,12 @@ void BatchNormForward(Stream& stream, int outer, int channels, int inner,
                       const AccumulatorType<T>* mean, const AccumulatorType<T>* inverse_deviation,
                       const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
                       T* normalized, T* y) {
-  WithLanes(TakesLanes(channels, inner, {x, normalized, y}), [&](auto lanes) {
-    NormalizeLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels, inner, mean,
-                                           inverse_deviation, scale, shift, x, normalized, y);
-  });
+  WithLanes(TakesLanes(channels, inner, {x, normalized, y, mean, inverse_deviation, scale, shift}),
+            [&](auto lanes) {
+              NormalizeLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels,
+                                                     inner, mean, inverse_deviation, scale, shift,
+                                                     x, normalized, y);
+            });
 }
 
 template <typename T, typename D>
@@ -332,11 +355,13 @@ void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
                        const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,
                        const double* mean_dy, const double* mean_dot, const T* normalized,
                        const D* dy, D* dx) {
-  WithLanes(TakesLanes(channels, inner, {normalized, dy, dx}), [&](auto lanes) {
-    NormalizeBackwardLanes<decltype(lanes)::value>(stream, outer * channels * inner, channels,
-                                                   inner, scale, inverse_deviation, mean_dy,
-                                                   mean_dot, normalized, dy, dx);
-  });
+  WithLanes(TakesLanes(channels, inner,
+                       {normalized, dy, dx, scale, inverse_deviation, mean_dy, mean_dot}),
+            [&](auto lanes) {
+              NormalizeBackwardLanes<decltype(lanes)::value>(
+                  stream, outer * channels * inner, channels, inner, scale, inverse_deviation,
+                  mean_dy, mean_dot, normalized, dy, dx);
+            });
 }
 
 #define INSTANTIATE(T)                                                                 \

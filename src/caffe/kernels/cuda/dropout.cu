@@ -1,6 +1,6 @@
 #include "caffe/kernels/cuda/dropout.hpp"
 
-#include "launch.hpp"
+#include "map.hpp"
 #include "philox.hpp"
 
 namespace caffe {
@@ -16,8 +16,8 @@ void BernoulliMask(Stream& stream, int n, uint64_t key, double keep, uint8_t* ma
 template <typename T>
 void MaskScale(Stream& stream, int n, const uint8_t* mask, AccumulatorType<T> scale, const T* x,
                T* y) {
-  ForEach(stream, n, [=] __host__ __device__(int i) {
-    Store(y + i, mask[i] ? scale * Load(x + i) : Math<T>(0));
+  Map(stream, n, mask, x, y, [=] __host__ __device__(uint8_t kept, Math<T> value) {
+    return kept ? scale * value : Math<T>(0);
   });
 }
 

@@ -1,7 +1,7 @@
 #include "caffe/kernels/cuda/elementwise.hpp"
 
 #include "caffe/cuda/buffer.hpp"
-#include "launch.hpp"
+#include "map.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -30,7 +30,7 @@ void SumAll(Stream& stream, int n, Term term, double* sum) {
 
 template <typename X, typename Y>
 void Convert(Stream& stream, int n, const X* x, Y* y) {
-  ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, Load(x + i)); });
+  Map(stream, n, x, y, [] __host__ __device__(Math<X> value) { return value; });
 }
 
 void Convert(Stream& stream, int n, ElementType from, const void* x, ElementType to, void* y) {
@@ -51,16 +51,16 @@ void Fill(Stream& stream, int n, AccumulatorType<T> value, T* y) {
 template <typename X, typename Y>
 void Axpby(Stream& stream, int n, AccumulatorType<Y> a, const X* x, AccumulatorType<Y> b, Y* y) {
   if (b == 0) {
-    ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, a * Load(x + i)); });
+    Map(stream, n, x, y, [=] __host__ __device__(Math<X> value) { return a * value; });
   } else {
-    ForEach(stream, n,
-            [=] __host__ __device__(int i) { Store(y + i, a * Load(x + i) + b * Load(y + i)); });
+    Map(stream, n, x, static_cast<const Y*>(y), y,
+        [=] __host__ __device__(Math<X> value, Math<Y> before) { return a * value + b * before; });
   }
 }
 
 template <typename T>
 void Scale(Stream& stream, int n, AccumulatorType<T> a, const T* x, T* y) {
-  ForEach(stream, n, [=] __host__ __device__(int i) { Store(y + i, a * Load(x + i)); });
+  Map(stream, n, x, y, [=] __host__ __device__(Math<T> value) { return a * value; });
 }
 
 template <typename T>

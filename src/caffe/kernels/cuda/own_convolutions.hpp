@@ -16,6 +16,13 @@ void DirectConvolution(Stream& stream, const ConvolutionProblem& problem,
 void DepthwiseConvolution(Stream& stream, const ConvolutionProblem& problem,
                           const ConvolutionArguments& arguments);
 
+/// The input and the weights of a problem as FoldedProblem (cuda/folded_convolution.hpp) reads them;
+/// `used` of the problem's channels count.
+void FoldInput(Stream& stream, const ConvolutionProblem& problem, const ConvolutionProblem& folded,
+               int used, const void* x, void* to);
+void FoldWeights(Stream& stream, const ConvolutionProblem& problem,
+                 const ConvolutionProblem& folded, int used, const void* weights, void* to);
+
 /// d_weights += a gradient that lies channels-last, (outputs, kernel..., channels), with at least
 /// the shape's channels; those beyond are left out. Of one group.
 void AddChannelsLastWeights(Stream& stream, const kernels::ConvolutionShape& shape, int channels,

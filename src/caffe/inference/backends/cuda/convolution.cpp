@@ -83,6 +83,7 @@ class ConvolutionStep : public Step {
     caffe::cuda::ConvolutionProblem problem;
     problem.num = x.shape[0];
     problem.shape = *shape;
+    problem.used_channels = x.shape[1];
     problem.channels_last = y.layout == kLast;
     way_.Bind(problem, node_, epilogue_, {x, y, residual}, binding.parameters);
   }
@@ -196,6 +197,7 @@ class Family : public Implementation {
     caffe::cuda::ConvolutionProblem problem;
     problem.num = input.shape[0];
     problem.shape = *shape;
+    problem.used_channels = input.shape[1];
     problem.channels_last = input.layout == kLast;
     problem.input = input.type;
     problem.output = output.type;

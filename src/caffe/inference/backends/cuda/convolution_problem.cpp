@@ -34,7 +34,8 @@ std::shared_ptr<const FusedConvolution> WayOf(Stream& stream, const ConvolutionP
 
 /// What a way is for, beside what follows from the node.
 std::string KeyOf(const ConvolutionProblem& problem) {
-  return Join(problem.num, " ", ShapeString(problem.shape.input), problem.input_stride, " ",
+  return Join(problem.num, " ", problem.used_channels, " ", ShapeString(problem.shape.input),
+              problem.input_stride, " ",
               problem.output_stride, " ", problem.residual_stride);
 }
 
