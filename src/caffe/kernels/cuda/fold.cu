@@ -16,66 +16,69 @@ Axis AxisOf(const ConvolutionProblem& problem, const ConvolutionProblem& folded,
   return {s.input[a], f.input[a], s.kernel[a], f.kernel[a], s.stride[a], s.pad[a]};
 }
 
-/// to[square of `row_stride` x ... pixels][channels]: at(row, column) of each place of the square,
-/// or null for what lies outside.
+/// A word of a folded pixel: elements from channel `first` on of a square of `across` pixels a row,
+/// each with `used` channels. at(row, column) is where a pixel of the square lies, or null.
 template <typename T, typename At>
-__host__ __device__ void FoldSquare(int rows, int columns, int used, int channels, T* to,
-                                    const At& at) {
-  int channel = 0;
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; ++column) {
-      const T* from = at(row, column);
-      for (int c = 0; c < used; ++c) to[channel++] = from ? from[c] : T(0);
-    }
+__host__ __device__ void FoldWord(int rows, int across, int used, int first, T* to, const At& at) {
+  constexpr int kElements = 16 / sizeof(T);
+  T word[kElements];
+  for (int e = 0; e < kElements; ++e) {
+    const int pixel = (first + e) / used, channel = (first + e) % used;
+    const T* const from = pixel < rows * across ? at(pixel / across, pixel % across) : nullptr;
+    word[e] = from ? from[channel] : T(0);
   }
-  while (channel < channels) to[channel++] = T(0);
+  WriteLanes(word, to);
 }
 
-// Elements are only moved: T is a number of their size.
+// Elements are only moved: T is a number of their size. A thread writes a word, its neighbour the
+// next one.
 
 template <typename T>
 void FoldInputAs(Stream& stream, const ConvolutionProblem& problem,
                  const ConvolutionProblem& folded, int used, const void* x, void* to) {
-  const Axis y_axis = AxisOf(problem, folded, 0), x_axis = AxisOf(problem, folded, 1);
+  constexpr int kElements = 16 / sizeof(T);
+  const Axis down = AxisOf(problem, folded, 0), right = AxisOf(problem, folded, 1);
   const size_t pixel = InputStride(problem);
-  const int channels = folded.shape.channels;
+  const int words = folded.shape.channels / kElements;
   const T* const image = static_cast<const T*>(x);
   T* const squares = static_cast<T*>(to);
-  const int count = CountedWork(double(problem.num) * y_axis.folded * x_axis.folded);
+  const int count = CountedWork(double(problem.num) * down.folded * right.folded * words);
   ForEach(stream, count, [=] __host__ __device__(int i) {
-    const int column = i % x_axis.folded, row = i / x_axis.folded % y_axis.folded;
-    const size_t n = i / x_axis.folded / y_axis.folded;
-    FoldSquare(y_axis.stride, x_axis.stride, used, channels, squares + size_t(i) * channels,
-               [=](int down, int right) -> const T* {
-                 const int at_y = row * y_axis.stride + down - y_axis.pad;
-                 const int at_x = column * x_axis.stride + right - x_axis.pad;
-                 if (at_y < 0 || at_y >= y_axis.input || at_x < 0 || at_x >= x_axis.input) {
-                   return nullptr;
-                 }
-                 return image + ((n * y_axis.input + at_y) * x_axis.input + at_x) * pixel;
-               });
+    const int square = i / words, first = i % words * kElements;
+    const int column = square % right.folded, row = square / right.folded % down.folded;
+    const size_t n = square / right.folded / down.folded;
+    FoldWord(down.stride, right.stride, used, first, squares + size_t(i) * kElements,
+             [=](int y, int x) -> const T* {
+               const int at_y = row * down.stride + y - down.pad;
+               const int at_x = column * right.stride + x - right.pad;
+               if (at_y < 0 || at_y >= down.input || at_x < 0 || at_x >= right.input) {
+                 return nullptr;
+               }
+               return image + ((n * down.input + at_y) * right.input + at_x) * pixel;
+             });
   });
 }
 
 template <typename T>
 void FoldWeightsAs(Stream& stream, const ConvolutionProblem& problem,
                    const ConvolutionProblem& folded, int used, const void* weights, void* to) {
-  const Axis y_axis = AxisOf(problem, folded, 0), x_axis = AxisOf(problem, folded, 1);
-  const int given = problem.shape.channels, channels = folded.shape.channels;
+  constexpr int kElements = 16 / sizeof(T);
+  const Axis down = AxisOf(problem, folded, 0), right = AxisOf(problem, folded, 1);
+  const int given = problem.shape.channels, words = folded.shape.channels / kElements;
   const T* const taps = static_cast<const T*>(weights);
   T* const squares = static_cast<T*>(to);
-  const int count = problem.shape.outputs * y_axis.folded_kernel * x_axis.folded_kernel;
+  const int count = problem.shape.outputs * down.folded_kernel * right.folded_kernel * words;
   ForEach(stream, count, [=] __host__ __device__(int i) {
-    const int column = i % x_axis.folded_kernel;
-    const int row = i / x_axis.folded_kernel % y_axis.folded_kernel;
-    const size_t output = i / x_axis.folded_kernel / y_axis.folded_kernel;
-    FoldSquare(y_axis.stride, x_axis.stride, used, channels, squares + size_t(i) * channels,
-               [=](int down, int right) -> const T* {
-                 const int at_y = row * y_axis.stride + down;
-                 const int at_x = column * x_axis.stride + right;
-                 if (at_y >= y_axis.kernel || at_x >= x_axis.kernel) return nullptr;
-                 return taps + ((output * y_axis.kernel + at_y) * x_axis.kernel + at_x) * given;
-               });
+    const int square = i / words, first = i % words * kElements;
+    const int column = square % right.folded_kernel;
+    const int row = square / right.folded_kernel % down.folded_kernel;
+    const size_t output = square / right.folded_kernel / down.folded_kernel;
+    FoldWord(down.stride, right.stride, used, first, squares + size_t(i) * kElements,
+             [=](int y, int x) -> const T* {
+               const int at_y = row * down.stride + y, at_x = column * right.stride + x;
+               if (at_y >= down.kernel || at_x >= right.kernel) return nullptr;
+               return taps + ((output * down.kernel + at_y) * right.kernel + at_x) * given;
+             });
   });
 }
 
