@@ -60,17 +60,22 @@ struct ValuesAndProducts {
   }
 };
 
+/// Values less their channel's first one, and the squares of that: sums of large neighbours do not
+/// cancel out.
 template <typename X>
-struct SquaresOfDifferences {
+struct DifferencesAndSquares {
   const X* x;
-  const double* mean;
+  int inner;
   template <int V>
   __host__ __device__ void Add(int c, int i, Sums (&sums)[V]) const {
-    X values[V];
+    X values[V], firsts[V];
     ReadLanes(x + i, values);
+    ReadLanes(x + c * inner, firsts);
     for (int v = 0; v < V; ++v) {
-      const double difference = Load(values + v) - mean[c + v];
-      sums[v].first += difference * difference;
+      const double difference =
+          static_cast<double>(Load(values + v)) - static_cast<double>(Load(firsts + v));
+      sums[v].first += difference;
+      sums[v].second += difference * difference;
     }
   }
 };
@@ -293,19 +298,16 @@ template <typename T>
 void ChannelMoments(Stream& stream, int outer, int channels, int inner, const T* x,
                     AccumulatorType<T>* mean, AccumulatorType<T>* variance) {
   using F = Math<T>;
-  const Buffer<double> buffer(stream, channels);
-  double* exact_mean = buffer.get();
   const double share = 1. / Max(1., double(outer) * inner);
-  const bool wide = BeginsAtWord(x);
-  SumChannels(stream, outer, channels, inner, wide, Values<T>{x},
-              [=] __host__ __device__(int c, Sums sums) {
-                exact_mean[c] = sums.first * share;
-                mean[c] = static_cast<F>(exact_mean[c]);
-              });
-  SumChannels(stream, outer, channels, inner, wide, SquaresOfDifferences<T>{x, exact_mean},
-              [=] __host__ __device__(int c, Sums sums) {
-                variance[c] = static_cast<F>(sums.first * share);
-              });
+  const bool empty = outer == 0 || inner == 0;
+  SumChannels(
+      stream, outer, channels, inner, BeginsAtWord(x), DifferencesAndSquares<T>{x, inner},
+      [=] __host__ __device__(int c, Sums sums) {
+        const double difference = sums.first * share;
+        mean[c] =
+            static_cast<F>((empty ? 0. : static_cast<double>(Load(x + c * inner))) + difference);
+        variance[c] = static_cast<F>(Max(0., sums.second * share - difference * difference));
+      });
 }
 
 template <typename F>
