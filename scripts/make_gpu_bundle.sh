@@ -11,7 +11,8 @@ usage: scripts/make_gpu_bundle.sh [ARCH] [--build-dir DIR] [--out DIR] [--data D
   --build-dir DIR  where to build (default: build-gpu-ARCH)
   --out DIR        where the folder caffe-gpu-ARCH and its .tar.xz go (default: the build folder)
   --data DIR       databases to train on: DIR/mnist and DIR/cifar10 as examples/ has them once its
-                   create_mnist.sh and create_cifar10.sh have run; some thousand records are enough
+                   create_mnist.sh and create_cifar10.sh have run, or cut down to some thousand
+                   records (convert_imageset): the archive may have 60 MB at most
   --no-build       bundle what the build folder has
 
 CMAKE_OPTIONS in the environment is given to cmake, too.

@@ -115,11 +115,12 @@ if [ -z "$filter" ]; then
     echo "test.sh: what only tests need could not be installed: some of them are skipped"
     "$root/scripts/install_dependencies.sh"
   }
+  targets="all benchmarks"  # these are not in "all", and should compile all the same
 else
   "$root/scripts/install_dependencies.sh"
-  export TARGETS=caffe_tests
+  targets=caffe_tests
 fi
-"$root/scripts/build.sh" "$build" "${options[@]}"
+TARGETS=$targets "$root/scripts/build.sh" "$build" "${options[@]}"
 
 rm -rf "$logs"
 mkdir -p "$logs"

@@ -413,6 +413,7 @@ void PrintMemory() {
 
 int Run(int argc, char**) {
   Require(argc == 1 && !FLAGS_deploy.empty(), "give -deploy FILE; --help shows how");
+  Require(FLAGS_gpu < 0 || !FLAGS_train.empty(), "-gpu is for training steps: give -train FILE");
   Require(FLAGS_batch > 0, "-batch must be positive, got ", FLAGS_batch);
   if (!FLAGS_save.empty()) {
     NetParameter param = ReadNet(FLAGS_deploy);

@@ -2,11 +2,11 @@
 
     peers.py --models DIR --nets A,B --batches 1,32 [--seconds N]
 
-    peak TYPE TFLOP/s                        the largest square product, 8192 on a side
+    peak TYPE TFLOP/s                        a square product, 8192 on a side; int8: TOP/s; copy: TB/s
     engine NET BATCH TYPE WAY MEDIAN_MS IMAGES/S
     step NET BATCH TYPE WAY MEDIAN_MS IMAGES/S
 
-A net is built of the layers of its deploy.prototxt, channels last. TYPE is fp32, tf32, fp16 or bf16;
+A net is built of the layers of its deploy.prototxt, channels last. TYPE is tf32, fp16 or bf16;
 WAY is eager, graph (the same recorded as a CUDA graph) or compiled (torch.compile with frozen weights
 and CUDA graphs). Steps are forward, backward and SGD with momentum, the types by autocast. The softmax
 at the end is part of an engine; what follows PriorBox layers in detectors is left out.
@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
@@ -272,10 +273,11 @@ def main() -> None:
     parser.add_argument("--batches", required=True)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--part", choices=("peaks", "engines", "steps"))
-    parser.add_argument("--lock", default="/tmp/peers.lock")
+    parser.add_argument("--lock", help="a file of which one measurement at a time has the lock")
     args = parser.parse_args()
     nets, batches = args.nets.split(","), [int(n) for n in args.batches.split(",")]
     torch.backends.cudnn.benchmark = True
+    args.lock = args.lock or os.path.join(tempfile.mkdtemp(), "lock")
     lock = OneAtATime(args.lock)
     if args.part == "engines":
         time_engines(f"{args.models}/{nets[0]}/deploy.prototxt", nets[0], batches, lock)
@@ -292,11 +294,16 @@ def main() -> None:
                for net, part in jobs]
     with lock:
         peaks()
-    for process in running:
+    failed = []
+    for process, (net, part) in zip(running, jobs):
         try:
-            process.wait(max(1, end - time.monotonic()))
+            if process.wait(max(1, end - time.monotonic())):
+                failed.append(f"{part} of {net} failed")
         except subprocess.TimeoutExpired:
             process.kill()
+            failed.append(f"no time for {part} of {net}")
+    if failed:
+        sys.exit(f"peers.py: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/data_transformer.hpp"
+#include "caffe/device.hpp"
 #include "caffe/internal_thread.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/util/blocking_queue.hpp"
@@ -62,8 +63,9 @@ class PrefetchedBatch : public shared_ptr<Batch<Dtype>> {
       : shared_ptr<Batch<Dtype>>(batch), data_(batch->data_), label_(batch->label_) {}
 };
 
-/// A layer whose batches a thread of its own makes ready, data_param.prefetch of them ahead. A
-/// subclass implements load_batch, which runs in that thread.
+/// A layer whose batches a thread of its own makes ready, data_param.prefetch of them ahead, and in
+/// GPU mode copies to the GPU while the net computes. A subclass implements load_batch, which runs
+/// in that thread.
 template <typename Dtype>
 class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThread {
  public:
@@ -76,6 +78,7 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void InternalThreadEntry() override;
   virtual void load_batch(Batch<Dtype>* batch) = 0;
 
@@ -89,6 +92,12 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
 
   /// How many batches are made ready ahead; a constant in Caffe before 1.0.
   const int PREFETCH_COUNT;
+
+ private:
+  // Declared before the batches: their memory on the GPU is freed first.
+  std::unique_ptr<Stream> copies_;  ///< the thread's, in GPU mode
+
+ protected:
   vector<PrefetchedBatch<Dtype>> prefetch_;
   BlockingQueue<Batch<Dtype>*> prefetch_free_;
   BlockingQueue<Batch<Dtype>*> prefetch_full_;
@@ -97,6 +106,7 @@ class BasePrefetchingDataLayer : public BaseDataLayer<Dtype>, public InternalThr
 
  private:
   void StopPrefetching();
+  void Release(Batch<Dtype>* batch);
 
   std::string consumed_;  // the source's state behind the batch that the net took last
   std::unique_ptr<ThreadTeam> team_;

@@ -5,8 +5,8 @@
 
 namespace caffe {
 
-/// A stopwatch. Reading it stops it. In GPU mode it starts and stops when the calling thread's GPU has
-/// done what it was given before: it waits for that.
+/// A stopwatch. Reading it stops it. In GPU mode it starts and stops when the calling thread's GPU
+/// has done what it was given before: it waits for that.
 class Timer {
  public:
   virtual ~Timer() {}

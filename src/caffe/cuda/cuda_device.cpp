@@ -4,7 +4,6 @@
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "../device_registry.hpp"
@@ -20,14 +19,27 @@ namespace {
 
 using cuda::Check;
 
-/// Frees memory behind all work that is under way. cudaFree would not wait for work on memory of the
-/// pool; CUDA's default stream is behind all streams of this library, and they wait for it.
-void FreeBehindAll(void* pointer, bool from_pool) {
-  if (from_pool) {
-    cudaFreeAsync(pointer, cudaStreamLegacy);
-  } else {
-    cudaFree(pointer);
+/// Memory of a GPU's pool, or of cudaMalloc.
+struct Block {
+  void* pointer;
+  int device;
+  bool from_pool;
+};
+
+/// Frees memory behind all work that streams of this library were given. cudaFree would not wait
+/// for work on memory of the pool; its GPU's default stream is behind all of them, and they wait
+/// for it. Runs on borrowed streams are waited for by a stream of the library's.
+void FreeBehindAll(const Block& block) {
+  if (!block.from_pool) {
+    cudaFree(block.pointer);
+    return;
   }
+  int present = 0;
+  const bool elsewhere = cudaGetDevice(&present) == cudaSuccess && present != block.device;
+  if (elsewhere) cudaSetDevice(block.device);
+  // An error would be taken for the next kernel's.
+  if (cudaFreeAsync(block.pointer, cudaStreamLegacy) != cudaSuccess) cudaGetLastError();
+  if (elsewhere) cudaSetDevice(present);
 }
 
 /// Memory that goes back when this object dies.
@@ -35,14 +47,14 @@ class UnwantedMemory {
  public:
   UnwantedMemory() = default;
   ~UnwantedMemory() {
-    for (const auto& [pointer, from_pool] : pointers_) FreeBehindAll(pointer, from_pool);
+    for (const Block& block : blocks_) FreeBehindAll(block);
   }
   UnwantedMemory(const UnwantedMemory&) = delete;
   UnwantedMemory& operator=(const UnwantedMemory&) = delete;
-  void Add(void* pointer, bool from_pool) { pointers_.emplace_back(pointer, from_pool); }
+  void Add(const Block& block) { blocks_.push_back(block); }
 
  private:
-  std::vector<std::pair<void*, bool>> pointers_;
+  std::vector<Block> blocks_;
 };
 
 /// What CudaDevice was given back since the calling thread began to record; null: it does not. A
@@ -249,7 +261,8 @@ class CudaDevice : public Device {
       stream = found->second;
       streams_.erase(found);
     }
-    if (freed_in_recording) return freed_in_recording->Add(pointer, stream != nullptr);
+    const Block block = {pointer, id_, stream != nullptr};
+    if (freed_in_recording) return freed_in_recording->Add(block);
     try {
       if (Handle(Context::Current().stream()) == stream) {
         cudaFreeAsync(pointer, stream);
@@ -257,7 +270,7 @@ class CudaDevice : public Device {
       }
     } catch (const Error&) {
     }
-    FreeBehindAll(pointer, stream != nullptr);
+    FreeBehindAll(block);
   }
 
   std::unique_ptr<Stream> CreateStream() override {

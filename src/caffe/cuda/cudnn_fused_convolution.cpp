@@ -435,9 +435,14 @@ class KnownPlans {
     if (first) entry->second = promise.get_future();
     const auto future = entry->second;
     lock.unlock();
-    if (first) {
+    if (!first) return future.get();
+    try {
       promise.set_value(
           std::make_shared<const Plans>(MakePlans(target, problem, whole, most_workspace)));
+    } catch (...) {  // no memory, no more threads: whoever asks next may have more luck
+      promise.set_exception(std::current_exception());
+      lock.lock();
+      listed_.erase({key, most_workspace});
     }
     return future.get();
   }
@@ -564,13 +569,15 @@ Ways CudnnConvolutions(const ConvolutionProblem& problem, size_t most_workspace)
 
 std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionProblem& problem,
                                                               const std::string& name) {
-  Require(IsLoadable(problem), "cuDNN has no '", name, "' where pixels lie at no multiple of ",
-          kOperandAlignment, " bytes");
+  Require(IsLoadable(problem), "cuDNN is not asked for '", name,
+          "': its kernels misread arrays that lie so");
   const TargetOfThread gpu;
   return WayNamed(problem, name, [&](bool whole, const std::string& engine) {
     return KnownPlans::Get().Named(gpu.target(), problem, whole, engine);
   });
 }
+
+bool NotesConvolutions() { return asked_for != nullptr; }
 
 void MakeConvolutionsAskedFor(const std::function<void()>& ask) {
   std::vector<std::function<void()>> wanted;
@@ -586,7 +593,9 @@ void MakeConvolutionsAskedFor(const std::function<void()>& ask) {
   const TargetOfThread gpu;
   std::atomic<size_t> next{0};
   std::vector<std::future<void>> workers;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+  // Making one takes a few threads more.
+  const size_t cores = std::clamp(std::thread::hardware_concurrency(), 1u, 32u);
+  for (size_t i = 0; i < std::min(cores, wanted.size()); ++i) {
     workers.push_back(std::async(std::launch::async, [&] {
       const TargetOfThread own(gpu.target());
       for (size_t index; (index = next++) < wanted.size();) wanted[index]();

@@ -68,10 +68,15 @@ Ways FusedConvolutions(Stream& stream, const ConvolutionProblem& problem, size_t
   if (IsDepthwise(problem)) return {MakeOwn(kDepthwise, problem)};
   Ways ways;
   const auto add = [&](const ConvolutionProblem& of, const auto& as) {
+    Ways found;
     if (IsHost(stream)) {
-      ways.push_back(as(MakeOwn(kCudnnWhole, of)));
+      found.push_back(MakeOwn(kCudnnWhole, of));
     } else if (CudnnIsInstalled() && of.input != ElementType::UINT8) {
-      for (const auto& way : CudnnConvolutions(of, most_workspace)) ways.push_back(as(way));
+      found = CudnnConvolutions(of, most_workspace);
+    }
+    for (const auto& way : found) {
+      const std::shared_ptr<const FusedConvolution> whole = as(way);
+      if (whole->workspace_bytes() <= most_workspace) ways.push_back(whole);
     }
   };
   add(problem, [](const auto& way) { return way; });

@@ -10,11 +10,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("AnnotatedData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("AnnotatedData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("AnnotatedData");
 
 }  // namespace

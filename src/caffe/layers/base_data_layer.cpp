@@ -1,7 +1,11 @@
 #include "caffe/layers/base_data_layer.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
+
+#include "caffe/context.hpp"
+#include "caffe/stream_scope.hpp"
 
 namespace caffe {
 
@@ -53,14 +57,57 @@ void BasePrefetchingDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bot
   StartInternalThread();
 }
 
+namespace {
+
+/// The numbers that the thread has made, wherever they lie.
+template <typename Dtype>
+SyncedMemory& MemoryOf(const Blob<Dtype>& blob) {
+  return blob.data_tensor().Read(kElementType<Dtype>, Layout());
+}
+
+/// Brings what the thread has made to its GPU; returns when it is there.
+template <typename Dtype>
+void CopyToGpu(const vector<const Blob<Dtype>*>& blobs, Stream* stream) {
+  for (const Blob<Dtype>* blob : blobs) {
+    if (blob->count() > 0 && MemoryOf(*blob).head() == SyncedMemory::HEAD_AT_CPU) {
+      MemoryOf(*blob).async_gpu_push(*stream);
+    }
+  }
+  stream->Synchronize();
+}
+
+/// The top becomes the blob, of which there may be a copy on the GPU.
+template <typename Dtype>
+void HandOver(Blob<Dtype>* blob, Blob<Dtype>* top) {
+  top->ReshapeLike(*blob);
+  SyncedMemory& memory = MemoryOf(*blob);
+  void* const on_gpu =
+      memory.head() == SyncedMemory::SYNCED ? const_cast<void*>(memory.gpu_place()) : nullptr;
+  top->set_cpu_data(blob->mutable_cpu_data());
+  MemoryOf(*top).set_gpu_copy(on_gpu);
+}
+
+}  // namespace
+
 template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
+  const bool on_gpu = Caffe::mode() == Caffe::GPU;
+  std::optional<StreamScope> scope;
   while (!must_stop()) {
     Batch<Dtype>* batch = prefetch_free_.pop();
     try {
       batch->error_ = nullptr;
+      if (on_gpu && !scope) {
+        copies_ = Device::Get().CreateStream();
+        scope.emplace(copies_.get());
+      }
       load_batch(batch);
       batch->state_ = SourceState();
+      if (on_gpu) {
+        vector<const Blob<Dtype>*> blobs = {&batch->data_};
+        if (this->output_labels_) blobs.push_back(&batch->label_);
+        CopyToGpu(blobs, copies_.get());
+      }
     } catch (const ThreadInterrupted&) {
       prefetch_free_.push(batch);
       throw;
@@ -76,7 +123,7 @@ void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
 template <typename Dtype>
 void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
                                                   const vector<Blob<Dtype>*>& top) {
-  if (prefetch_current_) prefetch_free_.push(prefetch_current_);
+  if (prefetch_current_) Release(prefetch_current_);
   prefetch_current_ = nullptr;
   Batch<Dtype>* batch = prefetch_full_.pop("Waiting for data");
   if (batch->error_) {
@@ -85,12 +132,21 @@ void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
   }
   prefetch_current_ = batch;
   consumed_ = batch->state_;
-  top[0]->ReshapeLike(batch->data_);
-  top[0]->set_cpu_data(batch->data_.mutable_cpu_data());
-  if (this->output_labels_) {
-    top[1]->ReshapeLike(batch->label_);
-    top[1]->set_cpu_data(batch->label_.mutable_cpu_data());
-  }
+  HandOver(&batch->data_, top[0]);
+  if (this->output_labels_) HandOver(&batch->label_, top[1]);
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
+                                                  const vector<Blob<Dtype>*>& top) {
+  Forward_cpu(bottom, top);
+}
+
+/// The thread may fill the batch again: what the net still computes with it on the GPU comes first.
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::Release(Batch<Dtype>* batch) {
+  if (copies_ && Caffe::mode() == Caffe::GPU) copies_->WaitFor(Context::Current().stream());
+  prefetch_free_.push(batch);
 }
 
 template <typename Dtype>
@@ -112,7 +168,11 @@ void BasePrefetchingDataLayer<Dtype>::StopPrefetching() {
   StopInternalThread();
   Batch<Dtype>* batch = nullptr;
   while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
-  if (prefetch_current_) prefetch_free_.push(prefetch_current_);
+  if (prefetch_current_) {
+    if (copies_)
+      Context::Current().stream().Synchronize();  // the next thread has a stream of its own
+    prefetch_free_.push(prefetch_current_);
+  }
   prefetch_current_ = nullptr;
 }
 

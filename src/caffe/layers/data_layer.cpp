@@ -11,11 +11,8 @@ namespace caffe {
 namespace {
 
 // Shapes depend on the first record; tops hold labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(Operation("Data")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("Data").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("Data");
 
 void LogIgnoredFields(const DataParameter& param) {

@@ -7,11 +7,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("DenseImageData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("DenseImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("DenseImageData");
 
 }  // namespace

@@ -13,11 +13,8 @@ namespace caffe {
 namespace {
 
 // Shapes depend on the first picture; tops hold labels: both stay in the net's own type.
-const bool registered = OperationTable::Add(Operation("ImageData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("ImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("ImageData");
 
 /// A whole number that is all of `text`.

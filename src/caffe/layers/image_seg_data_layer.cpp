@@ -10,11 +10,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("ImageSegData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("ImageSegData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("ImageSegData");
 
 /// A number that a pixel of 8 bits can have.

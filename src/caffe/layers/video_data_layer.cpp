@@ -13,11 +13,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("VideoData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("VideoData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("VideoData");
 
 int FrameChannels(const VideoDataParameter& param) {

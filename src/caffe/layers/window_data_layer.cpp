@@ -20,11 +20,8 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(Operation("WindowData")
-                                                .CpuOnly(kMadeOnHost)
-                                                .BackwardReads(Operation::kNothing)
-                                                .FloatTops({-1})
-                                                .Source());
+const bool registered = OperationTable::Add(
+    Operation("WindowData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 
 constexpr int kChannels = 3;  // as pictures are decoded
 

@@ -307,6 +307,11 @@ TEST_P(FusedConvolutions, OfImagesMayReadSquaresOfPixelsAsOne) {
                         problem.used_channels));
       Case(stream(), problem, 0, &random).Check();
       if (HasFatalFailure()) return;
+      if (!cuda::FoldedProblem(problem)) continue;
+      const auto ways = cuda::FusedConvolutions(stream(), problem);
+      EXPECT_TRUE(std::any_of(ways.begin(), ways.end(), [](const auto& way) {
+        return way->name().compare(0, 7, "folded ") == 0;
+      }));
     }
   }
 }

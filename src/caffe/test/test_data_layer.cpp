@@ -11,6 +11,7 @@
 
 #include "caffe/context.hpp"
 #include "caffe/test/source_layer.hpp"
+#include "each_device.hpp"
 
 namespace caffe {
 namespace {
@@ -300,6 +301,44 @@ TYPED_TEST(DataLayerTest, NamesARecordOfAnotherShape) {
   ExpectContains(error, "record 'key01'");
   ExpectContains(error, "1 x 3 x 3");
 }
+
+#ifndef CPU_ONLY
+
+TYPED_TEST(DataLayerTest, BatchesAreOnTheDeviceBeforeTheyAreAskedFor) {
+  OnEachDevice([&] {
+    Source<TypeParam> source(Parameter(CountingDatabase(5), "batch_size: 2 prefetch: 2"));
+    for (const TypeParam first : {0, 20, 40, 10, 30}) {
+      source.Forward();
+      const auto& memory = source.data().data();
+      ASSERT_EQ(memory->head(), SyncedMemory::SYNCED);
+      TypeParam value = -1;
+      Stream& stream = Context::Current().stream();
+      Device::Get().CopyToHost(&value, memory->gpu_data(), sizeof(value), stream);
+      stream.Synchronize();
+      EXPECT_EQ(value, first);
+      EXPECT_EQ(source.data().cpu_data()[0], first);
+    }
+  });
+}
+
+// The host is far ahead of the device: what it has given the device to do with a batch comes before
+// the next copy into that memory.
+TYPED_TEST(DataLayerTest, ABatchStaysOnTheDeviceUntilTheNetHasComputedWithIt) {
+  const FakeDevice::Installed device;
+  const ModeScope gpu(Caffe::GPU);
+  vector<TypeParam> seen;
+  Source<TypeParam> source(Parameter(CountingDatabase(5), "batch_size: 1 prefetch: 1"));
+  Stream& stream = Context::Current().stream();
+  for (int i = 0; i < 4; ++i) {
+    source.Forward();
+    const auto* data = static_cast<const TypeParam*>(source.data().data()->gpu_data());
+    stream.RunOnHost([&seen, data] { seen.push_back(*data); });
+  }
+  stream.Synchronize();
+  EXPECT_EQ(seen, (vector<TypeParam>{0, 10, 20, 30}));
+}
+
+#endif  // CPU_ONLY
 
 }  // namespace
 }  // namespace caffe

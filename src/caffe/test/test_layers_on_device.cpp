@@ -12,7 +12,6 @@
 #include "caffe/kernels/cuda/dropout.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
-#include "each_device.hpp"
 #include "caffe/test/layer_harness.hpp"
 #include "each_device.hpp"
 

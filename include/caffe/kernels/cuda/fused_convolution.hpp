@@ -90,10 +90,12 @@ class FusedConvolution {
 std::vector<std::shared_ptr<const FusedConvolution>> FusedConvolutions(
     Stream& stream, const ConvolutionProblem& problem, size_t most_workspace = size_t(1) << 30);
 
-/// Runs `ask`, in which FusedConvolutions finds none of cuDNN's ways for the calling thread but notes
-/// what it is asked for; then makes all of these, in as many threads as the machine has. The next
-/// time they are found at once.
+/// Runs `ask`, in which FusedConvolutions finds none of cuDNN's ways for the calling thread but
+/// notes what it is asked for; then makes all of these, in as many threads as the machine has. The
+/// next time they are found at once.
 void MakeConvolutionsAskedFor(const std::function<void()>& ask);
+/// True for the calling thread within `ask`.
+bool NotesConvolutions();
 
 /// The way of that name. Throws Error where there is none here: another GPU, another cuDNN.
 std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,

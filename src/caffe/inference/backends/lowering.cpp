@@ -42,7 +42,7 @@ class Choice {
         readers_(Readers(graph_)),
         timing_(timing) {
     const int count = static_cast<int>(graph_.nodes.size());
-    if (options.progress) options.progress(0, count, graph_.nodes[0].name());
+    if (options.progress && count > 0) options.progress(0, count, graph_.nodes[0].name());
     timing_->target().Prepare([&] {
       for (int i = 0; i < count; ++i) Listed(i, MathsOf(i, options));
     });
@@ -184,7 +184,8 @@ std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& ma
       if (is_one(timed, candidate) && is_one(least, candidate)) all.push_back(std::move(candidate));
     }
   }
-  if (Touches(node, context_.dependent)) all.resize(1);  // shapes are known to FLOAT layers only
+  // Shapes are known to FLOAT layers only.
+  if (Touches(node, context_.dependent) && all.size() > 1) all.resize(1);
   return all;
 }
 

@@ -306,7 +306,7 @@ void ChannelMoments(Stream& stream, int outer, int channels, int inner, const T*
         const double difference = sums.first * share;
         mean[c] =
             static_cast<F>((empty ? 0. : static_cast<double>(Load(x + c * inner))) + difference);
-        variance[c] = static_cast<F>(Max(0., sums.second * share - difference * difference));
+        variance[c] = static_cast<F>(Max(sums.second * share - difference * difference, 0.));
       });
 }
 

@@ -16,8 +16,8 @@ void DirectConvolution(Stream& stream, const ConvolutionProblem& problem,
 void DepthwiseConvolution(Stream& stream, const ConvolutionProblem& problem,
                           const ConvolutionArguments& arguments);
 
-/// The input and the weights of a problem as FoldedProblem (cuda/folded_convolution.hpp) reads them;
-/// `used` of the problem's channels count.
+/// The input and the weights of a problem as FoldedProblem (cuda/folded_convolution.hpp) reads
+/// them; `used` of the problem's channels count.
 void FoldInput(Stream& stream, const ConvolutionProblem& problem, const ConvolutionProblem& folded,
                int used, const void* x, void* to);
 void FoldWeights(Stream& stream, const ConvolutionProblem& problem,

@@ -35,8 +35,7 @@ std::shared_ptr<const FusedConvolution> WayOf(Stream& stream, const ConvolutionP
 /// What a way is for, beside what follows from the node.
 std::string KeyOf(const ConvolutionProblem& problem) {
   return Join(problem.num, " ", problem.used_channels, " ", ShapeString(problem.shape.input),
-              problem.input_stride, " ",
-              problem.output_stride, " ", problem.residual_stride);
+              problem.input_stride, " ", problem.output_stride, " ", problem.residual_stride);
 }
 
 std::vector<Constant> WithBiasAndSlopes(const Constant& packed, const FusedEpilogue& epilogue,
@@ -67,7 +66,7 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
     if (tf32 ? !rounds : found) continue;
     problem.tf32 = tf32;
     auto ways = caffe::cuda::FusedConvolutions(stream, problem);
-    found = ways.size() > 1;
+    found = ways.size() > 1 || caffe::cuda::NotesConvolutions();
     // The last resort, for a problem that no other takes.
     if (ways.size() > 1 && ways.back()->name() == "direct") ways.pop_back();
     ways.resize(std::min(ways.size(), kMostWays));
