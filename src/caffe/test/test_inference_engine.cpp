@@ -228,7 +228,14 @@ TEST(Engine, FollowsShapesThatDependOnTheData) {
                {Constant::Of({1, 2}, {1, 1})});
   net.AddLayer(ParseLayer("name: 'relu' type: 'ReLU' bottom: 'fc' top: 'y'"));
   net.MarkOutput("y");
-  ExecutionContext context(Builder().Build(net));
+  BuilderConfig config;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  config.layer_precisions["fc"] =
+      Precision::FP16;  // kernels that know shapes compute in FLOAT alone
+  ExecutionContext context(Builder(config).Build(net));
+  ASSERT_EQ(remarks.size(), 1u);
+  ExpectContains(remarks[0], "layer 'fc' (InnerProduct) cannot be computed in");
   for (const auto& which : {Floats{1, 0, 1}, Floats{0, 1, 0}, Floats{1, 1, 1}}) {
     std::copy(which.begin(), which.end(), context.Input("which"));
     Floats expected;
