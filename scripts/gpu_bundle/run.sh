@@ -10,7 +10,7 @@ usage: run.sh [STEP...] [--out DIR] [--limit SECONDS] [--filter PATTERN] [--jobs
 
 steps, in this order when none is named; each ends after a time limit of its own:
   tests       every suite of GPU tests, one process each, --jobs of them at a time
-  nets        outputs of engines on the GPU beside those of the net in FP32 on the CPU: the signal of
+  nets        outputs of engines on the GPU compared with those of the net in FP32 on the CPU: the signal of
               no blob may be weaker than a bound for the engine's type
   training    LeNet and CIFAR-10 quick in FLOAT and FLOAT16 on GPU and CPU: losses side by side, and
               snapshots of one resumed on the other (a bundle with data: make_gpu_bundle.sh --data)
@@ -255,7 +255,7 @@ run_sanitizer() {
 
 run_nets() {
   local net precision weights flags bound
-  say "$(printf '%-16s %-10s %s' net engine 'the outputs beside the net in FP32 on the CPU')"
+  say "$(printf '%-16s %-10s %s' net engine 'the outputs compared with the net in FP32 on the CPU')"
   for net in "${models[@]}"; do
     weights=$(weights_of "$net") || continue
     for precision in "${types[@]}"; do

@@ -550,7 +550,7 @@ bool IsLoadable(const ConvolutionProblem& problem) {
          (!problem.has_residual || fits(problem.residual, ResidualStride(problem), outputs));
 }
 
-/// What the calling thread asks for while MakeConvolutionsAskedFor listens; null: nobody does.
+/// What the calling thread asks for while MakeConvolutionsAskedFor listens; null otherwise.
 thread_local std::vector<std::function<void()>>* asked_for = nullptr;
 
 }  // namespace
@@ -571,10 +571,29 @@ std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionP
                                                               const std::string& name) {
   Require(IsLoadable(problem), "cuDNN is not asked for '", name,
           "': its kernels misread arrays that lie so");
+  if (asked_for) {
+    asked_for->push_back([=] { CudnnConvolutionNamed(problem, name); });
+    return NotYetMade(name);
+  }
   const TargetOfThread gpu;
   return WayNamed(problem, name, [&](bool whole, const std::string& engine) {
     return KnownPlans::Get().Named(gpu.target(), problem, whole, engine);
   });
+}
+
+std::shared_ptr<const FusedConvolution> NotYetMade(const std::string& name) {
+  class Placeholder : public FusedConvolution {
+   public:
+    explicit Placeholder(const std::string& name) : name_(name) {}
+    const std::string& name() const override { return name_; }
+    void Run(Stream&, const ConvolutionArguments&, void*) const override {
+      Fail("'", name_, "' has been asked for, and not been made");
+    }
+
+   private:
+    const std::string name_;
+  };
+  return std::make_shared<Placeholder>(name);
 }
 
 bool NotesConvolutions() { return asked_for != nullptr; }
@@ -598,7 +617,12 @@ void MakeConvolutionsAskedFor(const std::function<void()>& ask) {
   for (size_t i = 0; i < std::min(cores, wanted.size()); ++i) {
     workers.push_back(std::async(std::launch::async, [&] {
       const TargetOfThread own(gpu.target());
-      for (size_t index; (index = next++) < wanted.size();) wanted[index]();
+      for (size_t index; (index = next++) < wanted.size();) {
+        try {
+          wanted[index]();
+        } catch (const Error&) {  // who asks again is told
+        }
+      }
     }));
   }
   for (std::future<void>& worker : workers) worker.get();

@@ -20,6 +20,10 @@ std::vector<std::shared_ptr<const FusedConvolution>> CudnnConvolutions(
 std::shared_ptr<const FusedConvolution> CudnnConvolutionNamed(const ConvolutionProblem& problem,
                                                               const std::string& name);
 
+/// Stands for a way of that name while MakeConvolutionsAskedFor notes what is asked for; cannot
+/// run.
+std::shared_ptr<const FusedConvolution> NotYetMade(const std::string& name);
+
 /// The same for a GPU that is not here, described by `properties` as cuDNN writes them (JSON): for
 /// the tests. These cannot run.
 std::vector<std::shared_ptr<const FusedConvolution>> CudnnConvolutionsElsewhere(

@@ -104,7 +104,7 @@ std::shared_ptr<const FusedConvolution> FusedConvolutionNamed(Stream& stream,
   }
   Require(!IsDepthwise(problem) && name.compare(0, sizeof(kCudnnWhole) - 1, kCudnnWhole) == 0,
           "there is no way '", name, "' of computing this convolution");
-  if (IsHost(stream)) return MakeOwn(name, problem);
+  if (IsHost(stream)) return NotesConvolutions() ? NotYetMade(name) : MakeOwn(name, problem);
   return CudnnConvolutionNamed(problem, name);
 }
 

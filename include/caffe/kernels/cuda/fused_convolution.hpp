@@ -90,9 +90,9 @@ class FusedConvolution {
 std::vector<std::shared_ptr<const FusedConvolution>> FusedConvolutions(
     Stream& stream, const ConvolutionProblem& problem, size_t most_workspace = size_t(1) << 30);
 
-/// Runs `ask`, in which FusedConvolutions finds none of cuDNN's ways for the calling thread but
-/// notes what it is asked for; then makes all of these, in as many threads as the machine has. The
-/// next time they are found at once.
+/// Runs `ask`, in which for the calling thread FusedConvolutions finds none of cuDNN's ways and
+/// FusedConvolutionNamed returns one that cannot run, but both note what they are asked for; then
+/// makes all of these, in many threads. The next time they are found at once.
 void MakeConvolutionsAskedFor(const std::function<void()>& ask);
 /// True for the calling thread within `ask`.
 bool NotesConvolutions();

@@ -166,10 +166,14 @@ void LoweredRunner::InferShapes(const std::vector<Shape>& inputs) {
 
 // How much scratch memory steps need is known once they have been placed.
 void LoweredRunner::Place() {
-  do {
+  const auto place = [this] {
     WithContext([&] { return "memory for the activations of engine '" + graph_->name + "'"; },
                 [&] { Grow(wanted_, &arena_); });
     PlaceInArena();
+  };
+  target_.Prepare(place);
+  do {
+    place();
   } while (wanted_ > arena_.bytes);
 }
 

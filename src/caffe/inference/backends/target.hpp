@@ -31,8 +31,8 @@ class Target {
   /// True if 8-bit integers without a sign are as good as those with one.
   virtual bool takes_unsigned() const = 0;
 
-  /// Runs `list`, which asks for the candidates of all nodes of a graph, where that makes asking
-  /// for them once more faster.
+  /// Runs `list`, which asks for the candidates of all nodes of a graph or binds all its steps,
+  /// where that makes doing it once more faster.
   virtual void Prepare(const std::function<void()>& list) const { (void)list; }
 
   /// What a measured time is good for: library, revision of its kernels, machine, threads.

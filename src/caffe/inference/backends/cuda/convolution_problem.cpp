@@ -126,7 +126,8 @@ void BoundConvolution::Bind(ConvolutionProblem problem, const Node& node,
   if (problem.tf32) variant.erase(0, kTensorFloat.size());
   if (!way_ || key_ != KeyOf(problem)) {
     way_ = WayOf(caffe::cuda::CurrentStream(), problem, variant);
-    key_ = KeyOf(problem);
+    // What stands for a way that is being made is not kept.
+    key_ = caffe::cuda::NotesConvolutions() ? "" : KeyOf(problem);
   }
   const auto place = [&](size_t index) { return static_cast<const float*>(parameters[index]); };
   arguments_.x = operands.x.data;
