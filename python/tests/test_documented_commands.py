@@ -38,6 +38,7 @@ NOT_RUN = {
     "PYTHONPATH=python python3 -m pytest": "the suite runs it",
     "scripts/make_gpu_bundle.sh": "builds everything for GPUs",
     "tar xf caffe-gpu-90.tar.xz": "needs the bundle and a GPU",
+    "caffe-gpu-90/run.sh": "needs the bundle and a GPU",
     "scp build-gpu-90": "needs the bundle and a second machine",
     "benchmarks/": "measures for hours, and compares with programs that are not here",
     "scripts/build_site.sh": "scripts/tests/site.sh runs it",

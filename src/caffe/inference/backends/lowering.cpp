@@ -42,7 +42,6 @@ class Choice {
         readers_(Readers(graph_)),
         timing_(timing) {
     const int count = static_cast<int>(graph_.nodes.size());
-    if (options.progress && count > 0) options.progress(0, count, graph_.nodes[0].name());
     timing_->target().Prepare([&] {
       for (int i = 0; i < count; ++i) Listed(i, MathsOf(i, options));
     });
