@@ -61,7 +61,7 @@ class SyncedMemory {
   /// long as the memory is used. What is newest stays so.
   void PlaceOnDevice(void* data, std::shared_ptr<void> keep_alive);
   /// Takes memory of the caller's on the calling thread's device, which holds what the host copy
-  /// does, for the device copy; null: there is none, until somebody asks for one.
+  /// does, for the device copy; null: there is none until it is asked for.
   void set_gpu_copy(void* data);
   /// Where the copies lie, up to date or not; nullptr if not yet made.
   const void* cpu_place() const { return cpu_data_; }

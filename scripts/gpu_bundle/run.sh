@@ -188,6 +188,16 @@ weights_of() {  # net
   echo "$file"
 }
 
+# What caffe_exec is given for an engine of a type, a flag a line.
+type_flags() {
+  echo --strictTypes
+  case $1 in
+    fp32) echo --noTF32 ;;
+    tf32) ;;
+    *) echo "--$1" ;;
+  esac
+}
+
 # --- The steps ----------------------------------------------------------------------------------
 
 # A kernel that goes astray ruins all that its process does afterwards: a process for each suite.
@@ -259,12 +269,7 @@ run_nets() {
   for net in "${models[@]}"; do
     weights=$(weights_of "$net") || continue
     for precision in "${types[@]}"; do
-      flags=(--strictTypes)
-      case $precision in
-        fp32) flags+=(--noTF32) ;;
-        tf32) ;;
-        *) flags+=("--$precision") ;;
-      esac
+      mapfile -t flags < <(type_flags "$precision")
       step "build_${net}_$precision" 120 bin/caffe_exec --deploy="models/$net/deploy.prototxt" \
         --model="$weights" --batch=2 "${flags[@]}" --device=0 --saveEngine="$work/net.plan" --iterations=1 \
         --duration=0 --warmUp=0 --timingCacheFile="$work/timing" || continue
@@ -325,12 +330,7 @@ run_engines() {
     weights=$(weights_of "$net") || continue
     for batch in "${sizes[@]}"; do
       for precision in "${types[@]}"; do
-        flags=(--strictTypes)
-        case $precision in
-          fp32) flags+=(--noTF32) ;;
-          tf32) ;;
-          *) flags+=("--$precision") ;;
-        esac
+        mapfile -t flags < <(type_flags "$precision")
         name=engine_${net}_${batch}_$precision
         step "$name" 120 bin/caffe_exec --deploy="models/$net/deploy.prototxt" --model="$weights" \
           --batch="$batch" "${flags[@]}" --device=0 --noDataTransfers --iterations=20 --duration=1 \

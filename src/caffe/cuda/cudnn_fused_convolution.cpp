@@ -352,16 +352,23 @@ bool Rejects(const ConvolutionProblem& problem, const CudnnGraph::Notes& notes) 
           notes.count(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
 }
 
-Description DescribeWhole(const ConvolutionProblem& problem, const CudnnTarget& target) {
-  Description description = Describer(problem).Whole();
+/// All of a problem, or its convolution alone.
+Description Describe(const CudnnTarget& target, const ConvolutionProblem& problem, bool whole) {
+  Describer describer(problem);
+  Description description =
+      whole ? describer.Whole() : describer.Alone(TypeBetween(problem), StrideBetween(problem));
   description.graph.Finalize(target);
   return description;
 }
 
-Description DescribeAlone(const ConvolutionProblem& problem, const CudnnTarget& target) {
-  Description description = Describer(problem).Alone(TypeBetween(problem), StrideBetween(problem));
-  description.graph.Finalize(target);
-  return description;
+/// With the plan of that name. Throws Error where there is none.
+std::pair<Description, CudnnPlan> MakeNamed(const CudnnTarget& target,
+                                            const ConvolutionProblem& problem, bool whole,
+                                            const std::string& engine) {
+  Description description = Describe(target, problem, whole);
+  CudnnPlan plan = description.graph.PlanNamed(
+      target, engine, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); });
+  return {std::move(description), std::move(plan)};
 }
 
 using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
@@ -387,7 +394,7 @@ std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) 
   return key.str();
 }
 
-/// The part of a problem that DescribeAlone describes.
+/// The part of a problem that its convolution alone depends on.
 ConvolutionProblem AloneOf(const ConvolutionProblem& problem) {
   ConvolutionProblem alone = problem;
   alone.output = alone.residual = TypeBetween(problem);
@@ -407,7 +414,7 @@ struct Plans {
 Plans MakePlans(const CudnnTarget& target, const ConvolutionProblem& problem, bool whole,
                 size_t most_workspace) {
   try {
-    Plans made{whole ? DescribeWhole(problem, target) : DescribeAlone(problem, target), {}};
+    Plans made{Describe(target, problem, whole), {}};
     made.plans = made.description.graph.Plans(
         target, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); },
         most_workspace, whole ? kMostWholePlans : kMostPlansAlone);
@@ -466,13 +473,9 @@ class KnownPlans {
         if (plan.name() == engine) return {plans.get()->description, plan};
       }
     }
-    Description description =
-        whole ? DescribeWhole(problem, target) : DescribeAlone(problem, target);
-    CudnnPlan plan = description.graph.PlanNamed(
-        target, engine, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); });
+    auto made = MakeNamed(target, problem, whole, engine);
     const std::lock_guard<std::mutex> lock(mutex_);
-    return named_.emplace(std::make_pair(key, engine), std::make_pair(description, plan))
-        .first->second;
+    return named_.emplace(std::make_pair(key, engine), std::move(made)).first->second;
   }
 
  private:
@@ -640,11 +643,7 @@ std::shared_ptr<const FusedConvolution> CudnnConvolutionElsewhereNamed(
     const std::string& properties, const ConvolutionProblem& problem, const std::string& name) {
   const CudnnTarget target = CudnnTarget::Described(properties);
   return WayNamed(problem, name, [&](bool whole, const std::string& engine) {
-    Description description =
-        whole ? DescribeWhole(problem, target) : DescribeAlone(problem, target);
-    CudnnPlan plan = description.graph.PlanNamed(
-        target, engine, [&](const CudnnGraph::Notes& notes) { return Rejects(problem, notes); });
-    return std::make_pair(std::move(description), std::move(plan));
+    return MakeNamed(target, problem, whole, engine);
   });
 }
 
