@@ -52,7 +52,7 @@ logs=$build/test-logs
 
 # What one run of the unit tests came to, from its log and exit status. A run that ended without its
 # summary has crashed in the test that it began last.
-count() { grep -c "^\[ *$1 \] .*(.*ms)$" "$2" || true; }
+count() { grep -c "^\[ *$1 *\] .*(.*ms)$" "$2" || true; }
 add_unit_tests() {
   local log=$1 status=$2 bad
   bad=$(count FAILED "$log")

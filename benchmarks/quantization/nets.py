@@ -27,10 +27,13 @@ CIFAR_MEAN = [114.0, 123.0, 125.0]  # blue, green, red
 class NormalizedNet(generate.Net):
     """A net that is trained for some thousand iterations: statistics follow in a hundred."""
 
+    eps = 1e-5  # as Caffe's, and the published ResNets'
+
     def norm(self, bn, scale, train=False):
         super().norm(bn, scale, train)
         if train:
-            self.layers[-2].append(("batch_norm_param", {"moving_average_fraction": 0.99}))
+            self.layers[-2].append(("batch_norm_param",
+                                    {"moving_average_fraction": 0.99, "eps": self.eps}))
 
     def convolution(self, name, outputs, kernel, bottom=None, stride=1, group=1, relu=True,
                     train=False):
@@ -61,7 +64,10 @@ def resnet20(net: NormalizedNet, train: bool) -> str:
 
 
 def mobilenet(net: NormalizedNet, train: bool) -> str:
-    """Thirteen pairs of depthwise and pointwise convolutions, of half the published channels."""
+    """Thirteen pairs of depthwise and pointwise convolutions, of half the published channels. The
+    eps of BatchNorm is that of the published nets (TensorFlow's): with a smaller one, channels that
+    hardly vary have weights of hundreds of times the others' size once BatchNorm is folded."""
+    net.eps = 1e-3
     net.convolution("conv1", 16, 3, train=train)
     channels = 16
     plan = [("2_1", 32, 1), ("2_2", 64, 2), ("3_1", 64, 1), ("3_2", 128, 2), ("4_1", 128, 1),

@@ -15,6 +15,7 @@
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
 #include "inference_test.hpp"
+#include "seeds.hpp"
 
 // Nodes that compute with integers alone, by themselves.
 namespace caffe {
@@ -167,8 +168,7 @@ class IntegerNode {
 class SeededTest : public ::testing::Test {
  protected:
   SeededTest() {
-    const char* given = std::getenv("CAFFE_TEST_SEED");
-    seed_ = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
+    seed_ = TestSeed();
     random_.seed(seed_);
   }
   ::testing::Message Seed() const { return ::testing::Message() << "CAFFE_TEST_SEED=" << seed_; }

@@ -19,6 +19,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/test/fake_device.hpp"
+#include "seeds.hpp"
 #ifndef CPU_ONLY
 #include "caffe/kernels/cuda/convolution.hpp"
 #endif
@@ -28,11 +29,6 @@ namespace caffe {
 std::ostream& operator<<(std::ostream& stream, const LayerCase& c) { return stream << c.prototxt; }
 std::ostream& operator<<(std::ostream& stream, const BadLayerCase& c) {
   return stream << c.prototxt;
-}
-
-unsigned TestSeed() {
-  const char* given = std::getenv("CAFFE_TEST_SEED");
-  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device()();
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caffe/types.hpp"
+#include "seeds.hpp"
 
 namespace caffe {
 
@@ -19,7 +20,7 @@ enum class Fill {
   LABELS     ///< whole numbers in [0, labels)
 };
 
-/// Extents that are drawn anew in every run, 1 and primes among them; the same name is the same
+/// Extents that depend on the seed, 1 and primes among them; the same name is the same
 /// number throughout a case.
 enum OddExtent : int { kOddN = -1, kOddC = -2, kOddH = -3, kOddW = -4 };
 
@@ -91,9 +92,6 @@ struct CaseName {
     return info.param.name;
   }
 };
-
-/// Fresh at every call, or CAFFE_TEST_SEED; failures print it.
-unsigned TestSeed();
 
 }  // namespace caffe
 

@@ -13,19 +13,9 @@
 
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
+#include "seeds.hpp"
 
 namespace caffe {
-
-/// Seeds: fresh ones each time, or the one of CAFFE_TEST_SEED.
-inline std::vector<unsigned> Seeds(int count) {
-  if (const char* seed = std::getenv("CAFFE_TEST_SEED")) {
-    return {static_cast<unsigned>(std::strtoul(seed, nullptr, 10))};
-  }
-  std::vector<unsigned> seeds;
-  std::random_device device;
-  for (int i = 0; i < count; ++i) seeds.push_back(device());
-  return seeds;
-}
 
 /// A small valid net of random layers on one input "data", the same for the same seed: convolutions
 /// of all kinds, normalizations, activations, pooling, joints and cuts, in place and not, and

@@ -9,6 +9,7 @@
 
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "caffe/kernels/lrn.hpp"
+#include "seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -27,7 +28,7 @@ void ExpectNearest(double exact, Q actual, double slack = 1e-3) {
 class ByteKernels : public ::testing::Test {
  protected:
   void SetUp() override {
-    seed_ = std::random_device()();
+    seed_ = TestSeed();
     random_.seed(seed_);
   }
   int Number(int least, int most) {

@@ -20,6 +20,7 @@
 #include "caffe/util/upgrade_proto.hpp"
 #include "captured_log.hpp"
 #include "google/protobuf/text_format.h"
+#include "seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -384,7 +385,7 @@ TEST(CaffemodelDamage, RealModelsTruncatedAtEveryFiftieth) {
 }
 
 TEST(CaffemodelDamage, FlippedBitsNeverCrash) {
-  const unsigned seed = std::random_device()();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE(Join("seed ", seed));
   std::mt19937 random(seed);
   const std::string name = NewFileName();

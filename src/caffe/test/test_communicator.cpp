@@ -8,6 +8,7 @@
 #include "caffe/error.hpp"
 #include "caffe/test/rank_threads.hpp"
 #include "caffe/test/test_files.hpp"
+#include "seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -38,7 +39,7 @@ TEST(ThreadCommunicator, AddsUpOverAllRanks) {
 }
 
 TEST(ThreadCommunicator, GivesAllRanksTheSameBits) {
-  const unsigned seed = std::random_device()();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);
   std::vector<std::vector<float>> sums(4);
   const auto values_of = [&](int rank) {

@@ -14,6 +14,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "inference_test.hpp"
 #include "random_nets.hpp"
+#include "seeds.hpp"
 #include "test_files.hpp"
 
 namespace caffe {
@@ -333,7 +334,7 @@ TEST(Observers, EndARunWithWhatTheyThrow) {
 
 // In a random net every blob that is left has the value that the net gives it.
 TEST(Observers, SeeTheBlobsOfTheNet) {
-  const unsigned seed = std::random_device()();
+  const unsigned seed = TestSeed();
   RandomNet random(seed);
   SCOPED_TRACE(Join("seed ", seed, "\n", random.text()));
   const std::unique_ptr<Net<float>> net = random.Make();
@@ -491,7 +492,7 @@ TEST_P(InputShapes, RefuseToMoveTheBeginningsOfJoinedBlobs) {
 // ------------------------------------------------------------------ threads
 
 TEST(Contexts, OnManyThreadsGiveTheBitsOfOne) {
-  const unsigned seed = std::random_device()();
+  const unsigned seed = TestSeed();
   RandomNet random(seed);
   SCOPED_TRACE(Join("seed ", seed, "\n", random.text()));
   const auto engine = Built(NetworkDefinition(GraphOf(*random.Make())));

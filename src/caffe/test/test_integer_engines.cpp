@@ -309,6 +309,53 @@ TEST(IntegerEngine, LeavesToFloatsWhatIsOutOfRange) {
   EXPECT_FLOAT_EQ(context.Output("conv")[0], 0.5f);
 }
 
+struct InPlace {
+  const char* name;
+  const char* prototxt;
+  float (*function)(float);
+};
+std::ostream& operator<<(std::ostream& stream, const InPlace& c) { return stream << c.name; }
+
+class ActivationInPlace : public ::testing::TestWithParam<InPlace> {};
+
+// Nobody saw the range of what goes into the activation: it follows from that of its output.
+TEST_P(ActivationInPlace, KeepsLargeValues) {
+  NetworkDefinition net("one");
+  net.AddInput("data", {1, 4});
+  const NetParameter param = ParseNet(
+      Join("layer { name: 'twice' type: 'Eltwise' bottom: 'data' bottom: 'data' top: 'y' }",
+           "layer { name: 'function' bottom: 'y' top: 'y' ", GetParam().prototxt, " }"));
+  net.AddLayer(param.layer(0));
+  net.AddLayer(param.layer(1));
+  net.MarkOutput("y");
+  const float data[] = {-1, -0.25, 0.25, 0.5};
+  std::vector<float> expected;
+  for (const float x : data) expected.push_back(GetParam().function(2 * x));
+  const auto range = std::minmax_element(expected.begin(), expected.end());
+  net.SetRange("data", -1, 0.5);
+  net.SetRange("y", *range.first, *range.second);
+  ExecutionContext context(Builder(IntegerConfig(QuantizationScheme::AFFINE)).Build(net));
+  std::copy_n(data, 4, context.Input("data"));
+  context.Run();
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(context.Output("y")[i], expected[i], 0.03) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , ActivationInPlace,
+    ::testing::Values(
+        InPlace{"ReLU", "type: 'ReLU'", [](float x) { return std::max(x, 0.f); }},
+        InPlace{"LeakyReLU", "type: 'ReLU' relu_param { negative_slope: 0.1 }",
+                [](float x) { return x > 0 ? x : x / 10; }},
+        InPlace{"Sigmoid", "type: 'Sigmoid'", [](float x) { return 1 / (1 + std::exp(-x)); }},
+        InPlace{"TanH", "type: 'TanH'", [](float x) { return std::tanh(x); }},
+        InPlace{"ELU", "type: 'ELU'", [](float x) { return x > 0 ? x : std::expm1(x); }},
+        InPlace{"ScaledELU", "type: 'ELU' elu_param { lambda: 0.25 }",
+                [](float x) { return (x > 0 ? x : std::expm1(x)) / 4; }},
+        InPlace{"Swish", "type: 'Swish'", [](float x) { return x / (1 + std::exp(-x)); }},
+        InPlace{"SteepSwish", "type: 'Swish' swish_param { beta: 4 }",
+                [](float x) { return x / (1 + std::exp(-4 * x)); }}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
   NetworkDefinition net = OneConvolution();
   BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);

@@ -10,6 +10,7 @@
 #include "blocked_convolutions.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/integer_pooling.hpp"
+#include "seeds.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -18,8 +19,7 @@ namespace {
 class IntegerKernels : public OnInstructionSet {
  protected:
   IntegerKernels() {
-    const char* given = std::getenv("CAFFE_TEST_SEED");
-    seed_ = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
+    seed_ = TestSeed();
     random_.seed(seed_);
   }
   int Number(int least, int most) {

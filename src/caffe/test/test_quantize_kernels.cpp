@@ -8,6 +8,7 @@
 
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/quantize.hpp"
+#include "seeds.hpp"
 
 namespace caffe {
 namespace {
@@ -50,7 +51,7 @@ TEST(Quantize, SaturatesSymmetricallyAndMakesNanZero) {
 
 template <typename Q>
 void ExpectAsInDouble(int least, int most) {
-  const unsigned seed = std::random_device()();
+  const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
   OnEveryInstructionSet([&] {

@@ -1,0 +1,45 @@
+#include "seeds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace caffe {
+namespace {
+
+/// FNV-1a, as std::hash may differ from one library to another.
+unsigned HashOf(const std::string& text) {
+  unsigned hash = 2166136261u;
+  for (const unsigned char c : text) hash = (hash ^ c) * 16777619u;
+  return hash;
+}
+
+std::string NameOfTest() {
+  const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  return test ? std::string(test->test_suite_name()) + "." + test->name() : "";
+}
+
+}  // namespace
+
+std::vector<unsigned> Seeds(int count) {
+  std::mt19937 seeds(HashOf(NameOfTest()));
+  if (const char* given = std::getenv("CAFFE_TEST_SEED")) {
+    if (given != std::string("random")) {
+      size_t read = 0;
+      const unsigned long seed = std::stoul(given, &read);
+      if (given[read]) throw std::invalid_argument("CAFFE_TEST_SEED is a number or random");
+      return {static_cast<unsigned>(seed)};
+    }
+    seeds.seed(std::random_device()());
+  }
+  std::vector<unsigned> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(seeds());
+  return numbers;
+}
+
+unsigned TestSeed() { return Seeds(1)[0]; }
+
+}  // namespace caffe
