@@ -25,7 +25,7 @@ CAFFE_FLAG(string, arithmetic, "", "float|integer|integer_only",
            "int8: what is computed between sums of products: float (default, unless the prototxt "
            "says otherwise); integer, integers "
            "alone, but for layers that they cannot hold, which are named; integer_only, such a "
-           "layer is an error. Integers give the same bits on every machine");
+           "layer is an error. Integers give the same bits on every machine, on CPU and GPU");
 CAFFE_FLAG(string, rounding, "", "double|single",
            "-arithmetic integer: sums are rounded twice, as published (default), or once, as "
            "LiteRT's newer kernels do");

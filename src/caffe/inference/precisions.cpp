@@ -126,9 +126,9 @@ class LoweredBuild {
 
   void CheckQuantization() const {
     const bool symmetric = Scheme() == QuantizationScheme::SYMMETRIC;
-    Require((symmetric && !HasIntegersAlone()) || config_.backend == Backend::CPU, "-quantization ",
+    Require(symmetric || HasIntegersAlone() || config_.backend == Backend::CPU, "-quantization ",
             Name(Scheme()), " -arithmetic ", Name(config_.quantization.ArithmeticOrDefault()),
-            " is for the CPU");
+            " is for the CPU; with -arithmetic integer it is for GPUs, too");
     Require(Scheme() != QuantizationScheme::PAPER || HasIntegersAlone() || !table_,
             "-quantization paper computes with integers alone: give -arithmetic integer");
   }

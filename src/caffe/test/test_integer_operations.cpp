@@ -87,6 +87,9 @@ class IntegerOperations : public SeededTest {
     }
     kernels::TeamSize three(3);
     EXPECT_EQ(test.Run(Family(), layouts.back(), x), first) << "threads matter";
+#ifndef CPU_ONLY
+    test.ExpectOnEachDevice(cuda::IntegerOperation(), x, first);
+#endif
   }
   void CheckAll(const std::vector<Case>& cases) {
     for (const Case& one : cases) {

@@ -16,18 +16,9 @@ namespace caffe {
 namespace kernels {
 namespace {
 
-constexpr int kPlaceBits = 5;  // places between powers of two
-constexpr int kRestBits = 16;  // of the distance from a place to the next
 constexpr int kTableBits = 30;
 constexpr size_t kGrain = 1 << 12;
 constexpr size_t kDifferences = 511;  // between two bytes
-
-/// n / d to the nearest, halves away from zero; d > 0.
-int64_t RoundedQuotient(int64_t n, int64_t d) { return (n < 0 ? n - d / 2 : n + d / 2) / d; }
-
-int32_t Divided(int32_t q, const int32_t* table, uint64_t a) {
-  return static_cast<int32_t>((int64_t{q} * Interpolated(table, a) + (1 << 7)) >> 8);
-}
 
 /// What divisions with channels in blocks have in common.
 class DivisionInBlocks {
@@ -76,7 +67,7 @@ class DivisionInBlocks {
   static int32_t Largest(const int32_t* table, const std::vector<Multiplier>& by) {
     int32_t largest = 0;
     for (int32_t q = 1; q < 256; ++q) {
-      largest = std::max(largest, Divided(q, table, static_cast<uint32_t>(q * q)));
+      largest = std::max(largest, DividedBy(table, static_cast<uint32_t>(q * q), q));
     }
     const auto is_negative = [](const Multiplier& one) { return one.value < 0; };
     return std::any_of(by.begin(), by.end(), is_negative) ? 1 << 30 : largest;
@@ -138,8 +129,7 @@ void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_
                      const IntegerResult& result, const X* x, Y* y) {
   const size_t length = extents.length, inner = extents.inner, rows = extents.outer * inner;
   const auto share = [&](int64_t e, int64_t sum) {
-    return static_cast<Y>(std::clamp<int64_t>(
-        result.zero_point + RoundedQuotient(e * steps, 256 * sum), result.least, result.most));
+    return static_cast<Y>(SoftmaxShare(e, sum, steps, result));
   };
   // Of two numbers all depends on their difference: detectors have thousands of such pairs.
   std::vector<Y> of_difference;
@@ -179,26 +169,16 @@ std::vector<int32_t> FallingTable(const std::function<double(double)>& function)
   std::vector<int32_t> table(kFallingTableSize);
   for (size_t i = 0; i < table.size(); ++i) {
     double a = static_cast<double>(std::max<size_t>(1, i));
-    if (i >= 1 << kPlaceBits) {
-      const int octave = static_cast<int>(i >> kPlaceBits) - 1;
-      a = std::ldexp((1 << kPlaceBits) + static_cast<double>(i % (1 << kPlaceBits)), octave);
+    if (i >= 1 << kFallingPlaceBits) {
+      const int octave = static_cast<int>(i >> kFallingPlaceBits) - 1;
+      a = std::ldexp((1 << kFallingPlaceBits) + static_cast<double>(i % (1 << kFallingPlaceBits)),
+                     octave);
     }
     const double value = function(a) / one;
     Require(value >= 0 && value <= 1, "its function of a sum of squares does not fall at ", a);
     table[i] = static_cast<int32_t>(std::llround(std::ldexp(value, kTableBits)));
   }
   return table;
-}
-
-int32_t Interpolated(const int32_t* table, uint64_t a) {
-  if (a < 1 << kPlaceBits) return table[a];
-  const int octave = 63 - __builtin_clzll(a) - kPlaceBits;  // a = (32 + place) 2^octave + rest
-  const size_t place = (size_t(octave) << kPlaceBits) + (a >> octave);
-  const uint64_t rest = a & ((uint64_t{1} << octave) - 1);
-  const int64_t part = static_cast<int64_t>(octave < kRestBits ? rest << (kRestBits - octave)
-                                                               : rest >> (octave - kRestBits));
-  const int64_t fall = int64_t{table[place]} - table[place + 1];
-  return static_cast<int32_t>(table[place] - ((fall * part + (1 << (kRestBits - 1))) >> kRestBits));
 }
 
 template <typename Y>
@@ -229,7 +209,7 @@ void LrnIntegers(const LrnShape& s, const int32_t* table, const IntegerOperand& 
             add((i + k - c) * plane + p);
           }
         }
-        y[i * plane + p] = static_cast<Y>(result.Of(Divided(x.At(i * plane + p), table, sum)));
+        y[i * plane + p] = static_cast<Y>(result.Of(DividedBy(table, sum, x.At(i * plane + p))));
       }
     }
   });
@@ -253,7 +233,7 @@ void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const I
       for (size_t i = 0; i < image; ++i) {
         of_channel.by = by[i / spatial];
         const uint64_t a = sums[extents.across_spatial ? 0 : i % spatial];
-        y[n * image + i] = static_cast<Y>(of_channel.Of(Divided(x.At(n * image + i), table, a)));
+        y[n * image + i] = static_cast<Y>(of_channel.Of(DividedBy(table, a, x.At(n * image + i))));
       }
     }
   });
@@ -316,7 +296,7 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
           const size_t first = row * length;
           int64_t sum = 0;
           for (size_t i = 0; i < length; ++i) sum += x.At(first + i);
-          const int32_t mean = static_cast<int32_t>(RoundedQuotient(256 * sum, n));
+          const int32_t mean = MeanOfSum(sum, n);
           const auto distance = [&](size_t i) { return 256 * x.At(first + i) - mean; };
           int64_t squares = 0;
           for (size_t i = 0; table && i < length; ++i) {
@@ -325,9 +305,7 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
           const int64_t factor =
               table ? Interpolated(table, static_cast<uint64_t>(RoundedQuotient(squares, n))) : 0;
           for (size_t i = 0; i < length; ++i) {
-            const int32_t d = distance(i);
-            const int32_t p =
-                table ? static_cast<int32_t>((d * factor + (1 << 15)) >> 16) : d * 256;
+            const int32_t p = Standardized(distance(i), factor, table != nullptr);
             y[first + i] = static_cast<Y>(result.Of(p));
           }
         }

@@ -7,12 +7,6 @@
 
 namespace caffe {
 namespace kernels {
-namespace {
-
-constexpr int kWeightBits = 11;
-
-}  // namespace
-
 std::vector<int32_t> ResizeWeights(const ResizeAxis& axis) {
   std::vector<int32_t> weights;
   for (int i = 0; i < axis.output(); ++i) {
@@ -22,12 +16,13 @@ std::vector<int32_t> ResizeWeights(const ResizeAxis& axis) {
     for (int k = axis.start[i]; k < axis.start[i + 1]; ++k) {
       sum += axis.weights[k];
       weights.push_back(
-          static_cast<int32_t>(std::lround(std::ldexp(axis.weights[k], kWeightBits))));
+          static_cast<int32_t>(std::lround(std::ldexp(axis.weights[k], kResizeWeightBits))));
       whole += weights.back();
       if (weights[k] > weights[largest]) largest = k;
     }
     if (axis.terms(i) == 0) continue;
-    weights[largest] += static_cast<int32_t>(std::lround(std::ldexp(sum, kWeightBits))) - whole;
+    weights[largest] +=
+        static_cast<int32_t>(std::lround(std::ldexp(sum, kResizeWeightBits))) - whole;
   }
   return weights;
 }
@@ -49,12 +44,11 @@ void ResizeIntegers(size_t planes, const ResizeAxis& h, const ResizeAxis& w, int
         for (size_t v = 0; v < width; ++v) row[v] += weight * (from[v] - zero_point);
       }
       for (size_t v = 0; v < out_width; ++v) {
-        int64_t sum = int64_t{1} << (2 * kWeightBits - 1);
+        int64_t sum = 0;
         for (int k = 0; k < w.terms(static_cast<int>(v)); ++k) {
           sum += columns[w.start[v] + k] * row[w.first[v] + k];
         }
-        const int64_t value = zero_point + (sum >> (2 * kWeightBits));
-        y[i * out_width + v] = static_cast<T>(std::clamp<int64_t>(value, least, most));
+        y[i * out_width + v] = static_cast<T>(ResizedByte(sum, zero_point, least, most));
       }
     }
   });

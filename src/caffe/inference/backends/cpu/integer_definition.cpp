@@ -1,32 +1,17 @@
 // Layers with weights by the definitions of integer_reference.hpp: what other kernels are compared
 // with, and what computes where there is none.
 #include "../../passes/graph_editing.hpp"
-#include "../convolution_node.hpp"
 #include "../element_types.hpp"
-#include "../inner_product_node.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
-#include "caffe/layers/base_conv_layer.hpp"
 #include "cpu_target.hpp"
-#include "deconvolution_shape.hpp"
 #include "integer_steps.hpp"
 
 namespace caffe {
 namespace inference {
 namespace cpu {
 namespace {
-
-/// True if it is a layer with weights whose shapes the definitions take.
-bool Computes(const Node& node, const Shape& x, const Shape& y) {
-  if (!node.integers || node.inputs.size() != 1 || node.outputs.size() != 1 ||
-      node.parameters.empty()) {
-    return false;
-  }
-  if (node.type() == "InnerProduct") return CountOf(x) > 0;
-  if (node.type() == "Deconvolution") return DeconvolutionShapeOf(node, x, y).has_value();
-  return ConvolutionShapeOf(node, x, y).has_value();
-}
 
 class DefinitionStep : public Step {
  public:
@@ -35,21 +20,11 @@ class DefinitionStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(Computes(node_, x_.shape, y_.shape) && IsInteger(x_) && IsInteger(y_) &&
-                !x_.blocked() && !y_.blocked(),
+    const auto shape = WeightedShapeOf(node_, x_.shape, y_.shape);
+    Require(shape && IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked(),
             "its blobs do not lie as kernels take them");
-    size_t outputs, weights;
-    if (node_.type() == "InnerProduct") {
-      extents_ = ExtentsOf(node_, x_.shape, y_.shape);
-      outputs = extents_.outputs;
-      weights = outputs * extents_.inputs;
-    } else {
-      shape_ = node_.type() == "Deconvolution" ? *DeconvolutionShapeOf(node_, x_.shape, y_.shape)
-                                               : *ConvolutionShapeOf(node_, x_.shape, y_.shape);
-      outputs = shape_.outputs;
-      weights = shape_.weight_count();
-    }
-    ReadParameters(outputs, weights);
+    shape_ = *shape;
+    ReadParameters(shape_.outputs);
   }
 
   void Run(void*) override {
@@ -64,11 +39,10 @@ class DefinitionStep : public Step {
   }
 
  private:
-  void ReadParameters(size_t outputs, size_t weights) {
+  void ReadParameters(size_t outputs) {
     constexpr ElementType kInteger = ElementType::INT32;
     const size_t given = node_.parameters.size();
     Require(given == 5 || given == 7, "it has ", given, " parameters");
-    const int32_t* bias = ParameterOf<int32_t>(node_, 1, kInteger, outputs);
     by_.multipliers = ParameterOf<int32_t>(node_, 2, kInteger, outputs);
     by_.shifts = ParameterOf<int32_t>(node_, 3, kInteger, outputs);
     if (given == 7) {
@@ -81,38 +55,19 @@ class DefinitionStep : public Step {
     by_.zero_point = result.zero_point;
     by_.least = result.least;
     by_.most = result.most;
-    DispatchInteger(node_.parameters[0].type, [&](auto tag) {
-      using W = decltype(tag);
-      Fold(ParameterOf<W>(node_, 0, node_.parameters[0].type, weights), bias, outputs,
-           weights / std::max<size_t>(1, outputs));
-    });
+    // Once: weights and zero points stay what they are.
+    if (bias_.size() != outputs) {
+      bias_ = FoldedBiases(node_, WeightsByOutput(node_, shape_), outputs, x_.zero_point);
+    }
     by_.bias = bias_.data();
-  }
-
-  // Once: weights and zero points stay what they are.
-  template <typename W>
-  void Fold(const W* weights, const int32_t* bias, size_t outputs, size_t count) {
-    if (bias_.size() == outputs) return;
-    std::vector<W> transposed;
-    if (node_.type() == "Deconvolution") {
-      transposed.resize(outputs * count);
-      kernels::TransposeDeconvolution(shape_, weights, transposed.data());
-      weights = transposed.data();
-    }
-    std::vector<int32_t> folded;
-    for (size_t o = 0; o < outputs; ++o) {
-      folded.push_back(kernels::FoldZeroPoint(
-          count, weights + o * count, node_.integers->weight_zero_point, x_.zero_point, bias[o]));
-    }
-    bias_ = std::move(folded);
   }
 
   template <typename X, typename W, typename Y>
   void Compute(const W* weights, const X* x, Y* y) {
     const int32_t zero = node_.integers->weight_zero_point;
     if (node_.type() == "InnerProduct") {
-      kernels::IntegerInnerProduct(extents_.rows, extents_.inputs, extents_.outputs, x, weights,
-                                   zero, by_, y);
+      kernels::IntegerInnerProduct(CountOf(y_.shape) / shape_.outputs, shape_.channels,
+                                   shape_.outputs, x, weights, zero, by_, y);
     } else if (node_.type() == "Deconvolution") {
       kernels::IntegerDeconvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
     } else {
@@ -123,7 +78,6 @@ class DefinitionStep : public Step {
   const Node& node_;
   Operand x_, y_;
   kernels::ConvolutionShape shape_;
-  InnerProductExtents extents_;
   kernels::Rescaling by_;
   std::vector<int32_t> bias_;
 };
@@ -136,8 +90,8 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!MultipliesWeights(node) || !HaveRanges(context, node) ||
-        !Computes(node, context.graph.values[node.inputs[0]].shape,
-                  context.graph.values[node.outputs[0]].shape)) {
+        !WeightedShapeOf(node, context.graph.values[node.inputs[0]].shape,
+                         context.graph.values[node.outputs[0]].shape)) {
       return {};
     }
     return InBytes(*this, node, {kPlain});
