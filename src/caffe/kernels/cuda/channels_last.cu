@@ -379,8 +379,11 @@ void TurnFromChannelsLast(Stream& stream, ElementType type, int images, int chan
 void CopyPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
                 const Planes& y) {
   const int elements = CountedWork(double(channels) * spatial);
-  CopyPixels(stream, images, elements, {x.data, x.type, CountedWork(double(x.stride)), x.scale},
-             {y.data, y.type, CountedWork(double(y.stride)), y.scale});
+  const auto pixels = [](const Planes& planes) {
+    return Pixels{planes.data, planes.type, CountedWork(double(planes.stride)), planes.scale,
+                  planes.zero_point};
+  };
+  CopyPixels(stream, images, elements, pixels(x), pixels(y));
 }
 
 }  // namespace cuda
