@@ -83,7 +83,7 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
     return RangesOf(net);
   }
 
-  /// Of the first pictures.
+  /// Of the outputs for the first images.
   std::string Digest(Backend backend, const std::shared_ptr<const CalibrationTable>& table) const {
     BuilderConfig config;
     config.backend = backend;
