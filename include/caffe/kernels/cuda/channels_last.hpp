@@ -33,7 +33,7 @@ struct Pixels {
   ElementType type = ElementType::FLOAT;
   int stride = 0;      ///< elements from one pixel to the next, at least the channels
   float scale = 1;     ///< what an integer is multiplied by; of INT8 and UINT8
-  int zero_point = 0;  ///< the integer that stands for 0; kernels without a word of it take none
+  int zero_point = 0;  ///< the integer that stands for 0; PoolMeans takes none
 };
 
 /// Caffe's order, (images, channels, spatial): channel c of place s of image n is element
