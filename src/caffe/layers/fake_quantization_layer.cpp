@@ -121,6 +121,7 @@ void FakeQuantizationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
     grid_.rounds_means = rounds_means_;
     grid_.middle = grid_.least < 0 ? 0 : 128;
   }
+  if (instead_ && instead_(*bottom[0], top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     MapAsStored<T>(*bottom[0], top[0], [&](size_t n, const T* x, T* y) {
