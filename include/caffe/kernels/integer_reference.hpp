@@ -46,13 +46,7 @@ template <typename W>
 int32_t FoldZeroPoint(size_t count, const W* weights, int32_t weight_zero_point,
                       int32_t input_zero_point, int32_t bias);
 
-/// The largest |sum of x (w - weight_zero_point) + bias| that an output's `count` weights can give
-/// for bytes x in [least, most].
-template <typename W>
-int64_t LargestTotal(size_t count, const W* weights, int32_t weight_zero_point, int32_t least,
-                     int32_t most, int64_t bias);
-
-/// Throws Error where `largest`, of LargestTotal, does not fit 32 bits: says how many inputs.
+/// Throws Error where `largest`, the magnitude of a sum, does not fit 32 bits: says how many inputs.
 void RequireTotalFits(int64_t largest, size_t inputs);
 
 }  // namespace kernels

@@ -164,18 +164,6 @@ int32_t FoldZeroPoint(size_t count, const W* weights, int32_t weight_zero_point,
   return static_cast<int32_t>(folded);
 }
 
-template <typename W>
-int64_t LargestTotal(size_t count, const W* weights, int32_t weight_zero_point, int32_t least,
-                     int32_t most, int64_t bias) {
-  int64_t low = bias, high = bias;
-  for (size_t k = 0; k < count; ++k) {
-    const int64_t w = weights[k] - weight_zero_point;
-    low += w * (w < 0 ? most : least);
-    high += w * (w < 0 ? least : most);
-  }
-  return std::max(-low, high);
-}
-
 #define CAFFE_INTEGER_REFERENCE_OF(X, W, Y)                                                        \
   template void IntegerConvolution(const ConvolutionShape&, size_t, const X*, const W*, int32_t,   \
                                    const Rescaling&, Y*);                                          \
@@ -189,8 +177,7 @@ int64_t LargestTotal(size_t count, const W* weights, int32_t weight_zero_point, 
   CAFFE_INTEGER_REFERENCE_OF(uint8_t, W, int8_t);                              \
   CAFFE_INTEGER_REFERENCE_OF(uint8_t, W, uint8_t);                             \
   template void TransposeDeconvolution(const ConvolutionShape&, const W*, W*); \
-  template int32_t FoldZeroPoint(size_t, const W*, int32_t, int32_t, int32_t); \
-  template int64_t LargestTotal(size_t, const W*, int32_t, int32_t, int32_t, int64_t)
+  template int32_t FoldZeroPoint(size_t, const W*, int32_t, int32_t, int32_t)
 CAFFE_INTEGER_REFERENCE(int8_t);
 CAFFE_INTEGER_REFERENCE(uint8_t);
 #undef CAFFE_INTEGER_REFERENCE
