@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "../inference/quantize/training_ranges.hpp"
 #include "blocked_convolutions.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/builder.hpp"
@@ -288,6 +289,24 @@ TEST(IntegerEngine, NamesWhatIntegersCannotCompute) {
   Builder(config).Build(net);
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_NE(remarks[0].find("'conv' (Convolution) computes in floats"), std::string::npos);
+}
+
+TEST(IntegerEngine, SaysWhereACalibrationFillsInForTraining) {
+  NetworkDefinition net = OneConvolution();
+  TrainedRanges trained;
+  trained.blobs["data"] = {-1, 3};
+  net.TakeTraining(trained);
+  auto calibrated = std::make_shared<CalibrationTable>();
+  calibrated->Set("data", Seen(-100, 100));
+  calibrated->Set("conv", Seen(0, 2));
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  config.calibration = calibrated;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  const auto engine = Builder(config).Build(net);
+  ASSERT_EQ(remarks.size(), 1u);
+  ExpectContains(remarks[0], "training has not seen is taken, the range of 'conv'");
+  EXPECT_FLOAT_EQ(engine->OutputAffine("conv")->scale, 2.f / 255);
 }
 
 TEST(IntegerEngine, LeavesToFloatsWhatIsOutOfRange) {
