@@ -30,6 +30,8 @@ NOT_RUN = {
     "./scripts/test.sh": "it runs this test",
     "scripts/test.sh": "it runs this test",
     "scripts/install_dependencies.sh": "installs packages as root",
+    "build/caffe_tests": "the suite runs it",
+    "scripts/tests/integers.sh": "the suite runs it",
     "cmake -S . -B build": "configures the build folder that is tested",
     "cmake --build build": "builds the build folder that is tested",
     "pip install": "changes the interpreter's packages; scripts/check_wheel.sh builds wheels",
