@@ -6,8 +6,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
@@ -88,20 +88,25 @@ class Int8Convolution {
                              y,
                              strides,
                              epilogue.zero_point,
+                             nullptr,
                              nullptr};
     Run(num, {x, std::is_signed<X>::value, epilogue.input_zero_point}, packed, writing, scratch);
   }
-  /// y = Rescaled(by, output, sum), to the bit. X, Y: int8_t or uint8_t each. `by` has a number for
-  /// each output in its arrays. Throws Error if its zero_point, least or most is no byte of Y.
+  /// y = Rescaled(by, output, sum) or, with a residual, whose data lies as y and may be y,
+  /// residual->sum.Of(that, the residual's byte), to the bit. X, Y: int8_t or uint8_t each. `by`
+  /// has a number for each output in its arrays. Throws Error if the zero_point, least or most of
+  /// what is written is no byte of Y, or the residual's form is not one of bytes from least to
+  /// most.
   template <typename X, typename Y>
   void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch, Y* y,
-               const ImageStrides& strides = {}) const {
+               const ImageStrides& strides = {}, const Residual* residual = nullptr) const {
     static_assert(sizeof(X) == 1 && sizeof(Y) == 1, "int8_t or uint8_t");
     Writing writing = {};
     writing.kind = KindOf<Y>();
     writing.y = y;
     writing.strides = strides;
     writing.rescaling = &by;
+    writing.added = residual;
     Run(num, {x, std::is_signed<X>::value, by.input_zero_point}, packed, writing, scratch);
   }
 
@@ -125,6 +130,7 @@ class Int8Convolution {
     ImageStrides strides;
     int zero_point;
     const Rescaling* rescaling;  ///< in place of all of the above but kind, y and strides; or null
+    const Residual* added;       ///< to what is rescaled; or null
   };
   template <typename Y>
   static constexpr Kind KindOf() {

@@ -53,8 +53,12 @@ class PackedInt8 : public Int8Convolution {
     std::optional<RescalingRows> rows;
     if (w.rescaling) {
       rows.emplace(*w.rescaling, tiles_, writing.kind, shape_.outputs, padded_outputs(),
-                   shape_.column_rows());
+                   shape_.column_rows(), w.added);
       writing.rescaled = rows->get();
+      if (w.added) {
+        writing.residual = w.added->data;
+        writing.residual_kind = w.added->is_unsigned ? Int8Tiles::UINT8 : Int8Tiles::INT8;
+      }
     } else {
       factors.assign(2 * padded_outputs(), 0.f);
       float* bias = factors.data() + padded_outputs();
@@ -137,7 +141,9 @@ class PackedInt8 : public Int8Convolution {
 
   /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
   static bool LeavesZeros(const Writing& w) {
-    if (w.rescaling) return w.rescaling->least <= 0 && w.rescaling->most >= 0;
+    if (w.rescaling) {
+      return !w.added && w.rescaling->least <= 0 && w.rescaling->most >= 0;
+    }
     const PointwiseActivation& activation = w.activation;
     const bool clips_zero = activation.kind == PointwiseActivation::CLIP &&
                             (activation.alpha > 0 || activation.beta < 0);
