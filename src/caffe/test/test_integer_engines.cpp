@@ -343,8 +343,11 @@ NetworkDefinition TwoConvolutions(const std::string& sum) {
   return net;
 }
 
+Graph SeparateGraphOf(const NetworkDefinition& net) {
+  return QuantizedGraph(net, IntegerConfig(QuantizationScheme::AFFINE));
+}
 Graph FusedGraphOf(const NetworkDefinition& net) {
-  return FuseIntegerResiduals(QuantizedGraph(net, IntegerConfig(QuantizationScheme::AFFINE)));
+  return FuseIntegerResiduals(SeparateGraphOf(net));
 }
 
 // Whichever of its bottoms that is.
@@ -352,7 +355,9 @@ TEST(FuseIntegerResiduals, AddsToTheConvolutionThatRunsLast) {
   for (const char* bottoms :
        {"bottom: 'first' bottom: 'second'", "bottom: 'second' bottom: 'first'"}) {
     SCOPED_TRACE(bottoms);
-    const Graph graph = FusedGraphOf(TwoConvolutions(bottoms));
+    const Graph separate = SeparateGraphOf(TwoConvolutions(bottoms));
+    const AffineParameters second = separate.values[separate.FindValue("second")].affine;
+    const Graph graph = FuseIntegerResiduals(separate);
     graph.Validate();
     ASSERT_EQ(graph.nodes.size(), 2u) << ToText(graph);
     const Node& node = graph.nodes[1];
@@ -361,8 +366,8 @@ TEST(FuseIntegerResiduals, AddsToTheConvolutionThatRunsLast) {
     EXPECT_EQ(node.epilogue[0].operand, graph.FindValue("first"));
     const auto sum = FusedSumOf(node);
     ASSERT_TRUE(sum.has_value());
-    EXPECT_FLOAT_EQ(sum->before.scale, 4.f / 255);
-    EXPECT_EQ(sum->before.zero_point, 128);
+    EXPECT_EQ(sum->before.scale, second.scale);
+    EXPECT_EQ(sum->before.zero_point, second.zero_point);
     EXPECT_EQ(sum->least, 0);
     EXPECT_EQ(sum->most, 255);
     EXPECT_DOUBLE_EQ(RealOf(sum->multipliers[0]), 0.5) << "of what has the larger scale";
@@ -400,11 +405,14 @@ TEST(IntegerEngine, AddsAResidualWhileItWritesWithTheBitsOfASum) {
                        [](const LayerInfo& layer) { return layer.type == "Eltwise"; });
   };
   EXPECT_FALSE(has_sum(engine));
-  const LayerInfo layer = engine->layers().back();
-  ASSERT_TRUE(layer.sum.has_value()) << layer.name;
-  EXPECT_EQ(layer.sum->name, "sum");
-  EXPECT_FLOAT_EQ(layer.sum->before.scale, 4.f / 255);
-  EXPECT_EQ(layer.sum->multipliers.size(), 3u);
+  const std::vector<LayerInfo> layers = engine->layers();
+  const auto layer = std::find_if(layers.begin(), layers.end(),
+                                  [](const LayerInfo& each) { return each.name == "second"; });
+  ASSERT_TRUE(layer != layers.end() && layer->sum);
+  EXPECT_EQ(layer->sum->name, "sum");
+  EXPECT_FLOAT_EQ(layer->sum->before.scale, 4.f / 255);
+  EXPECT_EQ(layer->sum->multipliers.size(), 3u);
+  ExpectContains(engine->ToJson(), "\"before\":");
   config.skip_passes = {"residuals"};
   const auto separate = Builder(config).Build(net);
   EXPECT_TRUE(has_sum(separate));
