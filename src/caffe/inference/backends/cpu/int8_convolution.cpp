@@ -55,6 +55,10 @@ class Int8Step : public ConvolutionStep {
     if (node_.integers) {
       rescaling_ = RescalingOf(node_, shape.outputs, x_, y_);
       PrepareResidual();
+      DispatchInteger(y_.type, [&](auto y) {
+        rows_ = kernel_->Prepare<decltype(y)>(rescaling_,
+                                              residual_bytes_ ? &*residual_bytes_ : nullptr);
+      });
       return;
     }
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -80,7 +84,7 @@ class Int8Step : public ConvolutionStep {
         kernel_->Forward(x_.shape[0], x_.as<const decltype(x)>(),
                          static_cast<const int8_t*>(node_.parameters[0].data.get()), rescaling_,
                          scratch, y_.as<decltype(y)>(), StridesOf(x_, y_, residual_),
-                         residual_bytes_ ? &*residual_bytes_ : nullptr);
+                         residual_bytes_ ? &*residual_bytes_ : nullptr, rows_.get());
       });
     });
   }
@@ -105,6 +109,7 @@ class Int8Step : public ConvolutionStep {
   Kernel kernel_;
   std::vector<float> scales_;
   kernels::Rescaling rescaling_;
+  std::shared_ptr<const kernels::RescalingRows> rows_;
   std::optional<kernels::Residual> residual_bytes_;
   std::unique_ptr<const kernels::FoundByteSum> sum_;
 };
