@@ -41,9 +41,9 @@ struct ByteSumForm {
   const uint8_t* table;  ///< (y - least, r as uint8_t); null of linear ones
 };
 
-/// Finds the form: the multipliers' product and a C for which each of up to 65,536 pairs becomes
-/// the byte that AddIntegers makes of it. Nearly all sums have one: what AddIntegers rounds on its
-/// way is far below a step of its result.
+/// Finds the form: A and B, the multipliers' products or next to them, and a C for which each of up
+/// to 65,536 pairs becomes the byte that AddIntegers makes of it. Nearly all sums have them: what
+/// AddIntegers rounds on its way is far below a step of its result.
 class FoundByteSum {
  public:
   /// Kinds of the residual and of the result. Throws Error unless `least` to `most` are bytes.

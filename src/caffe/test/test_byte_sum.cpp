@@ -92,20 +92,43 @@ TEST(ByteSum, IsLinearForNearlyAllScales) {
     sum.zero_point = sum.residual_zero_point = 100;
     linear += FoundByteSum(sum, 0, 255, true, true).form().is_linear;
   }
-  EXPECT_GE(linear, 98);
+  EXPECT_GE(linear, 99);
 }
 
-// Halves of negative sums go down, of others up: no linear function does both.
-TEST(ByteSum, IsATableWhereHalvesGoAwayFromZero) {
+// Of a net; the multipliers' own products are on the wrong side of two pairs that are nearly
+// halves.
+TEST(ByteSum, IsLinearWithNumbersNextToTheMultipliersProducts) {
+  ByteSum sum;
+  sum.by = {1 << 30, 0};
+  sum.residual_by = {2106899526, -1};
+  sum.result.by = {1569840910, -19};
+  sum.zero_point = sum.residual_zero_point = 151;
+  sum.result.zero_point = 150;
+  const FoundByteSum found(sum, 0, 255, true, true);
+  EXPECT_TRUE(found.form().is_linear);
+  ExpectDefinition(sum, 0, 255, {true}, {true}, found.form());
+}
+
+// A factor of a bit more than a half does both.
+TEST(ByteSum, HasHalvesGoUpAndNegativeOnesDown) {
   const Kind bytes = {false};
   ByteSum sum = SumOf({1, 1, 2}, Rounding::DOUBLE);
   sum.result.least = bytes.least();
   sum.result.most = bytes.most();
   const FoundByteSum found(sum, bytes.least(), bytes.most(), false, false);
-  EXPECT_FALSE(found.form().is_linear);
+  EXPECT_TRUE(found.form().is_linear);
   EXPECT_EQ(Computed(found.form(), 2, 1, bytes), 2);
   EXPECT_EQ(Computed(found.form(), -2, -1, bytes), -2);
   ExpectDefinition(sum, bytes.least(), bytes.most(), bytes, bytes, found.form());
+}
+
+// Factors have 15 bits before the point.
+TEST(ByteSum, IsATableWhereItsStepsAreFarAboveTheResults) {
+  ByteSum sum = SumOf({1, 0.3, 1e-5}, Rounding::DOUBLE);
+  sum.zero_point = sum.residual_zero_point = sum.result.zero_point = 100;
+  const FoundByteSum found(sum, 0, 255, true, true);
+  EXPECT_FALSE(found.form().is_linear);
+  ExpectDefinition(sum, 0, 255, {true}, {true}, found.form());
 }
 
 TEST(ByteSum, RefusesARangeThatIsNotOneOfBytes) {

@@ -152,22 +152,22 @@ void ExpectOutputs(const ConvolutionShape& s, int num, const Way& way, const std
   }
 }
 
-/// The sum of what a Rescaling makes and a residual of a kind. `halves`: neither is multiplied, and
-/// of the sum a half is taken, for which there is no linear form.
+/// The sum of what a Rescaling makes and a residual of a kind. `steep`: its steps are so far above
+/// the result's that there is no linear form.
 template <typename Y>
-ByteSum RandomSum(const Rescaling& by, bool residual_is_unsigned, bool halves,
+ByteSum RandomSum(const Rescaling& by, bool residual_is_unsigned, bool steep,
                   std::mt19937* random) {
   const auto between = [&](int least, int most) {
     return std::uniform_int_distribution<int>(least, most)(*random);
   };
-  const auto value = [&] { return halves ? 1 << 30 : between(1 << 30, 2147483647); };
+  const auto value = [&] { return between(1 << 30, 2147483647); };
   ByteSum sum;
   sum.zero_point = by.zero_point;
   sum.residual_zero_point = residual_is_unsigned ? between(0, 255) : between(-128, 127);
   sum.by = {1 << 30, 0};
-  sum.residual_by = {value(), halves ? 0 : between(-3, -1)};
+  sum.residual_by = {value(), between(-3, -1)};
   if (between(0, 1)) std::swap(sum.by, sum.residual_by);
-  sum.result.by = {value(), -19};
+  sum.result.by = {value(), steep ? -2 : -19};
   sum.result.rounding = by.rounding;
   sum.result.zero_point = between(kFirst<Y>, kLast<Y>);
   sum.result.least = between(0, 1) ? kFirst<Y> : sum.result.zero_point;
@@ -180,10 +180,10 @@ template <typename X, typename Y, typename Own>
 void ExpectExactSums(const ConvolutionShape& s, int num, const Way& way, const std::vector<X>& x,
                      const std::vector<int8_t>& weights, const Rescaling& by,
                      const std::vector<Own>& outputs, std::mt19937* random) {
-  const bool halves = (*random)() % 4 == 0;
+  const bool steep = (*random)() % 4 == 0;
   Residual residual;
   residual.is_unsigned = (*random)() % 2 == 0;
-  residual.sum = RandomSum<Y>(by, residual.is_unsigned, halves, random);
+  residual.sum = RandomSum<Y>(by, residual.is_unsigned, steep, random);
   const FoundByteSum found(residual.sum, by.least, by.most, residual.is_unsigned,
                            std::is_unsigned<Y>::value);
   residual.form = &found.form();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "caffe/error.hpp"
 
@@ -19,11 +20,15 @@ constexpr int kMostBits = 36;
 /// i as a byte of a kind.
 int32_t ByteOf(int i, bool is_unsigned) { return is_unsigned ? i : static_cast<int8_t>(i); }
 
+// What is added to both numbers in turn: too little to move a sum by 2^-15 of a step, enough to be
+// on the right side of two that AddIntegers rounds to different sides.
+constexpr int kNudges[] = {0, 32, -32, 64, -64};
+
 /// How many bits behind the point both numbers can have, in 31 bits.
 int BitsOf(double a, double b) {
   const double largest = std::max(std::fabs(a), std::fabs(b));
   int bits = kMostBits;
-  while (std::ldexp(largest, bits) > (1 << 30) - 1) --bits;
+  while (std::ldexp(largest, bits) > (1 << 30) - 65) --bits;
   return bits;
 }
 
@@ -45,6 +50,16 @@ struct Offsets {
     return has_least ? least : has_most ? most : 0;
   }
 };
+
+void SetLinear(int64_t a, int64_t b, int64_t offset, ByteSumForm* form) {
+  constexpr int64_t kLow = (1 << kLowBits) - 1;
+  form->high[0] = static_cast<int16_t>(a >> kLowBits);
+  form->high[1] = static_cast<int16_t>(b >> kLowBits);
+  form->low[0] = static_cast<int16_t>(a & kLow);
+  form->low[1] = static_cast<int16_t>(b & kLow);
+  form->high_start = static_cast<int32_t>(offset >> kLowBits);
+  form->low_start = static_cast<int32_t>(offset & kLow);
+}
 
 }  // namespace
 
@@ -88,26 +103,30 @@ bool FoundByteSum::FindLinear(const ByteSum& sum, bool residual_is_unsigned,
   const double reals[2] = {RealOf(sum.by) * whole, RealOf(sum.residual_by) * whole};
   const int bits = BitsOf(reals[0], reals[1]);
   if (bits < kLowBits) return false;
-  int64_t factors[2];
-  for (int i = 0; i < 2; ++i) {
-    factors[i] = std::llround(std::ldexp(reals[i], bits));
-    form_.high[i] = static_cast<int16_t>(factors[i] >> kLowBits);
-    form_.low[i] = static_cast<int16_t>(factors[i] & ((1 << kLowBits) - 1));
-  }
-  Offsets offsets;
-  const uint8_t* byte = table_.data();
-  for (int32_t y = form_.least; y <= form_.most; ++y) {
-    for (int r = 0; r < kBytes; ++r, ++byte) {
-      const int64_t f = factors[0] * y + factors[1] * ByteOf(r, residual_is_unsigned);
-      offsets.Narrow(f, ByteOf(*byte, result_is_unsigned), sum.result, bits);
-    }
-    if (offsets.empty()) return false;
-  }
-  const int64_t offset = offsets.Middle();
-  form_.high_start = static_cast<int32_t>(offset >> kLowBits);
-  form_.low_start = static_cast<int32_t>(offset & ((1 << kLowBits) - 1));
   form_.shift = bits - kLowBits;
-  return true;
+  const auto offset_for = [&](int64_t a, int64_t b) -> std::optional<int64_t> {
+    Offsets offsets;
+    const uint8_t* byte = table_.data();
+    for (int32_t y = form_.least; y <= form_.most; ++y) {
+      for (int r = 0; r < kBytes; ++r, ++byte) {
+        const int64_t f = a * y + b * ByteOf(r, residual_is_unsigned);
+        offsets.Narrow(f, ByteOf(*byte, result_is_unsigned), sum.result, bits);
+      }
+      if (offsets.empty()) return {};
+    }
+    return offsets.Middle();
+  };
+  for (const int nudge : kNudges) {
+    for (const int other_nudge : kNudges) {
+      const int64_t a = std::llround(std::ldexp(reals[0], bits)) + nudge;
+      const int64_t b = std::llround(std::ldexp(reals[1], bits)) + other_nudge;
+      if (const auto offset = offset_for(a, b)) {
+        SetLinear(a, b, *offset, &form_);
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace kernels
