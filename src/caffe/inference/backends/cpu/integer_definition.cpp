@@ -1,5 +1,7 @@
 // Layers with weights by the definitions of integer_reference.hpp: what other kernels are compared
 // with, and what computes where there is none.
+#include <algorithm>
+
 #include "../../passes/graph_editing.hpp"
 #include "../convolution_node.hpp"
 #include "../element_types.hpp"
@@ -10,6 +12,7 @@
 #include "caffe/layers/base_conv_layer.hpp"
 #include "cpu_target.hpp"
 #include "deconvolution_shape.hpp"
+#include "integer_rescaling.hpp"
 #include "integer_steps.hpp"
 
 namespace caffe {
@@ -50,6 +53,7 @@ class DefinitionStep : public Step {
       weights = shape_.weight_count();
     }
     ReadParameters(outputs, weights);
+    residual_ = ResidualOf(node_, y_, AddedIn(binding));
   }
 
   void Run(void*) override {
@@ -64,6 +68,12 @@ class DefinitionStep : public Step {
   }
 
  private:
+  static Operand AddedIn(const Binding& binding) {
+    const auto added = std::find_if(binding.operands.begin(), binding.operands.end(),
+                                    [](const Operand& operand) { return operand.data != nullptr; });
+    return added == binding.operands.end() ? Operand() : *added;
+  }
+
   void ReadParameters(size_t outputs, size_t weights) {
     constexpr ElementType kInteger = ElementType::INT32;
     const size_t given = node_.parameters.size();
@@ -75,12 +85,8 @@ class DefinitionStep : public Step {
       by_.negative_multipliers = ParameterOf<int32_t>(node_, 5, kInteger, outputs);
       by_.negative_shifts = ParameterOf<int32_t>(node_, 6, kInteger, outputs);
     }
-    const kernels::IntegerResult result = ResultOf(node_, y_);
-    by_.rounding = result.rounding;
     by_.input_zero_point = x_.zero_point;
-    by_.zero_point = result.zero_point;
-    by_.least = result.least;
-    by_.most = result.most;
+    SetOutputs(node_, y_, &by_);
     DispatchInteger(node_.parameters[0].type, [&](auto tag) {
       using W = decltype(tag);
       Fold(ParameterOf<W>(node_, 0, node_.parameters[0].type, weights), bias, outputs,
@@ -116,7 +122,8 @@ class DefinitionStep : public Step {
     } else if (node_.type() == "Deconvolution") {
       kernels::IntegerDeconvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
     } else {
-      kernels::IntegerConvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
+      kernels::IntegerConvolution(shape_, x_.shape[0], x, weights, zero, by_, y,
+                                  residual_ ? &*residual_ : nullptr);
     }
   }
 
@@ -126,6 +133,7 @@ class DefinitionStep : public Step {
   InnerProductExtents extents_;
   kernels::Rescaling by_;
   std::vector<int32_t> bias_;
+  std::optional<kernels::Residual> residual_;
 };
 
 class Family : public Implementation {

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <numeric>
 
+#include "../../quantize/fused_sums.hpp"
 #include "../constants.hpp"
 #include "../convolution_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
+#include "integer_steps.hpp"
 
 namespace caffe {
 namespace inference {
@@ -54,6 +56,32 @@ Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const Quantize
   return Constant::Of({static_cast<int>(outputs)}, std::move(bias));
 }
 
+std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
+                                            const Operand& residual) {
+  const std::optional<FusedSum> sum = FusedSumOf(node);
+  if (!sum) return {};
+  Require(IsInteger(residual) && residual.shape == y.shape,
+          "what it adds does not lie as kernels take it");
+  kernels::Residual result;
+  result.data = residual.data;
+  result.is_unsigned = residual.type == ElementType::UINT8;
+  result.sum = {sum->before.zero_point, residual.zero_point, sum->multipliers[0],
+                sum->multipliers[1], ResultOf(node, y, sum->multipliers[2])};
+  return result;
+}
+
+void SetOutputs(const Node& node, const Operand& y, kernels::Rescaling* rescaling) {
+  const std::optional<FusedSum> sum = FusedSumOf(node);
+  rescaling->rounding = node.integers->rounding;
+  rescaling->zero_point = sum ? sum->before.zero_point : y.zero_point;
+  rescaling->least = sum ? sum->least : node.integers->least;
+  rescaling->most = sum ? sum->most : node.integers->most;
+  const bool is_unsigned = sum ? sum->least >= 0 : y.type == ElementType::UINT8;
+  Require(
+      rescaling->least >= (is_unsigned ? 0 : -128) && rescaling->most <= (is_unsigned ? 255 : 127),
+      "its bounds are not those of bytes");
+}
+
 kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
                                size_t biases) {
   Require(node.integers.has_value(), "it does not compute with integers alone");
@@ -78,15 +106,8 @@ kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& 
               "a multiplier is out of range");
     }
   }
-  rescaling.rounding = node.integers->rounding;
   rescaling.input_zero_point = x.zero_point;
-  rescaling.zero_point = y.zero_point;
-  rescaling.least = node.integers->least;
-  rescaling.most = node.integers->most;
-  const bool is_unsigned = y.type == ElementType::UINT8;
-  Require(
-      rescaling.least >= (is_unsigned ? 0 : -128) && rescaling.most <= (is_unsigned ? 255 : 127),
-      "its bounds are not those of bytes");
+  SetOutputs(node, y, &rescaling);
   return rescaling;
 }
 
