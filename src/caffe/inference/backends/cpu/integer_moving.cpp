@@ -1,6 +1,7 @@
 // Layers that move elements of 8 bits, and resizing with integers alone.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "../../graph/node_layer.hpp"
 #include "../element_types.hpp"
@@ -8,7 +9,9 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/transpose_bytes.hpp"
 #include "caffe/layers/interp_layer.hpp"
+#include "caffe/layers/permute_layer.hpp"
 #include "caffe/layers/resample_layer.hpp"
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
@@ -141,6 +144,71 @@ class AnyMovingStep : public Step {
   std::vector<std::vector<MovedRun>> runs_;  // of each output
 };
 
+/// What a Permute layer says of itself.
+struct OpenPermute : PermuteLayer<float> {
+  using PermuteLayer<float>::PermuteLayer;
+  std::vector<int> Of(const Shape& bottom) const { return Order(bottom); }
+};
+
+/// `num` matrices, each of which is turned over.
+struct Transposition {
+  size_t num = 1, rows = 1, columns = 1;
+};
+
+/// A Permute that leaves the leading axes where they are and puts some of the others in front of
+/// the rest, such as (N, C, H, W) to (N, H, W, C); none if it is another.
+std::optional<Transposition> TranspositionOf(const Node& node, const Shape& bottom) {
+  if (node.type() != "Permute") return std::nullopt;
+  const std::vector<int> order = OpenPermute(node.layer).Of(bottom);
+  const size_t axes = order.size();
+  size_t first = 0;
+  while (first < axes && order[first] == static_cast<int>(first)) ++first;
+  const size_t split = first < axes ? order[first] : axes;
+  for (size_t i = first, axis = split; i < axes; ++i, axis = axis + 1 < axes ? axis + 1 : first) {
+    if (order[i] != static_cast<int>(axis)) return std::nullopt;
+  }
+  const auto count = [&](size_t begin, size_t end) {
+    return CountOf({bottom.begin() + begin, bottom.begin() + end});
+  };
+  return Transposition{count(0, first), count(first, split), count(split, axes)};
+}
+
+/// A Permute in Caffe's order that is one.
+class TransposingStep : public Step {
+ public:
+  explicit TransposingStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    const std::optional<Transposition> transposition = TranspositionOf(node_, x_.shape);
+    Require(transposition && IsInteger(x_) && x_.type == y_.type &&
+                x_.zero_point == y_.zero_point && !x_.blocked() && !y_.blocked() &&
+                x_.elements() == y_.elements(),
+            "its blobs do not lie as kernels take them");
+    by_ = *transposition;
+  }
+
+  void Run(void*) override {
+    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, by_.rows));
+    kernels::ParallelFor(by_.num * by_.columns, grain, [&](size_t begin, size_t end) {
+      while (begin < end) {
+        const size_t matrix = begin / by_.columns, column = begin % by_.columns;
+        const size_t some = std::min(end - begin, by_.columns - column);
+        const size_t at = matrix * by_.rows * by_.columns;
+        kernels::TransposeBytes(by_.rows, some, x_.as<const uint8_t>() + at + column, by_.columns,
+                                y_.as<uint8_t>() + at + column * by_.rows, by_.rows);
+        begin += some;
+      }
+    });
+  }
+
+ private:
+  const Node& node_;
+  Operand x_, y_;
+  Transposition by_;
+};
+
 int ConcatAxis(const Graph& graph, const Node& node) {
   const ConcatParameter& param = node.layer.concat_param();
   const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
@@ -252,6 +320,9 @@ std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
     return std::make_unique<RescalingConcatStep>(node, ConcatAxis(graph, node));
   }
   if (JoinsChannels(graph, node) || Reshapes(node)) return Moving().Make(graph, node);
+  if (TranspositionOf(node, graph.values[node.inputs[0]].shape)) {
+    return std::make_unique<TransposingStep>(node);
+  }
   return std::make_unique<AnyMovingStep>(node);
 }
 
