@@ -92,6 +92,8 @@ class NormalizationInBlocks : public OnInstructionSet {
     const auto table = FallingTable([&](double a) { return std::pow(1 + alpha * a, -beta); });
     IntegerResult result = Result<Y>();
     result.by = By(Number(20, 30));
+    // Quotients that are divided by all of a sum of squares have room for shifts to the left.
+    if (Number(0, 5) == 0) result.by.shift = alpha >= 1 && beta == 1 ? Number(0, 3) : 0;
     Compare<X, Y>(
         s.num, s.channels, size_t(s.height) * s.width,
         [&](const IntegerOperand& x, Y* y) { LrnIntegers(s, table.data(), x, result, y); },

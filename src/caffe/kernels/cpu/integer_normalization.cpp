@@ -150,25 +150,30 @@ void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_
     }
   }
   const Y* const pairs = of_difference.empty() ? nullptr : of_difference.data() + 255;
+  const auto of_row = [&](const X* from, Y* to) {
+    int32_t largest = std::numeric_limits<X>::min();
+    for (size_t c = 0; c < length; ++c) largest = std::max<int32_t>(largest, from[c * inner]);
+    int64_t sum = 0;
+    for (size_t c = 0; c < length; ++c) sum += table[largest - from[c * inner]];
+    for (size_t c = 0; c < length; ++c) {
+      to[c * inner] = share(table[largest - from[c * inner]], sum);
+    }
+  };
+  const auto of_pair = [&](const X* from, Y* to) {
+    const int d = from[0] - from[inner];
+    to[0] = pairs[d];
+    to[inner] = pairs[-d];
+  };
   ParallelFor(rows, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
               [&](size_t begin, size_t end) {
+                size_t at = begin / inner * length * inner + begin % inner,
+                       left = inner - begin % inner;
                 for (size_t i = begin; i < end; ++i) {
-                  const size_t at = i / inner * length * inner + i % inner;
-                  if (pairs) {
-                    const int d = x[at] - x[at + inner];
-                    y[at] = pairs[d];
-                    y[at + inner] = pairs[-d];
-                    continue;
-                  }
-                  int32_t largest = std::numeric_limits<X>::min();
-                  for (size_t c = 0; c < length; ++c) {
-                    largest = std::max<int32_t>(largest, x[at + c * inner]);
-                  }
-                  int64_t sum = 0;
-                  for (size_t c = 0; c < length; ++c) sum += table[largest - x[at + c * inner]];
-                  for (size_t c = 0; c < length; ++c) {
-                    y[at + c * inner] = share(table[largest - x[at + c * inner]], sum);
-                  }
+                  pairs ? of_pair(x + at, y + at) : of_row(x + at, y + at);
+                  ++at;
+                  if (--left > 0) continue;
+                  at += (length - 1) * inner;
+                  left = inner;
                 }
               });
 }

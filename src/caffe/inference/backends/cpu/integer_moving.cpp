@@ -144,6 +144,59 @@ class AnyMovingStep : public Step {
   std::vector<std::vector<MovedRun>> runs_;  // of each output
 };
 
+/// Upsample of one bottom: positions are moved in the same way in every channel, and so with their
+/// block of channels. Each comes from a position of the bottom.
+class MovedPositionsStep : public Step {
+ public:
+  explicit MovedPositionsStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
+                x_.block == y_.block && (x_.block == 1 || x_.block == 8 || x_.block == 16) &&
+                x_.shape.size() == 4 && y_.shape.size() == 4,
+            "its blobs do not lie as kernels take them");
+    const auto one_channel = [](const Shape& shape) { return Shape{1, 1, shape[2], shape[3]}; };
+    const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
+    if (from == from_ && to == to_) return;
+    const std::vector<int64_t> numbers = MovedFrom(node_, {from}, {to}).at(0);
+    places_.clear();
+    for (const int64_t number : numbers) {
+      Require(number > 0, "a position of its top comes from none of its bottom");
+      places_.push_back(static_cast<size_t>(number - 1));
+    }
+    from_ = from;
+    to_ = to;
+  }
+
+  void Run(void*) override {
+    x_.block == 16 ? CopyBlocks<16>() : x_.block == 8 ? CopyBlocks<8>() : CopyBlocks<1>();
+  }
+
+ private:
+  template <size_t kBlock>
+  void CopyBlocks() const {
+    const size_t from = CountOf(from_) * kBlock, to = places_.size() * kBlock;
+    const size_t planes = to == 0 ? 0 : y_.elements() / to;
+    kernels::ParallelFor(planes, std::max<size_t>(1, kGrain / std::max<size_t>(1, to)),
+                         [&](size_t begin, size_t end) {
+                           for (size_t plane = begin; plane < end; ++plane) {
+                             const uint8_t* x = x_.as<const uint8_t>() + plane * from;
+                             uint8_t* y = y_.as<uint8_t>() + plane * to;
+                             for (size_t i = 0; i < places_.size(); ++i) {
+                               std::memcpy(y + i * kBlock, x + places_[i] * kBlock, kBlock);
+                             }
+                           }
+                         });
+  }
+
+  const Node& node_;
+  Operand x_, y_;
+  Shape from_, to_;  // of a channel
+  std::vector<size_t> places_;
+};
+
 /// What a Permute layer says of itself.
 struct OpenPermute : PermuteLayer<float> {
   using PermuteLayer<float>::PermuteLayer;
@@ -320,6 +373,7 @@ std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
     return std::make_unique<RescalingConcatStep>(node, ConcatAxis(graph, node));
   }
   if (JoinsChannels(graph, node) || Reshapes(node)) return Moving().Make(graph, node);
+  if (node.type() == "Upsample") return std::make_unique<MovedPositionsStep>(node);
   if (TranspositionOf(node, graph.values[node.inputs[0]].shape)) {
     return std::make_unique<TransposingStep>(node);
   }

@@ -54,7 +54,8 @@ bool HasFactorsByChannel(const Graph& graph, const Node& node) {
 
 bool TakesBlocks(const Graph& graph, const Node& node) {
   if (graph.values[node.outputs[0]].shape.size() < 2) return false;
-  if (node.type() == "Eltwise" || node.type() == "Pooling") return true;
+  if (node.type() == "Eltwise" || node.type() == "Pooling" || node.type() == "Upsample")
+    return true;
   if (IsElementwise(node)) return HasFactorsByChannel(graph, node);
   if (SharesAffine(node) || node.type() == "Concat") {
     return JoinsChannels(graph, node) && AreWhole(graph, node);
