@@ -191,6 +191,7 @@ TEST_F(IntegerOperations, Resizing) {
       {"type: 'Interp' interp_param { height: 9 width: 11 }", {{2, 3, 4, 5}}, 0.8},
       {"type: 'Interp' interp_param { shrink_factor: 2 }", {{2, 3, 7, 9}}, 0.8},
       {"type: 'Interp'", {{2, 3, 4, 5}, {1, 1, 8, 3}}, 0.8},
+      {"type: 'Interp' interp_param { zoom_factor: 2 }", {{2, 35, 4, 5}}, 0.8},
       {"type: 'Resample' resample_param { type: LINEAR factor: 1.7 }", {{2, 3, 4, 5}}, 0.8},
       {"type: 'Resample' resample_param { type: CUBIC height: 6 width: 9 }", {{2, 3, 4, 5}}, 0.9},
       {"type: 'Upsample' upsample_param { scale: 2 }", {{2, 3, 4, 5}}, 1e-3},

@@ -342,17 +342,18 @@ class ResizingStep : public Step {
     resizing_ = node_.type() == "Interp" ? OpenLayer<InterpLayer<float>>(node_.layer).Of(shapes)
                                          : OpenLayer<ResampleLayer<float>>(node_.layer).Of(shapes);
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
-                !x_.blocked() && !y_.blocked() && ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
+                x_.block == y_.block && x_.shape.size() == 4 &&
+                ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
             "its blobs do not lie as kernels take them");
   }
 
   void Run(void*) override {
     const kernels::IntegerResult result = ResultOf(node_, y_);
-    const size_t planes = size_t(x_.shape[0]) * x_.shape[1];
+    const size_t planes = size_t(x_.shape[0]) * ((x_.shape[1] + x_.block - 1) / x_.block);
     DispatchInteger(x_.type, [&](auto tag) {
       using T = decltype(tag);
-      kernels::ResizeIntegers(planes, resizing_.h, resizing_.w, x_.zero_point, result.least,
-                              result.most, x_.as<const T>(), y_.as<T>());
+      kernels::ResizeIntegers(planes, x_.block, resizing_.h, resizing_.w, x_.zero_point,
+                              result.least, result.most, x_.as<const T>(), y_.as<T>());
     });
   }
 
