@@ -32,6 +32,20 @@ void StoreFirst(size_t count, uint64_t bytes, uint8_t* y) {
   }
 }
 
+/// The first `count` bytes, up to 16; the others are 0.
+__m128i LoadFirst(size_t count, const uint8_t* x) {
+  uint64_t halves[2] = {};
+  size_t at = 0;
+  for (const size_t part : {8, 4, 2, 1}) {
+    if (!(count & part)) continue;
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, x + at, part);
+    halves[at / 8] |= bytes << (at % 8 * 8);
+    at += part;
+  }
+  return _mm_set_epi64x(static_cast<int64_t>(halves[1]), static_cast<int64_t>(halves[0]));
+}
+
 /// Interleaving rows with those half of the rows further on makes the highest bit of a row's number
 /// the lowest one of the columns': after three times vectors hold two columns each.
 __attribute__((always_inline)) inline void TransposeRows(__m128i (&rows)[kRows]) {
@@ -70,11 +84,9 @@ void TransposeTile(size_t rows, size_t columns, const uint8_t* x, size_t x_row, 
   if (rows == kRows && columns == kColumns) return TransposeWholeTile(x, x_row, y, y_row);
   __m128i tile[kRows] = {};
   for (size_t r = 0; r < rows; ++r) {
-    if (columns == kColumns) {
-      tile[r] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + r * x_row));
-    } else {
-      std::memcpy(&tile[r], x + r * x_row, columns);
-    }
+    const uint8_t* row = x + r * x_row;
+    tile[r] = columns == kColumns ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(row))
+                                  : LoadFirst(columns, row);
   }
   TransposeRows(tile);
   uint64_t turned[kColumns];
