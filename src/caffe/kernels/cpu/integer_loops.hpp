@@ -73,6 +73,11 @@ struct IntegerLoops {
   void (*finish[2])(size_t n, const SumEnd& end, const int32_t* sums, void* y);
   /// At [lanes / 16].
   void (*mean[2][2])(const MeanWindow& window, const void* x, void* y);
+  /// sums += squares of x less its zero point.
+  void (*add_squares[2])(size_t n, int32_t zero_point, const void* x, int32_t* sums);
+  /// quotients = ((x - zero_point) Interpolated(table, sums) + 2^7) >> 8, for sums below 2^24.
+  void (*divide[2])(size_t n, int32_t zero_point, const int32_t* table, const void* x,
+                    const int32_t* sums, int32_t* quotients);
   void (*weigh_rows[2])(size_t n, const WeightedRows& rows, const void* x, int32_t* sums);
   /// Of 1, 8 and 16 lanes: at [lanes / 8].
   void (*resize_row[2][3])(const ResizedRow& row, const int32_t* sums, void* y);

@@ -10,6 +10,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "int8_rescaling.hpp"
 #include "int8_tiles.hpp"
+#include "integer_results.hpp"
 #include "tile_runs.hpp"
 
 namespace caffe {
@@ -24,10 +25,6 @@ constexpr size_t kDifferences = 511;  // between two bytes
 
 /// n / d to the nearest, halves away from zero; d > 0.
 int64_t RoundedQuotient(int64_t n, int64_t d) { return (n < 0 ? n - d / 2 : n + d / 2) / d; }
-
-int32_t Divided(int32_t q, const int32_t* table, uint64_t a) {
-  return static_cast<int32_t>((int64_t{q} * Interpolated(table, a) + (1 << 7)) >> 8);
-}
 
 /// What divisions with channels in blocks have in common.
 class DivisionInBlocks {
@@ -207,40 +204,6 @@ int32_t Interpolated(const int32_t* table, uint64_t a) {
 }
 
 template <typename Y>
-void LrnIntegers(const LrnShape& s, const int32_t* table, const IntegerOperand& x,
-                 const IntegerResult& result, Y* y) {
-  const size_t plane = size_t(s.height) * s.width;
-  const int before = (s.size - 1) / 2;
-  ParallelFor(size_t(s.num) * s.channels, 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const int c = static_cast<int>(i % s.channels);
-      for (size_t p = 0; p < plane; ++p) {
-        uint64_t sum = 0;
-        const auto add = [&](size_t at) {
-          const int32_t q = x.At(at);
-          sum += static_cast<uint32_t>(q * q);
-        };
-        if (s.within_channel) {
-          const int row = static_cast<int>(p / s.width) - before,
-                    column = static_cast<int>(p % s.width) - before;
-          for (int h = std::max(0, row); h < std::min(row + s.size, s.height); ++h) {
-            for (int w = std::max(0, column); w < std::min(column + s.size, s.width); ++w) {
-              add(i * plane + size_t(h) * s.width + w);
-            }
-          }
-        } else {
-          for (int k = std::max(0, c - before); k < std::min(c - before + s.size, s.channels);
-               ++k) {
-            add((i + k - c) * plane + p);
-          }
-        }
-        y[i * plane + p] = static_cast<Y>(result.Of(Divided(x.At(i * plane + p), table, sum)));
-      }
-    }
-  });
-}
-
-template <typename Y>
 void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const IntegerOperand& x,
                        const std::vector<Multiplier>& by, const IntegerResult& result, Y* y) {
   const size_t channels = extents.channels, spatial = extents.spatial;
@@ -344,8 +307,6 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
                                 const IntegerResult&, const int8_t*, Y*);                        \
   template void SoftmaxIntegers(const SoftmaxExtents&, const int32_t*, int32_t,                  \
                                 const IntegerResult&, const uint8_t*, Y*);                       \
-  template void LrnIntegers(const LrnShape&, const int32_t*, const IntegerOperand&,              \
-                            const IntegerResult&, Y*);                                           \
   template void NormalizeIntegers(const NormExtents&, const int32_t*, const IntegerOperand&,     \
                                   const std::vector<Multiplier>&, const IntegerResult&, Y*);     \
   template void LrnIntegersInBlocks(const LrnShape&, const int32_t*, const IntegerOperand&,      \
