@@ -130,49 +130,82 @@ std::vector<int32_t> SoftmaxTable(double step) {
   return table;
 }
 
+namespace {
+
+/// What a softmax makes of its exponentials.
+template <typename Y>
+struct SoftmaxShare {
+  int32_t steps;
+  const IntegerResult& result;
+  Y operator()(int64_t e, int64_t sum) const {
+    return static_cast<Y>(std::clamp<int64_t>(
+        result.zero_point + RoundedQuotient(e * steps, 256 * sum), result.least, result.most));
+  }
+};
+
+/// Calls f(first place) for rows [begin, end), whose numbers are `inner` apart.
+template <typename Function>
+void ForEachSoftmaxRow(const SoftmaxExtents& extents, size_t begin, size_t end, Function&& f) {
+  const size_t inner = extents.inner;
+  while (begin < end) {
+    const size_t first = begin % inner, some = std::min(end - begin, inner - first);
+    const size_t at = begin / inner * extents.length * inner + first;
+    for (size_t i = 0; i < some; ++i) f(at + i);
+    begin += some;
+  }
+}
+
+/// Of two numbers all depends on their difference: detectors have thousands of such pairs.
+template <typename X, typename Y>
+void SoftmaxOfPairs(const SoftmaxExtents& extents, const int32_t* table,
+                    const SoftmaxShare<Y>& share, const X* x, Y* y) {
+  struct Pair {
+    Y first, second;
+  };
+  std::vector<Pair> of_difference(kDifferences);
+  for (int d = -255; d <= 255; ++d) {
+    const Y first = share(table[std::max(0, -d)], int64_t{table[0]} + table[std::abs(d)]);
+    of_difference[255 + d].first = of_difference[255 - d].second = first;
+  }
+  const Pair* const pairs = of_difference.data() + 255;
+  const size_t inner = extents.inner;
+  ParallelFor(extents.outer * inner, kGrain, [&](size_t begin, size_t end) {
+    if (inner == 1) {
+      for (size_t i = begin; i < end; ++i) {
+        const Pair pair = pairs[x[2 * i] - x[2 * i + 1]];
+        y[2 * i] = pair.first;
+        y[2 * i + 1] = pair.second;
+      }
+      return;
+    }
+    ForEachSoftmaxRow(extents, begin, end, [&](size_t at) {
+      const Pair pair = pairs[x[at] - x[at + inner]];
+      y[at] = pair.first;
+      y[at + inner] = pair.second;
+    });
+  });
+}
+
+}  // namespace
+
 template <typename X, typename Y>
 void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_t steps,
                      const IntegerResult& result, const X* x, Y* y) {
   const size_t length = extents.length, inner = extents.inner, rows = extents.outer * inner;
-  const auto share = [&](int64_t e, int64_t sum) {
-    return static_cast<Y>(std::clamp<int64_t>(
-        result.zero_point + RoundedQuotient(e * steps, 256 * sum), result.least, result.most));
-  };
-  // Of two numbers all depends on their difference: detectors have thousands of such pairs.
-  std::vector<Y> of_difference;
-  if (length == 2 && rows > kDifferences) {
-    for (int d = -255; d <= 255; ++d) {
-      of_difference.push_back(
-          share(table[std::max(0, -d)], int64_t{table[0]} + table[std::abs(d)]));
-    }
-  }
-  const Y* const pairs = of_difference.empty() ? nullptr : of_difference.data() + 255;
-  const auto of_row = [&](const X* from, Y* to) {
+  const SoftmaxShare<Y> share = {steps, result};
+  if (length == 2 && rows > kDifferences) return SoftmaxOfPairs(extents, table, share, x, y);
+  const auto of_row = [&](size_t at) {
+    const X* from = x + at;
     int32_t largest = std::numeric_limits<X>::min();
     for (size_t c = 0; c < length; ++c) largest = std::max<int32_t>(largest, from[c * inner]);
     int64_t sum = 0;
     for (size_t c = 0; c < length; ++c) sum += table[largest - from[c * inner]];
     for (size_t c = 0; c < length; ++c) {
-      to[c * inner] = share(table[largest - from[c * inner]], sum);
+      y[at + c * inner] = share(table[largest - from[c * inner]], sum);
     }
   };
-  const auto of_pair = [&](const X* from, Y* to) {
-    const int d = from[0] - from[inner];
-    to[0] = pairs[d];
-    to[inner] = pairs[-d];
-  };
   ParallelFor(rows, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
-              [&](size_t begin, size_t end) {
-                size_t at = begin / inner * length * inner + begin % inner,
-                       left = inner - begin % inner;
-                for (size_t i = begin; i < end; ++i) {
-                  pairs ? of_pair(x + at, y + at) : of_row(x + at, y + at);
-                  ++at;
-                  if (--left > 0) continue;
-                  at += (length - 1) * inner;
-                  left = inner;
-                }
-              });
+              [&](size_t begin, size_t end) { ForEachSoftmaxRow(extents, begin, end, of_row); });
 }
 
 std::vector<int32_t> FallingTable(const std::function<double(double)>& function) {

@@ -216,7 +216,8 @@ std::optional<Transposition> TranspositionOf(const Node& node, const Shape& bott
   const size_t axes = order.size();
   size_t first = 0;
   while (first < axes && order[first] == static_cast<int>(first)) ++first;
-  const size_t split = first < axes ? order[first] : axes;
+  if (first == axes) return std::nullopt;
+  const size_t split = order[first];
   for (size_t i = first, axis = split; i < axes; ++i, axis = axis + 1 < axes ? axis + 1 : first) {
     if (order[i] != static_cast<int>(axis)) return std::nullopt;
   }
