@@ -15,10 +15,11 @@ std::vector<int32_t> ResizeWeights(const ResizeAxis& axis);
 
 /// ResizeForward of 8-bit integers, y having x's scale and zero point: the sums of both axes'
 /// products with x less its zero point, to the nearest of 2^-22, halves up; clamped to
-/// [least, most]. T: int8_t or uint8_t.
+/// [least, most]. Planes have a block of so many channels at each position, or one. T: int8_t or
+/// uint8_t.
 template <typename T>
-void ResizeIntegers(size_t planes, const ResizeAxis& h, const ResizeAxis& w, int32_t zero_point,
-                    int32_t least, int32_t most, const T* x, T* y);
+void ResizeIntegers(size_t planes, int block, const ResizeAxis& h, const ResizeAxis& w,
+                    int32_t zero_point, int32_t least, int32_t most, const T* x, T* y);
 
 }  // namespace kernels
 }  // namespace caffe

@@ -52,9 +52,15 @@ bool HasFactorsByChannel(const Graph& graph, const Node& node) {
           node.layer.scale_param().axis() == -static_cast<int>(x.size()));
 }
 
+/// True if every channel of the outputs is made of that channel of the inputs, in the same way.
+bool ComputesByChannel(const Node& node) {
+  return node.type() == "Eltwise" || node.type() == "Pooling" || node.type() == "Upsample" ||
+         IsResizing(node);
+}
+
 bool TakesBlocks(const Graph& graph, const Node& node) {
   if (graph.values[node.outputs[0]].shape.size() < 2) return false;
-  if (node.type() == "Eltwise" || node.type() == "Pooling") return true;
+  if (ComputesByChannel(node)) return true;
   if (IsElementwise(node)) return HasFactorsByChannel(graph, node);
   if (SharesAffine(node) || node.type() == "Concat") {
     return JoinsChannels(graph, node) && AreWhole(graph, node);
@@ -62,7 +68,7 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
   if (IsDivision(node)) {
     return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
   }
-  return !IsResizing(node);
+  return true;
 }
 
 class Family : public Implementation {
