@@ -49,7 +49,8 @@ template <typename W>
 int32_t FoldZeroPoint(size_t count, const W* weights, int32_t weight_zero_point,
                       int32_t input_zero_point, int32_t bias);
 
-/// Throws Error where `largest`, the magnitude of a sum, does not fit 32 bits: says how many inputs.
+/// Throws Error where `largest`, the magnitude of a sum, does not fit 32 bits: says how many
+/// inputs.
 void RequireTotalFits(int64_t largest, size_t inputs);
 
 }  // namespace kernels
