@@ -42,8 +42,8 @@ IntegerPass<Dtype>::~IntegerPass() {
 template <typename Dtype>
 uint64_t IntegerPass<Dtype>::Stamp() const {
   uint64_t stamp = 1;
-  for (const Layer<Dtype>* layer : layers_) {
-    for (const auto& blob : const_cast<Layer<Dtype>*>(layer)->blobs()) {
+  for (Layer<Dtype>* layer : layers_) {
+    for (const auto& blob : layer->blobs()) {
       stamp = Mix(stamp, WriteStamp(*blob));
     }
   }
@@ -54,8 +54,8 @@ uint64_t IntegerPass<Dtype>::Stamp() const {
 template <typename Dtype>
 uint64_t IntegerPass<Dtype>::Contents() const {
   uint64_t contents = 1;
-  for (const Layer<Dtype>* layer : layers_) {
-    for (const auto& blob : const_cast<Layer<Dtype>*>(layer)->blobs()) {
+  for (Layer<Dtype>* layer : layers_) {
+    for (const auto& blob : layer->blobs()) {
       const Dtype* values = blob->cpu_data();
       for (int i = 0; i < blob->count(); ++i) {
         uint64_t bits = 0;

@@ -52,7 +52,7 @@ class QuantizedTraining {
  public:
   using Layers = vector<shared_ptr<Layer<Dtype>>>;
 
-  /// `net` is that of InsertFakeQuantization, before and `layers` are those of the net after it,
+  /// `net` is what InsertFakeQuantization was given, `layers` are those of the net that it made,
   /// set up. They must live as long.
   QuantizedTraining(const NetParameter& net, const inference::TrainingPositions& positions,
                     const Layers& layers);

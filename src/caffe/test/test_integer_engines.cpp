@@ -451,7 +451,7 @@ std::ostream& operator<<(std::ostream& stream, const InPlace& c) { return stream
 
 class ActivationInPlace : public ::testing::TestWithParam<InPlace> {};
 
-// Nobody saw the range of what goes into the activation: it follows from that of its output.
+// Calibration sees the output's range alone: that of what goes into the activation follows from it.
 TEST_P(ActivationInPlace, KeepsLargeValues) {
   NetworkDefinition net("one");
   net.AddInput("data", {1, 4});

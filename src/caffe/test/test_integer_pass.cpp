@@ -89,12 +89,19 @@ std::unique_ptr<Net<Dtype>> TrainedNet(const std::string& text) {
   return net;
 }
 
+/// The net for the TEST phase, with the parameters of the trained one.
+template <typename Dtype>
+std::unique_ptr<Net<Dtype>> TestNetOf(const Net<Dtype>* trained, const std::string& text) {
+  auto net = MakeNet<Dtype>(text, TEST);
+  net->ShareTrainedLayersWith(trained);
+  return net;
+}
+
 template <typename Dtype>
 void ExpectTheEnginesScores(const std::string& text) {
   SCOPED_TRACE(text);
   const auto train = TrainedNet<Dtype>(text);
-  const auto test = MakeNet<Dtype>(text, TEST);
-  test->ShareTrainedLayersWith(train.get());
+  const auto test = TestNetOf(train.get(), text);
   const std::string weights = NewFileName() + ".caffemodel";
   NetParameter param;
   train->ToProto(&param);
@@ -123,8 +130,7 @@ TEST_F(IntegerPassTest, HasThemInNetsOfDoublesToo) {
 
 TEST_F(IntegerPassTest, FollowsWeightsThatAreWritten) {
   const auto net = TrainedNet<float>(Trained(""));
-  const auto test = MakeNet<float>(Trained(""), TEST);
-  test->ShareTrainedLayersWith(net.get());
+  const auto test = TestNetOf(net.get(), Trained(""));
   const Floats data = RandomNumbers(4 * 3 * 6 * 6);
   const Floats before = Scores(test.get(), data);
   float* bias = net->layer_by_name("scores")->blobs()[1]->mutable_cpu_data();
@@ -136,8 +142,7 @@ TEST_F(IntegerPassTest, FollowsWeightsThatAreWritten) {
 
 TEST_F(IntegerPassTest, FollowsTheShapeOfItsInput) {
   const auto net = TrainedNet<float>(Trained(""));
-  const auto test = MakeNet<float>(Trained(""), TEST);
-  test->ShareTrainedLayersWith(net.get());
+  const auto test = TestNetOf(net.get(), Trained(""));
   const Floats data = RandomNumbers(4 * 3 * 6 * 6);
   const Floats four = Scores(test.get(), data);
   test->blob_by_name("data")->Reshape({1, 3, 6, 6});
@@ -149,8 +154,7 @@ TEST_F(IntegerPassTest, FollowsTheShapeOfItsInput) {
 
 TEST_F(IntegerPassTest, LayersFromTheMiddleOnAreRunOnWhatIsThere) {
   const auto net = TrainedNet<float>(Trained(""));
-  const auto test = MakeNet<float>(Trained(""), TEST);
-  test->ShareTrainedLayersWith(net.get());
+  const auto test = TestNetOf(net.get(), Trained(""));
   test->set_share_activations(false);
   Scores(test.get(), RandomNumbers(4 * 3 * 6 * 6));
   const auto pool = test->blob_by_name("pool");
