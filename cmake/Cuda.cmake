@@ -20,25 +20,15 @@ macro(caffe_find_cuda reason)
   endif()
 endmacro()
 
-# "native" where a GPU is here; else every generation that nvcc knows from 7.5 on, and PTX of the
-# newest for those to come.
+# "native" where a GPU is here; else code for 9.0, and PTX of 7.5, which drivers compile for any other
+# GPU from there on when it is first used.
 function(caffe_cuda_architectures result)
   execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE failed)
   if(NOT failed AND gpus MATCHES "GPU 0")
     set(${result} native PARENT_SCOPE)
-    return()
+  else()
+    set(${result} 75-virtual 90-real PARENT_SCOPE)
   endif()
-  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE listed)
-  string(REGEX MATCHALL "compute_[0-9]+" listed "${listed}")
-  set(architectures "")
-  foreach(name ${listed})
-    string(REPLACE "compute_" "" number ${name})
-    if(number GREATER_EQUAL 75)
-      list(APPEND architectures ${number}-real)
-      set(newest ${number})
-    endif()
-  endforeach()
-  set(${result} ${architectures} ${newest}-virtual PARENT_SCOPE)
 endfunction()
 
 if(USE_CUDA STREQUAL "OFF")
@@ -49,7 +39,7 @@ else()
     if(NOT CMAKE_CUDA_ARCHITECTURES)
       caffe_cuda_architectures(CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES} CACHE STRING
-        "GPU architectures: native, or numbers like 90 (H100, H200)")
+        "GPU architectures: native, all-major, or numbers like 90 (H100, H200)")
     endif()
     if(CCACHE_PROGRAM AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
       set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})

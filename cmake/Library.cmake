@@ -100,6 +100,16 @@ if(CAFFE_WERROR)
   list(APPEND caffe_warnings -Werror)
 endif()
 
+# Kernels include little, and have flags of their own.
+if(CAFFE_PCH)
+  target_precompile_headers(caffe PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/src/caffe/precompiled.hpp>")
+  set(without_pch ${sources} ${onednn_sources} ${mpi_source})
+  list(FILTER without_pch INCLUDE REGEX "/kernels/cpu/|/onednn/|/mpi/")
+  set_source_files_properties(${without_pch} ${proto_dir}/caffe.pb.cc PROPERTIES
+    SKIP_PRECOMPILE_HEADERS ON)
+endif()
+
 # OpenMP's settings, whose library is initialized before libgomp, and the chain that leads to it from
 # libcaffe (openmp_settings.cpp says why). All are shared, whatever libcaffe is.
 set(caffe_openmp_libraries "")

@@ -18,6 +18,10 @@ endif()
 # Tests are compiled more often than they run.
 target_compile_options(caffe_tests PRIVATE ${caffe_warnings} $<$<NOT:$<CONFIG:Debug>>:-O1>)
 target_link_libraries(caffe_tests PRIVATE caffe GTest::gtest)
+if(CAFFE_PCH)
+  target_precompile_headers(caffe_tests PRIVATE <gtest/gtest.h>
+    "${PROJECT_SOURCE_DIR}/src/caffe/precompiled.hpp")
+endif()
 if(HAVE_VIDEO)
   add_dependencies(caffe_tests caffe_video)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/test/test_video_data_layer.cpp

@@ -168,7 +168,14 @@ step "installing what is missing"
 "$root/scripts/install_dependencies.sh"
 
 step "building"
-"$root/scripts/build.sh" "$build"
+# In a new folder: what is needed here, without a compiler cache's demands, and with CUDA where it can run.
+options=()
+if [ ! -f "$build/CMakeCache.txt" ]; then
+  options+=(-DCAFFE_PCH=ON)
+  nvidia-smi -L > /dev/null 2>&1 || options+=(-DUSE_CUDA=OFF)
+fi
+TARGETS="tool_caffe tool_convert_mnist_data tool_upgrade_net_fp16" \
+  "$root/scripts/build.sh" "$build" "${options[@]}"
 
 work=$build/quickstart/$data
 mkdir -p "$work"
@@ -252,4 +259,5 @@ echo "Weights:     $work/$weights"
 echo "In FP16:     $work/$half_weights, lenet_fp16.prototxt"
 echo "Engines:     $work/lenet_fp32.plan, lenet_fp16.plan, lenet_int8.plan, lenet_int8_integers.plan"
 echo "Report:      $work/report.html"
+echo "All the rest: cmake --build $build"
 echo "To go on:    $work/lenet_iter_$iterations.solverstate"

@@ -56,6 +56,7 @@ TRAINED = {"trained 8 bits": Variant(8, "affine"),
            "trained paper": Variant(8, "paper", 0.2)}
 CALIBRATED = {"calibrated 4-bit weights": Variant(4, "affine"),  # simulated, without training
               "calibrated paper simulated": Variant(8, "paper")}
+FLOAT_ON = "float trained on"  # the same training without quantization
 TRAINED_WITH_PAPER = ("mobilenet",)  # where calibration cannot serve a whole tensor
 
 
@@ -67,7 +68,7 @@ class Row(NamedTuple):
 
 
 ROWS = [Row("float", "float", "float"),
-        Row("float, trained on", "float", "float trained on"),
+        Row("float, trained on", "float", FLOAT_ON),
         Row("calibrated 8 bits, symmetric", FLOATS, "calibrated symmetric"),
         Row("calibrated 8 bits", FLOATS, "calibrated affine floats"),
         Row("calibrated 8 bits", ENGINE, "calibrated affine"),
@@ -295,7 +296,7 @@ class Bench:
     def trained_on(self, seed: int, weights: str) -> None:
         """What the same training gives without quantization."""
         fields = dict(self.task.tuning, max_iter=int(self.arguments.epochs * EPOCH))
-        self.once(f"float trained on {seed}", lambda: self.scores_of_net(
+        self.once(f"{FLOAT_ON} {seed}", lambda: self.scores_of_net(
             self.path("scores.prototxt"),
             self.train(f"float_trained_on_{seed}", "", fields, seed, weights)))
 
@@ -334,9 +335,11 @@ class Bench:
         if 4 in stages:
             for seed in self.arguments.seeds:
                 for name, variant in TRAINED.items():
-                    if variant.scheme != "paper" or self.name in TRAINED_WITH_PAPER:
+                    wanted = variant.scheme != "paper" or self.name in TRAINED_WITH_PAPER
+                    if wanted and name in self.arguments.ways:
                         self.trained(name, variant, seed, weights)
-                self.trained_on(seed, weights)
+                if FLOAT_ON in self.arguments.ways:
+                    self.trained_on(seed, weights)
 
     # ------------------------------------------------------------------ results
 
@@ -456,6 +459,8 @@ def parse() -> argparse.Namespace:
     add("--seeds", default="1,2,3", help="of the training with quantization; default: %(default)s")
     add("--epochs", type=float, default=2,
         help="of the training with quantization; default: %(default)s")
+    add("--ways", default=",".join([*TRAINED, FLOAT_ON]),
+        help="of training; default: %(default)s")
     add("--start", default="", metavar="NET=FILE,...", type=starts,
         help="trained weights that float training starts from: it then takes two epochs")
     add("--until", type=int, default=5, choices=range(1, 6), metavar="STAGE",
@@ -467,6 +472,10 @@ def parse() -> argparse.Namespace:
         help="the folder of the program caffe; default: build/tools")
     arguments = parser.parse_args()
     arguments.nets = arguments.nets.split(",")
+    arguments.ways = arguments.ways.split(",")
+    for way in arguments.ways:
+        if way not in [*TRAINED, FLOAT_ON]:
+            parser.error(f"there is no way {way}; there are {', '.join([*TRAINED, FLOAT_ON])}")
     arguments.seeds = [int(seed) for seed in arguments.seeds.split(",")]
     arguments.out = os.path.abspath(arguments.out)
     if isinstance(arguments.start, str):

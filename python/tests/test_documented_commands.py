@@ -30,6 +30,8 @@ NOT_RUN = {
     "./scripts/test.sh": "it runs this test",
     "scripts/test.sh": "it runs this test",
     "scripts/install_dependencies.sh": "installs packages as root",
+    "build/caffe_tests": "the suite runs it",
+    "scripts/tests/integers.sh": "the suite runs it",
     "cmake -S . -B build": "configures the build folder that is tested",
     "cmake --build build": "builds the build folder that is tested",
     "pip install": "changes the interpreter's packages; scripts/check_wheel.sh builds wheels",
@@ -46,6 +48,7 @@ NOT_RUN = {
     "out/": "the end of run_notebooks.py's example",
     "detect.py --crop_mode selective_search": "needs opencv-contrib and trained weights of R-CNN",
     "train.py --solver solver.prototxt --gpus": "needs four GPUs",
+    "scripts/tidy.sh": "clang-tidy takes half a minute a file",
     "scripts/check_wheel.sh": "builds wheels for several interpreters",
     "mpirun -H alpha,beta": "needs two machines",
     "python -m caffe.tflite deploy.prototxt trained.caffemodel":
@@ -258,7 +261,7 @@ class Sandbox:
         self.folder = folder
         self.environment = {
             **os.environ, "HOME": str(folder / "home"), "OMP_NUM_THREADS": "1",
-            "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(folder / "python"),
+            "OMP_WAIT_POLICY": "passive", "PYTHONPATH": documents.python_path(folder / "python"),
             "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "", "CAFFE_GPU_FALLBACK": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "CAFFE_DOCUMENTS_BUILD": str(build),
@@ -422,7 +425,7 @@ def help_text(program, build):
     environment = {**os.environ, "PATH": os.pathsep.join(
         [str(build / "tools"), *(str(ROOT / folder) for folder in (
             "python", "tools/extra", "examples", "scripts")), os.environ["PATH"]]),
-                   "PYTHONPATH": str(pathlib.Path(caffe.__file__).resolve().parents[1])}
+                   "PYTHONPATH": documents.python_path(pathlib.Path(caffe.__file__).resolve().parents[1])}
     words = program.replace("python ", f"{sys.executable} ") + " --help"
     if program.endswith(".py"):
         words = f"{sys.executable} $(command -v {program}) --help"

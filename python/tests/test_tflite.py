@@ -92,7 +92,7 @@ def test_heads_of_detectors_lie_as_litert_has_them():
     parts = []
     for outputs in (4, 6):
         y = net.convolution(x, outputs, zero_point=117)
-        net.graph.values[y].scale = 0.02  # as a table would join them
+        net.graph.values[y].scale = float(np.float32(0.02))  # as a table would join them
         net.graph.nodes[-1].integers = Integers()
         data = net.bytes[y].transpose(0, 2, 3, 1)
         order = "type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }"

@@ -85,8 +85,10 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   const bool sharing = sharing_ != Sharing::NEVER;
   if (sharing) pool_->Gather();
   const ScratchSource scratch(sharing ? pool_.get() : nullptr);
-  const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
-                                                           /*again=*/true);
+  using Rounding = QuantizedTraining<Dtype>;
+  const typename Rounding::Rounded rounded(
+      quantized_training_.get(),
+      start == 0 ? Rounding::Pass::FORWARD : Rounding::Pass::FROM_BETWEEN);
   StampInputs();
   Dtype loss = 0;
   vector<bool> done(layers_.size(), false);
@@ -174,7 +176,7 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   KeepBlobs();
   const kernels::FlushDenormals flush;
   const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
-                                                           /*again=*/false);
+                                                           QuantizedTraining<Dtype>::Pass::SAME);
   vector<bool> left(layers_.size(), false);
   for (int i = start; i >= end; --i) {
     for (Callback* callback : before_backward_) callback->run(i);

@@ -63,18 +63,19 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
                                      << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);
   inference::TrainingPositions positions;
+  NetParameter in_floats;  // before anything is inserted
   if (filtered.has_quantized_training()) {
     CheckQuantizedTraining(filtered.quantized_training());
     positions = inference::PositionsOf(filtered, filtered.quantized_training().activation_bits());
-    filtered = InsertFakeQuantization(filtered, positions);
+    in_floats = filtered;
+    filtered = InsertFakeQuantization(in_floats, positions);
   }
   InsertSplits(filtered, &param);
   name_ = param.name();
   memory_used_ = 0;
   AddLayers(&param);
   if (param.has_quantized_training()) {
-    quantized_training_ =
-        std::make_shared<QuantizedTraining<Dtype>>(param.quantized_training(), positions, layers_);
+    quantized_training_ = std::make_shared<QuantizedTraining<Dtype>>(in_floats, positions, layers_);
     if (phase_ == TRAIN) set_training_iteration(0);
   }
   FindBackward();

@@ -237,7 +237,7 @@ void Net<Dtype>::RestoreReleased() {
   };
   const kernels::FlushDenormals flush;
   const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
-                                                           /*again=*/false);
+                                                           QuantizedTraining<Dtype>::Pass::SAME);
   const int end = static_cast<int>(layers_.size()) - 1;
   vector<bool> done(layers_.size(), false);
   Dtype loss = 0;

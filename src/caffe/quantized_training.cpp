@@ -11,6 +11,7 @@
 #include "caffe/layers/batch_norm_layer.hpp"
 #include "caffe/layers/fake_quantization_layer.hpp"
 #include "caffe/util/listed.hpp"
+#include "integer_pass.hpp"
 #include "layers/absorbed_layers.hpp"
 
 namespace caffe {
@@ -278,10 +279,11 @@ struct QuantizedTraining<Dtype>::WeightLayer {
 };
 
 template <typename Dtype>
-QuantizedTraining<Dtype>::QuantizedTraining(const QuantizedTrainingParameter& param,
+QuantizedTraining<Dtype>::QuantizedTraining(const NetParameter& net,
                                             const TrainingPositions& positions,
                                             const Layers& layers)
-    : param_(param), trains_(!layers.empty() && layers[0]->layer_param().phase() == TRAIN) {
+    : param_(net.quantized_training()),
+      trains_(!layers.empty() && layers[0]->layer_param().phase() == TRAIN) {
   std::map<string, vector<const FakeQuantizationLayer<Dtype>*>> groups;
   for (const auto& layer : layers) {
     if (auto* range = dynamic_cast<FakeQuantizationLayer<Dtype>*>(layer.get())) {
@@ -299,7 +301,14 @@ QuantizedTraining<Dtype>::QuantizedTraining(const QuantizedTrainingParameter& pa
   }
   FindMeans(positions, layers);
   FindWeights(positions, layers);
+  if (trains_) return;
+  if (auto part = inference::TrainedPartOf(net, positions)) {
+    integers_ = std::make_unique<IntegerPass<Dtype>>(std::move(*part), layers);
+  }
 }
+
+template <typename Dtype>
+QuantizedTraining<Dtype>::~QuantizedTraining() = default;
 
 template <typename Dtype>
 void QuantizedTraining<Dtype>::FindMeans(const TrainingPositions& positions, const Layers& layers) {
@@ -416,9 +425,26 @@ void QuantizedTraining<Dtype>::WarnOfMissingRanges() {
 }
 
 template <typename Dtype>
-QuantizedTraining<Dtype>::Rounded::Rounded(QuantizedTraining* training, bool again) {
+void QuantizedTraining<Dtype>::BeginIntegers(Pass pass) {
+  if (!integers_ || pass == Pass::SAME) return;
+  const bool rounds = std::all_of(ranges_.begin(), ranges_.end(), [](const auto* range) {
+    double minimum, maximum;
+    return range->stage() == FakeQuantizationLayer<Dtype>::ROUND &&
+           range->Range(&minimum, &maximum);
+  });
+  if (rounds && pass == Pass::FORWARD && Caffe::mode() == Caffe::CPU) {
+    integers_->Begin();
+  } else {
+    integers_->End();
+  }
+}
+
+template <typename Dtype>
+QuantizedTraining<Dtype>::Rounded::Rounded(QuantizedTraining* training, Pass pass) {
   if (!training || training->is_swapped_ || training->ranges_.empty()) return;
+  training->BeginIntegers(pass);
   if (training->ranges_[0]->stage() == FakeQuantizationLayer<Dtype>::COPY) return;
+  const bool again = pass != Pass::SAME;
   if (again) training->WarnOfMissingRanges();
   uint64_t stamp = 1;
   for (const auto& weights : training->weights_) stamp = Mix(stamp, weights->Stamp());

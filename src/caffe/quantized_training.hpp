@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ template <typename Dtype>
 class BatchNormLayer;
 template <typename Dtype>
 class FakeQuantizationLayer;
+template <typename Dtype>
+class IntegerPass;
 
 /// The net with a FakeQuantization layer "<blob>_quantization" behind each of these blobs. It makes
 /// the blob under its own name, and the layers before it "<blob>_before_quantization"; what feeds
@@ -39,6 +42,9 @@ NetParameter InsertFakeQuantization(const NetParameter& net,
 /// figure C.8 of arXiv:1712.05877 with the moving averages of its equation 14 in the factors, for
 /// one convolution instead of two.
 ///
+/// In the TEST phase, on the CPU, an engine of integers computes what comes out of the rounded part
+/// of the net (IntegerPass): scores are those of the net as it will be deployed, to the bit.
+///
 /// Gradients go straight through: those of the rounded weights are the weights' own. Biases are not
 /// rounded: the engine's have 32 bits, in steps of S1 S2, which is far below what 8 bits resolve.
 template <typename Dtype>
@@ -46,20 +52,27 @@ class QuantizedTraining {
  public:
   using Layers = vector<shared_ptr<Layer<Dtype>>>;
 
-  /// `layers` are the net's, set up, with those that InsertFakeQuantization put there. They must
-  /// live as long.
-  QuantizedTraining(const QuantizedTrainingParameter& param,
-                    const inference::TrainingPositions& positions, const Layers& layers);
+  /// `net` is what InsertFakeQuantization was given, `layers` are those of the net that it made,
+  /// set up. They must live as long.
+  QuantizedTraining(const NetParameter& net, const inference::TrainingPositions& positions,
+                    const Layers& layers);
+  ~QuantizedTraining();
 
   void SetIteration(int iteration);
+
+  /// What layers are run for.
+  enum class Pass {
+    FORWARD,       ///< all that is fed to the net goes through it
+    FROM_BETWEEN,  ///< forward from some later layer on
+    SAME           ///< backward, or forward again with what has been rounded last
+  };
 
   /// While it lives, layers have rounded weights in the place of the first of their blobs, whose
   /// diff is the weights' own. Nothing happens in a net without quantized_training, before weights
   /// are rounded, or inside another one's life.
   class Rounded {
    public:
-    /// With `again` from what weights and statistics are now, else as they were rounded last.
-    Rounded(QuantizedTraining* training, bool again);
+    Rounded(QuantizedTraining* training, Pass pass);
     ~Rounded();
     Rounded(const Rounded&) = delete;
     Rounded& operator=(const Rounded&) = delete;
@@ -76,12 +89,14 @@ class QuantizedTraining {
   void RoundWeights();
   void WarnOfMissingRanges();
   void Swap();
+  void BeginIntegers(Pass pass);
 
   const QuantizedTrainingParameter param_;
   const bool trains_;
   vector<FakeQuantizationLayer<Dtype>*> ranges_;
   vector<BatchNormLayer<Dtype>*> normalizations_;
   vector<shared_ptr<WeightLayer>> weights_;
+  std::unique_ptr<IntegerPass<Dtype>> integers_;  // null: none compute the TEST phase
   bool is_swapped_ = false;
   uint64_t rounded_stamp_ = 0;  // of what was rounded last; 0: nothing was
   int stage_ = -1;              // as it was logged; -1: no iteration has been set

@@ -12,7 +12,7 @@ namespace caffe {
 
 /// A blob that may be quantized and what was seen in it.
 struct BlobStatistics {
-  std::string blob;   ///< as the net's file names it
+  std::string blob;   ///< ValueGraph::Value::name: as engines call it
   std::string layer;  ///< the one that writes it last
   Histogram histogram;
   // Of each channel (axis 1); none for blobs without one.
@@ -26,6 +26,7 @@ struct BlobStatistics {
 /// Counted is what a layer with an INT8 form (by the operation table) writes or reads. All else
 /// stays float: labels, indices, boxes, losses, probabilities that leave the net. Of a blob that
 /// layers work on in place the last of them counts: what is before it lies inside a joined layer.
+/// Of what is fed to the net each counts, in front of and behind the layers that prepare it.
 class ActivationStatistics {
  public:
   /// The net must be in the TEST phase, without set_share_activations; it must outlive this.

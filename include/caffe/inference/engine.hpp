@@ -19,6 +19,14 @@
 namespace caffe {
 namespace inference {
 
+/// An Eltwise that a convolution computes with integers alone while it writes.
+struct SumInfo {
+  std::string name;
+  AffineParameters before;  ///< of what the convolution makes
+  /// Of that, of what is added, and of the sum.
+  std::vector<kernels::Multiplier> multipliers;
+};
+
 /// What is known of a layer of an engine.
 struct LayerInfo {
   std::string name, type;
@@ -33,6 +41,7 @@ struct LayerInfo {
   AffineParameters affine;        ///< of the first top, where `integers`
   /// Of each output of a layer with weights, where `integers`: what sums are multiplied by.
   std::vector<kernels::Multiplier> multipliers;
+  std::optional<SumInfo> sum;  ///< that was fused into it, where `integers`
 
   /// "FLOAT", "INT8", ...; "integers" where nothing else computes it.
   std::string precision() const { return integers ? "integers" : Name(type_of_math); }

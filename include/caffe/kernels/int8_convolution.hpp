@@ -6,14 +6,16 @@
 #include <memory>
 #include <type_traits>
 
+#include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/image_strides.hpp"
 #include "caffe/pointwise.hpp"
 
 namespace caffe {
 namespace kernels {
+
+class RescalingRows;
 
 /// Convolution of 8-bit integers. Sums of products are exact 32-bit integers, and what becomes of
 /// them is computed in float without fused operations, or with integers alone (Rescaling): the same
@@ -88,20 +90,35 @@ class Int8Convolution {
                              y,
                              strides,
                              epilogue.zero_point,
+                             nullptr,
                              nullptr};
     Run(num, {x, std::is_signed<X>::value, epilogue.input_zero_point}, packed, writing, scratch);
   }
-  /// y = Rescaled(by, output, sum), to the bit. X, Y: int8_t or uint8_t each. `by` has a number for
-  /// each output in its arrays. Throws Error if its zero_point, least or most is no byte of Y.
+  /// What Forward reads of `by` and a residual, whose data may be another then, for outputs of Y.
+  /// Throws Error if the zero_point, least or most of what is written is no byte of Y, or the
+  /// residual's form is not one of bytes from least to most.
+  template <typename Y>
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by,
+                                               const Residual* residual = nullptr) const {
+    return Prepare(by, residual, KindOf<Y>());
+  }
+
+  /// y = Rescaled(by, output, sum) or, with a residual, whose data lies as y and may be y,
+  /// residual->sum.Of(that, the residual's byte), to the bit. X, Y: int8_t or uint8_t each. `by`
+  /// has a number for each output in its arrays. `rows`: what Prepare made of both; null: they are
+  /// prepared now, and errors are Prepare's.
   template <typename X, typename Y>
   void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch, Y* y,
-               const ImageStrides& strides = {}) const {
+               const ImageStrides& strides = {}, const Residual* residual = nullptr,
+               const RescalingRows* rows = nullptr) const {
     static_assert(sizeof(X) == 1 && sizeof(Y) == 1, "int8_t or uint8_t");
+    const auto prepared = rows ? nullptr : Prepare<Y>(by, residual);
     Writing writing = {};
     writing.kind = KindOf<Y>();
     writing.y = y;
     writing.strides = strides;
-    writing.rescaling = &by;
+    writing.rows = rows ? rows : prepared.get();
+    writing.added = residual;
     Run(num, {x, std::is_signed<X>::value, by.input_zero_point}, packed, writing, scratch);
   }
 
@@ -124,13 +141,17 @@ class Int8Convolution {
     void* y;
     ImageStrides strides;
     int zero_point;
-    const Rescaling* rescaling;  ///< in place of all of the above but kind, y and strides; or null
+    const RescalingRows* rows;  ///< in place of all of the above but kind, y and strides; or null
+    const Residual* added;      ///< to what is rescaled; or null
   };
   template <typename Y>
   static constexpr Kind KindOf() {
     static_assert(std::is_same<Y, float>::value || sizeof(Y) == 1, "float, int8_t or uint8_t");
     return sizeof(Y) > 1 ? Kind::FLOAT : std::is_signed<Y>::value ? Kind::INT8 : Kind::UINT8;
   }
+  virtual std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by,
+                                                       const Residual* residual,
+                                                       Kind kind) const = 0;
   virtual void Run(int num, Input x, const int8_t* packed, const Writing& writing,
                    void* scratch) const = 0;
 };

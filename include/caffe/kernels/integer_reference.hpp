@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/convolution.hpp"
 #include "caffe/kernels/fixed_point.hpp"
 
@@ -13,16 +14,18 @@
 //
 //     y = Rescaled(by, o, sum of x (w - weight_zero_point))
 //
-// over all inputs and kernel positions of output o; by.bias has the input's zero point folded in
-// (FoldZeroPoint). Where a kernel position meets no input (padding, the gaps of a deconvolution) x
-// is by.input_zero_point. Sums have 64 bits; Error where one with its bias does not fit 32.
+// or, of convolutions with a residual, residual->sum.Of(that, the residual's byte); the sum is
+// taken over all inputs and kernel positions of output o; by.bias has the input's zero point folded
+// in (FoldZeroPoint). Where a kernel position meets no input (padding, the gaps of a deconvolution)
+// x is by.input_zero_point. Sums have 64 bits; Error where one with its bias does not fit 32.
 namespace caffe {
 namespace kernels {
 
 /// Weights (outputs, channels / group, kernel...).
 template <typename X, typename W, typename Y>
 void IntegerConvolution(const ConvolutionShape& shape, size_t num, const X* x, const W* weights,
-                        int32_t weight_zero_point, const Rescaling& by, Y* y);
+                        int32_t weight_zero_point, const Rescaling& by, Y* y,
+                        const Residual* residual = nullptr);
 
 /// `shape` has the channels and extents of the layer's own input and output. Weights (channels,
 /// outputs / group, kernel...).
@@ -46,13 +49,8 @@ template <typename W>
 int32_t FoldZeroPoint(size_t count, const W* weights, int32_t weight_zero_point,
                       int32_t input_zero_point, int32_t bias);
 
-/// The largest |sum of x (w - weight_zero_point) + bias| that an output's `count` weights can give
-/// for bytes x in [least, most].
-template <typename W>
-int64_t LargestTotal(size_t count, const W* weights, int32_t weight_zero_point, int32_t least,
-                     int32_t most, int64_t bias);
-
-/// Throws Error where `largest`, of LargestTotal, does not fit 32 bits: says how many inputs.
+/// Throws Error where `largest`, the magnitude of a sum, does not fit 32 bits: says how many
+/// inputs.
 void RequireTotalFits(int64_t largest, size_t inputs);
 
 }  // namespace kernels

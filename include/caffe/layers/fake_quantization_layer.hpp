@@ -1,6 +1,8 @@
 #ifndef CAFFE_FAKE_QUANTIZATION_LAYER_HPP_
 #define CAFFE_FAKE_QUANTIZATION_LAYER_HPP_
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "caffe/kernels/fake_quantization.hpp"
@@ -47,6 +49,10 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
   /// from 128.
   void set_rounds_means(bool rounds_means) { rounds_means_ = rounds_means; }
 
+  /// Called in each forward pass; where it returns true, it has written the top.
+  using Instead = std::function<bool(const Blob<Dtype>& bottom, Blob<Dtype>* top)>;
+  void set_instead(Instead instead) { instead_ = std::move(instead); }
+
   /// The group's range so far. Returns false if none of its layers has one.
   bool Range(double* minimum, double* maximum) const;
 
@@ -72,6 +78,7 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
 
   bool is_stated_ = false;  // the range is
   bool rounds_means_ = false;
+  Instead instead_;
   vector<const FakeQuantizationLayer*> group_;
   bool rounds_ = false;  // in the latest forward pass, to grid_
   kernels::IntegerGrid grid_;

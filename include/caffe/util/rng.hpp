@@ -27,6 +27,18 @@ inline void SetRandomStateOf(const string& state, rng_t* generator) {
   Require(!stream.fail(), "the stored random generator cannot be read");
 }
 
+/// While it lives, what the calling thread draws does not count: the generator is as it was after.
+class KeepRandomState {
+ public:
+  KeepRandomState() : state_(*caffe_rng()) {}
+  ~KeepRandomState() { *caffe_rng() = state_; }
+  KeepRandomState(const KeepRandomState&) = delete;
+  KeepRandomState& operator=(const KeepRandomState&) = delete;
+
+ private:
+  const rng_t state_;
+};
+
 /// Puts [begin, end) in random order (Fisher and Yates, from the end), with Caffe's draws.
 template <typename RandomAccessIterator, typename RandomGenerator>
 void shuffle(RandomAccessIterator begin, RandomAccessIterator end, RandomGenerator* generator) {

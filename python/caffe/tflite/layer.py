@@ -148,7 +148,7 @@ class Layer:
 
     def store(self, tensor: Tensor, moved: Optional[Shape] = None, i: int = 0) -> None:
         """Top number `i` is `tensor`."""
-        require(tensor.scale == np.float32(self.top_value(i).scale) and
+        require(np.float32(tensor.scale) == np.float32(self.top_value(i).scale) and
                 tensor.zero_point == self.top_value(i).zero_point - SIGN,
                 "its top has another scale or zero point than what it would be in LiteRT")
         self._stored[self.node.outputs[i]] = Stored(tensor, moved)

@@ -1,7 +1,9 @@
 #include "caffe/fp16/value_graph.hpp"
 
 #include <map>
+#include <set>
 
+#include "caffe/operation.hpp"
 #include "caffe/util/insert_splits.hpp"
 
 namespace caffe {
@@ -20,6 +22,13 @@ class NewestValues {
  private:
   std::map<std::string, int> newest_;
 };
+
+/// True for layers whose tops are fed to the net: data is not read inside an engine.
+bool GivesInputs(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  return operation && operation->source && layer.type() != "DummyData" &&
+         layer.type() != "ContinuationIndicator";
+}
 
 bool IsInsertedSplit(const LayerParameter& layer, const ValueGraph& graph, int value,
                      const Net<float>& net) {
@@ -53,10 +62,34 @@ ValueGraph::ValueGraph(const Net<float>& net) {
       if (in_place) values[node.bottoms[j]].overwriter = index;
       node.tops.push_back(static_cast<int>(values.size()));
       const std::string name = in_place ? values[node.bottoms[j]].blob : blob;
-      values.push_back({name, index, j, {}, -1});
+      const bool is_input = in_place ? values[node.bottoms[j]].is_input : GivesInputs(layer);
+      values.push_back({name, "", index, j, {}, -1, is_input});
       newest.Set(blob, node.tops.back());
     }
     layers.push_back(node);
+  }
+  NameValues(net);
+}
+
+void ValueGraph::NameValues(const Net<float>& net) {
+  const auto layer_name = [&](int layer) { return net.layer_names()[layers[layer].net_index]; };
+  const auto layer_of = [&](const Value& value) -> const LayerParameter& {
+    return net.layers()[layers[value.producer].net_index]->layer_param();
+  };
+  std::set<std::string> inputs, used;
+  for (Value& value : values) {
+    std::string name = value.blob;
+    if (GivesInputs(layer_of(value))) {
+      inputs.insert(name);
+    } else if (name.empty()) {
+      name = Join(layer_name(value.producer), "_top_", value.top);
+    } else if (value.overwriter >= 0) {
+      name += "_before_" + layer_name(value.overwriter);
+    } else if (inputs.count(name)) {
+      name += "_after_" + layer_name(value.producer);
+    }
+    value.name = name;
+    for (int i = 2; !used.insert(value.name).second; ++i) value.name = Join(name, "_", i);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "caffe/common.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/util/listed.hpp"
 #include "precisions.hpp"
 #include "shape_profiles.hpp"
 
@@ -145,6 +146,15 @@ std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& 
   } else if (config.calibrator) {
     Net<float> run(ToNetParameter(net.graph()));
     *table = Calibrate(&run, config.calibrator.get(), config.calibration_options);
+  }
+  std::vector<std::string> calibrated;
+  for (const std::string& blob : table->blobs()) {
+    if (net.graph().FindValue(blob) >= 0 && !net.ranges().Find(blob)) calibrated.push_back(blob);
+  }
+  if (config.quantization.training && !calibrated.empty() && config.remark) {
+    config.remark(
+        Join("the net was trained for integers: of the calibration only what training has ",
+             "not seen is taken, the range of ", ListedQuoted(calibrated, 3)));
   }
   for (const std::string& blob : net.ranges().blobs()) {
     const BlobCalibration& range = net.ranges().At(blob);

@@ -1,6 +1,8 @@
 #include "engine_report.hpp"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "../util/json.hpp"
@@ -8,6 +10,7 @@
 #include "caffe/util/printable.hpp"
 #include "graph/regions.hpp"
 #include "passes/graph_editing.hpp"
+#include "quantize/fused_sums.hpp"
 
 namespace caffe {
 namespace inference {
@@ -51,19 +54,33 @@ void SetShapes(const std::string& key, const std::map<std::string, Shape>& shape
   for (const auto& [input, shape] : shapes) json::Set(by_input, Printable(input), shape);
 }
 
-/// Scale and zero point of the first top, multipliers and shifts of sums.
-void SetIntegers(const LayerInfo& layer, json::Struct* object) {
-  json::Struct* integers = json::Object(object, "integers");
-  json::Set(integers, "scale", layer.affine.scale);
-  json::Set(integers, "zero_point", layer.affine.zero_point);
-  if (layer.multipliers.empty()) return;
+void SetAffine(const AffineParameters& affine, json::Struct* object) {
+  json::Set(object, "scale", affine.scale);
+  json::Set(object, "zero_point", affine.zero_point);
+}
+
+void SetMultipliers(const std::vector<kernels::Multiplier>& multipliers, json::Struct* object) {
+  if (multipliers.empty()) return;
   std::vector<int> values, shifts;
-  for (const kernels::Multiplier& multiplier : layer.multipliers) {
+  for (const kernels::Multiplier& multiplier : multipliers) {
     values.push_back(multiplier.value);
     shifts.push_back(multiplier.shift);
   }
-  json::Set(integers, "multipliers", values);
-  json::Set(integers, "shifts", shifts);
+  json::Set(object, "multipliers", values);
+  json::Set(object, "shifts", shifts);
+}
+
+/// Scale and zero point of the first top, multipliers and shifts of sums; of an Eltwise that was
+/// fused its own, and scale and zero point before it.
+void SetIntegers(const LayerInfo& layer, json::Struct* object) {
+  json::Struct* integers = json::Object(object, "integers");
+  SetAffine(layer.affine, integers);
+  SetMultipliers(layer.multipliers, integers);
+  if (!layer.sum) return;
+  json::Struct* sum = json::Object(integers, "sum");
+  json::Set(sum, "name", layer.sum->name);
+  SetAffine(layer.sum->before, json::Object(sum, "before"));
+  SetMultipliers(layer.sum->multipliers, sum);
 }
 
 void SetLayer(const LayerInfo& layer, json::Struct* object) {
@@ -96,6 +113,15 @@ std::vector<kernels::Multiplier> MultipliersOf(const Node& node) {
   return multipliers;
 }
 
+std::optional<SumInfo> SumOf(const Node& node) {
+  const std::optional<FusedSum> sum = FusedSumOf(node);
+  if (!sum) return {};
+  const auto step = std::find_if(node.epilogue.begin(), node.epilogue.end(),
+                                 [](const Epilogue& each) { return each.operand >= 0; });
+  return SumInfo{
+      step->layer.name(), sum->before, {sum->multipliers.begin(), sum->multipliers.end()}};
+}
+
 LayerInfo InfoOf(const Graph& graph, const Node& node) {
   LayerInfo layer;
   layer.name = node.name();
@@ -107,6 +133,7 @@ LayerInfo InfoOf(const Graph& graph, const Node& node) {
   if (node.integers && !node.outputs.empty()) {
     layer.affine = graph.values[node.outputs[0]].affine;
     if (MultipliesWeights(node)) layer.multipliers = MultipliersOf(node);
+    layer.sum = SumOf(node);
   }
   ForEachConstant(node, [&](const Constant& c) { layer.weight_bytes += BytesOf(c); });
   for (const int output : node.outputs) {

@@ -29,7 +29,7 @@ namespace inference {
 // The fingerprint says what the plan was built for; a plan for something else is refused.
 
 /// The version of the format that is written and read.
-constexpr uint32_t kPlanVersion = 6;
+constexpr uint32_t kPlanVersion = 7;
 
 /// What plans for this target (Graph::target) that are written here are good for: this library's
 /// version, and the processor's instruction set or the calling thread's GPU. Throws Error where

@@ -16,6 +16,7 @@
 #include "passes/graph_editing.hpp"
 #include "passes/memory_plan.hpp"
 #include "quantize/equalization.hpp"
+#include "quantize/fused_sums.hpp"
 #include "quantize/integers.hpp"
 #include "quantize/value_ranges.hpp"
 
@@ -133,6 +134,11 @@ class LoweredBuild {
             "-quantization paper computes with integers alone: give -arithmetic integer");
   }
 
+  bool Skips(const std::string& pass) const {
+    const std::vector<std::string>& skipped = config_.skip_passes;
+    return std::find(skipped.begin(), skipped.end(), pass) != skipped.end();
+  }
+
   std::vector<std::string> SkippedPasses() const {
     std::vector<std::string> skipped = config_.skip_passes;
     if (HasIntegersAlone()) skipped.push_back(kPassWithoutIntegers);
@@ -161,11 +167,7 @@ class LoweredBuild {
   /// With room in the arena for what the CPU's kernels need beside the blobs: they say it once they
   /// are set up. A runner makes room itself where a plan has none.
   Graph WithScratch(Graph graph) const {
-    const std::vector<std::string>& skipped = config_.skip_passes;
-    if (config_.backend == Backend::CUDA ||
-        std::find(skipped.begin(), skipped.end(), "memory") != skipped.end()) {
-      return graph;
-    }
+    if (config_.backend == Backend::CUDA || Skips("memory")) return graph;
     std::vector<size_t> scratch;
     try {
       scratch = cpu::CpuRunner(std::make_shared<const Graph>(graph)).ScratchBytes();
@@ -183,6 +185,9 @@ class LoweredBuild {
     LoweringOptions options;
     if (HasIntegersAlone()) {
       graph = InIntegers(std::move(graph), narrowed);
+      if (target_.fuses_integer_sums() && !Skips(kPassWithoutIntegers)) {
+        graph = FuseIntegerResiduals(std::move(graph));
+      }
       options.ranges = RangesOf(graph);
       for (Value& value : graph.values) {  // formats are chosen below
         if (value.is_constant()) continue;

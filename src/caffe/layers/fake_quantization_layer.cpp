@@ -121,6 +121,7 @@ void FakeQuantizationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& botto
     });
     return finite;
   });
+  if (instead_ && instead_(*bottom[0], top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     MapAsStored<T>(*bottom[0], top[0], [&](size_t n, const T* x, T* y) {

@@ -26,7 +26,8 @@ std::string NameOfTest() {
 
 std::vector<unsigned> Seeds(int count) {
   std::mt19937 seeds(HashOf(NameOfTest()));
-  if (const char* given = std::getenv("CAFFE_TEST_SEED")) {
+  const char* given = std::getenv("CAFFE_TEST_SEED");
+  if (given && *given) {
     if (given != std::string("random")) {
       size_t read = 0;
       const unsigned long seed = std::stoul(given, &read);

@@ -85,6 +85,33 @@ TEST(Calibrate, OfABlobChangedInPlaceTakesTheLastValues) {
   EXPECT_FALSE(table.At("data").is_unsigned);
 }
 
+// What the user of an engine gives, and what the layers behind read, have ranges of their own.
+TEST(Calibrate, TakesAnInputInFrontOfAndBehindLayersThatPrepareItInPlace) {
+  const std::string layers = Join(
+      "layer { name: 'less' type: 'Power' bottom: 'data' top: 'data' power_param { shift: -100 } }",
+      "layer { name: 'times' type: 'Scale' bottom: 'data' top: 'data' ",
+      "scale_param { filler { value: 0.01 } } } ", kInnerProduct);
+  const CalibrationTable table = CalibrateOn(layers, {{0, 100, 200, 250}});
+  EXPECT_EQ(table.blobs(),
+            (std::vector<std::string>{"data", "data_before_times", "data_after_times", "ip"}));
+  EXPECT_EQ(table.At("data").threshold, 250);
+  EXPECT_EQ(table.At("data_before_times").threshold, 150);
+  EXPECT_EQ(table.At("data_after_times").threshold, 1.5);
+
+  inference::BuilderConfig config;
+  config.precision = inference::Precision::INT8;
+  config.calibration = std::make_shared<CalibrationTable>(table);
+  inference::ExecutionContext context(inference::Builder(config).Build(
+      inference::NetworkDefinition::FromCaffe(ParseNet(kInput + layers), {})));
+  const float data[] = {0, 100, 200, 250};
+  std::copy_n(data, 4, context.Input("data"));
+  context.Run();
+  for (const int i : {0, 1}) {
+    EXPECT_NEAR(context.Output("ip")[i], -0.5, 0.02);
+    EXPECT_NEAR(context.Output("ip")[2 + i], 1.25, 0.02);
+  }
+}
+
 TEST(Calibrate, SeesThroughTheNetsSplits) {
   const CalibrationTable table =
       CalibrateOn(Scale("a", "data", 1) + Scale("b", "a", 1) + Scale("c", "a", 1), {{1, 2, 3, 4}});

@@ -100,18 +100,28 @@ struct SmallNet {
   Net<float> net;
 };
 
+bool HasLayer(const Engine& engine, const std::string& name) {
+  const std::vector<LayerInfo> layers = engine.layers();
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](const LayerInfo& layer) { return layer.name == name; });
+}
+
+// Sums are a part of the convolution before them on the CPU alone.
 TEST(CudaIntegerEngine, HasTheCpusDigestAndItsPlanToo) {
   const SmallNet net;
   const std::string plan = NewFileName();
   for (const QuantizationScheme scheme :
        {QuantizationScheme::SYMMETRIC, QuantizationScheme::AFFINE, QuantizationScheme::PAPER}) {
     SCOPED_TRACE(Name(scheme));
-    const std::string expected = net.Digest(net.Build(Backend::CPU, scheme));
+    const auto on_cpu = net.Build(Backend::CPU, scheme);
+    EXPECT_FALSE(HasLayer(*on_cpu, "sum"));
+    const std::string expected = net.Digest(on_cpu);
     OnEachDevice([&] {
       const auto engine = net.Build(Backend::CUDA, scheme);
       for (const LayerInfo& layer : engine->layers()) {
         EXPECT_TRUE(layer.integers || layer.type == kReorder) << layer.name;
       }
+      EXPECT_TRUE(HasLayer(*engine, "sum"));
       EXPECT_EQ(net.Digest(engine), expected);
       engine->Save(plan);
       EXPECT_EQ(net.Digest(Engine::Load(plan)), expected);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "caffe/error.hpp"
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/inner_product.hpp"
 #include "caffe/kernels/int8_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -113,11 +113,12 @@ std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& s, const Way
 }
 
 /// Runs it with one thread and with two; every element, those that fill up blocks included, must be
-/// as expected. `end`: a Rescaling or an epilogue.
+/// as expected. `end`: a Rescaling or an epilogue. A residual is where the outputs are to be.
 template <typename X, typename Y, typename End>
 void ExpectOutputs(const ConvolutionShape& s, int num, const Way& way, const std::vector<X>& x,
                    const std::vector<int8_t>& weights, const End& end,
-                   const std::vector<Y>& expected) {
+                   const std::vector<Y>& expected, const std::vector<Y>& residual = {},
+                   const Residual& added = {}) {
   const auto convolution = Make(s, way);
   ASSERT_TRUE(convolution);
   const size_t block = convolution->block();
@@ -125,16 +126,75 @@ void ExpectOutputs(const ConvolutionShape& s, int num, const Way& way, const std
   convolution->PackWeights(weights.data(), packed.data());
   const std::vector<X> input = WithGaps(
       way.plain ? x : ToBlocks(x, num, s.channels, s.input_spatial(), block), num, way.gap, X(99));
-  const std::vector<Y> blocked = WithGaps(
-      ToBlocks(expected, num, s.outputs, s.output_spatial(), block), num, 2 * way.gap, Y(77));
+  const auto as_it_lies = [&](const std::vector<Y>& y) {
+    return WithGaps(ToBlocks(y, num, s.outputs, s.output_spatial(), block), num, 2 * way.gap,
+                    Y(77));
+  };
+  const std::vector<Y> blocked = as_it_lies(expected);
   const ImageStrides strides = {input.size() / num, blocked.size() / num, blocked.size() / num};
   for (const int threads : {1, 2}) {
     const TeamSize team(threads);
-    std::vector<Y> y(blocked.size(), Y(77));
+    std::vector<Y> y =
+        residual.empty() ? std::vector<Y>(blocked.size(), Y(77)) : as_it_lies(residual);
     std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
-    convolution->Forward(num, input.data(), packed.data(), end, scratch.data(), y.data(), strides);
+    const auto run = [&](const auto&... more) {
+      convolution->Forward(num, input.data(), packed.data(), end, scratch.data(), y.data(), strides,
+                           more...);
+    };
+    if constexpr (std::is_same<End, Rescaling>::value) {
+      Residual in_place = added;
+      in_place.data = y.data();
+      run(residual.empty() ? nullptr : &in_place);
+    } else {
+      run();
+    }
     EXPECT_EQ(y, blocked) << threads << " threads";
   }
+}
+
+/// The sum of what a Rescaling makes and a residual of a kind. `steep`: its steps are so far above
+/// the result's that there is no linear form.
+template <typename Y>
+ByteSum RandomSum(const Rescaling& by, bool residual_is_unsigned, bool steep,
+                  std::mt19937* random) {
+  const auto between = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(*random);
+  };
+  const auto value = [&] { return between(1 << 30, 2147483647); };
+  ByteSum sum;
+  sum.zero_point = by.zero_point;
+  sum.residual_zero_point = residual_is_unsigned ? between(0, 255) : between(-128, 127);
+  sum.by = {1 << 30, 0};
+  sum.residual_by = {value(), between(-3, -1)};
+  if (between(0, 1)) std::swap(sum.by, sum.residual_by);
+  sum.result.by = {value(), steep ? -2 : -19};
+  sum.result.rounding = by.rounding;
+  sum.result.zero_point = between(kFirst<Y>, kLast<Y>);
+  sum.result.least = between(0, 1) ? kFirst<Y> : sum.result.zero_point;
+  sum.result.most = kLast<Y>;
+  return sum;
+}
+
+/// The outputs of `by` with a residual. Y: of what is written.
+template <typename X, typename Y, typename Own>
+void ExpectExactSums(const ConvolutionShape& s, int num, const Way& way, const std::vector<X>& x,
+                     const std::vector<int8_t>& weights, const Rescaling& by,
+                     const std::vector<Own>& outputs, std::mt19937* random) {
+  const bool steep = (*random)() % 4 == 0;
+  Residual residual;
+  residual.is_unsigned = (*random)() % 2 == 0;
+  residual.sum = RandomSum<Y>(by, residual.is_unsigned, steep, random);
+  const FoundByteSum found(residual.sum, by.least, by.most, residual.is_unsigned,
+                           std::is_unsigned<Y>::value);
+  residual.form = &found.form();
+  const std::vector<Y> added = Bytes<Y>(outputs.size(), random);
+  std::vector<Y> expected;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const IntegerOperand r = {added.data(), residual.is_unsigned, 0};
+    expected.push_back(static_cast<Y>(residual.sum.Of(outputs[i], r.At(i))));
+  }
+  SCOPED_TRACE(::testing::Message() << "with a residual, is_linear " << found.form().is_linear);
+  ExpectOutputs(s, num, way, x, weights, by, expected, added, residual);
 }
 
 template <typename X, typename Y>
@@ -155,9 +215,12 @@ void ExpectExact(const ConvolutionShape& s, int num, Rounding rounding, Numbers 
     expected.push_back(static_cast<Y>(Rescaled(by, o, static_cast<int32_t>(sum))));
   }
   ExpectOutputs(s, num, way, x, weights, by, expected);
+  ExpectExactSums<X, uint8_t>(s, num, way, x, weights, by, expected, random);
+  ExpectExactSums<X, int8_t>(s, num, way, x, weights, by, expected, random);
 }
 
-/// For all types, with both roundings and all kinds of numbers between them.
+/// For all types, with both roundings and all kinds of numbers between them, without a residual and
+/// with one.
 void ExpectExactForAll(const ConvolutionShape& s, int num, const Way& way, std::mt19937* random) {
   ExpectExact<uint8_t, uint8_t>(s, num, Rounding::DOUBLE, Numbers::USUAL, way, random);
   ExpectExact<int8_t, int8_t>(s, num, Rounding::SINGLE, Numbers::USUAL, way, random);
@@ -247,7 +310,8 @@ TEST_P(Int8Rescaling, IsExactForShapesOfAllKinds) {
 
 /// Outputs of sums without weights: a byte each, times 1.
 template <typename Y>
-std::vector<int> OutputsOf(const std::vector<int8_t>& sums, const Rescaling& by) {
+std::vector<int> OutputsOf(const std::vector<int8_t>& sums, const Rescaling& by,
+                           const Residual* residual = nullptr) {
   const ConvolutionShape s = Shape(1, 1, 1, {{static_cast<int>(sums.size()), 1}});
   const auto convolution = Int8Convolution::Make(s, /*plain_input=*/true);
   const size_t block = convolution->block();
@@ -256,7 +320,7 @@ std::vector<int> OutputsOf(const std::vector<int8_t>& sums, const Rescaling& by)
   convolution->PackWeights(&one, packed.data());
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
   std::vector<Y> y(sums.size() * block);
-  convolution->Forward(1, sums.data(), packed.data(), by, scratch.data(), y.data());
+  convolution->Forward(1, sums.data(), packed.data(), by, scratch.data(), y.data(), {}, residual);
   std::vector<int> result;
   for (size_t i = 0; i < y.size(); i += block) result.push_back(y[i]);
   return result;
@@ -457,6 +521,22 @@ TEST_P(Int8Rescaling, RefusesZeroPointsAndRangesThatAreNoBytes) {
   by.zero_point = 0;
   by.least = -1;
   EXPECT_THROW(OutputsOf<uint8_t>({0}, by), Error);
+}
+
+TEST_P(Int8Rescaling, RefusesAResidualWhoseSumIsOfOtherBytes) {
+  const int32_t number = 0;
+  const uint8_t added[16] = {};
+  Residual residual;
+  residual.data = added;
+  Rescaling by;
+  by.bias = by.multipliers = by.shifts = &number;
+  EXPECT_THROW(OutputsOf<uint8_t>({0}, by, &residual), Error) << "no form";
+  const FoundByteSum found(residual.sum, 0, 255, true, true);
+  residual.form = &found.form();
+  EXPECT_NO_THROW(OutputsOf<uint8_t>({0}, by, &residual));
+  EXPECT_THROW(OutputsOf<int8_t>({0}, by, &residual), Error) << "the sum's most is 255";
+  by.least = 3;
+  EXPECT_THROW(OutputsOf<uint8_t>({0}, by, &residual), Error);
 }
 
 /// The end in floats, with zero points.

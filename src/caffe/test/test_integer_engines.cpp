@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "../inference/quantize/training_ranges.hpp"
 #include "blocked_convolutions.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/quantize/blob_intervals.hpp"
+#include "caffe/inference/quantize/fused_sums.hpp"
 #include "integer_nets.hpp"
 #include "test_files.hpp"
 
@@ -31,12 +33,13 @@ TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats
     // What integers cannot hold is rounded as each kernel for floats does, and then to a byte.
     const double exact = AllInIntegers(integers) ? 0 : 0.05;
     const NamedValues defined = RunGraph(LoweredIntegers(integers, &definitions), InputsOf(*net));
+    const Graph fused = FuseIntegerResiduals(integers);
     ExpectSame(OutputsOf(*net), defined, way.bound, 1);
     const kernels::InstructionSet before = kernels::CpuInstructionSet();
     for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
       SCOPED_TRACE(Name(set));
       kernels::SetCpuInstructionSet(set);
-      ExpectSame(defined, RunGraph(LoweredIntegers(integers, &whatever), InputsOf(*net)), exact, 1);
+      ExpectSame(defined, RunGraph(LoweredIntegers(fused, &whatever), InputsOf(*net)), exact, 1);
     }
     kernels::SetCpuInstructionSet(before);
     if (::testing::Test::HasFailure()) return;
@@ -200,6 +203,24 @@ TEST(IntegerEngine, NamesWhatIntegersCannotCompute) {
   EXPECT_NE(remarks[0].find("'conv' (Convolution) computes in floats"), std::string::npos);
 }
 
+TEST(IntegerEngine, SaysWhereACalibrationFillsInForTraining) {
+  NetworkDefinition net = OneConvolution();
+  TrainedRanges trained;
+  trained.blobs["data"] = {-1, 3};
+  net.TakeTraining(trained);
+  auto calibrated = std::make_shared<CalibrationTable>();
+  calibrated->Set("data", Seen(-100, 100));
+  calibrated->Set("conv", Seen(0, 2));
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  config.calibration = calibrated;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  const auto engine = Builder(config).Build(net);
+  ASSERT_EQ(remarks.size(), 1u);
+  ExpectContains(remarks[0], "training has not seen is taken, the range of 'conv'");
+  EXPECT_FLOAT_EQ(engine->OutputAffine("conv")->scale, 2.f / 255);
+}
+
 TEST(IntegerEngine, LeavesToFloatsWhatIsOutOfRange) {
   NetworkDefinition net = OneConvolution();
   net.SetRange("data", -1, 3);
@@ -219,6 +240,118 @@ TEST(IntegerEngine, LeavesToFloatsWhatIsOutOfRange) {
   EXPECT_FLOAT_EQ(context.Output("conv")[0], 0.5f);
 }
 
+/// Two convolutions of one blob and the ReLU of their sum, with values up to 1, 2 and 3. `sum` has
+/// what the Eltwise says.
+NetworkDefinition TwoConvolutions(const std::string& sum) {
+  NetworkDefinition net("two");
+  net.AddInput("data", {1, 3, 5, 5});
+  const NetParameter param =
+      ParseNet(Join("layer { name: 'first' type: 'Convolution' bottom: 'data' top: 'first' "
+                    "        convolution_param { num_output: 3 kernel_size: 1 } } "
+                    "layer { name: 'second' type: 'Convolution' bottom: 'data' top: 'second' "
+                    "        convolution_param { num_output: 3 kernel_size: 3 pad: 1 } } "
+                    "layer { name: 'sum' type: 'Eltwise' top: 'sum' ",
+                    sum,
+                    "} "
+                    "layer { name: 'relu' type: 'ReLU' bottom: 'sum' top: 'relu' }"));
+  for (int i = 0; i < 4; ++i) {
+    const int taps = i == 0 ? 1 : 9;
+    std::vector<Constant> weights;
+    std::vector<float> values;
+    for (int k = 0; k < 9 * taps; ++k) values.push_back(static_cast<float>(k % 7 - 3) / 16);
+    if (i < 2) weights.push_back(Constant::Of({3, 3, i == 0 ? 1 : 3, i == 0 ? 1 : 3}, values));
+    if (i < 2) weights.push_back(Constant::Of({3}, {0.25f, -0.5f, 0.f}));
+    net.AddLayer(param.layer(i), weights);
+  }
+  net.MarkOutput("relu");
+  net.SetRange("data", -1, 1);
+  net.SetRange("first", -1, 1);
+  net.SetRange("second", -2, 2);
+  net.SetRange("sum", -3, 3);
+  net.SetRange("relu", 0, 3);
+  return net;
+}
+
+Graph SeparateGraphOf(const NetworkDefinition& net) {
+  return QuantizedGraph(net, IntegerConfig(QuantizationScheme::AFFINE));
+}
+Graph FusedGraphOf(const NetworkDefinition& net) {
+  return FuseIntegerResiduals(SeparateGraphOf(net));
+}
+
+// Whichever of its bottoms that is.
+TEST(FuseIntegerResiduals, AddsToTheConvolutionThatRunsLast) {
+  for (const char* bottoms :
+       {"bottom: 'first' bottom: 'second'", "bottom: 'second' bottom: 'first'"}) {
+    SCOPED_TRACE(bottoms);
+    const Graph separate = SeparateGraphOf(TwoConvolutions(bottoms));
+    const AffineParameters second = separate.values[separate.FindValue("second")].affine;
+    const Graph graph = FuseIntegerResiduals(separate);
+    graph.Validate();
+    ASSERT_EQ(graph.nodes.size(), 2u) << ToText(graph);
+    const Node& node = graph.nodes[1];
+    EXPECT_EQ(node.name(), "second");
+    ASSERT_EQ(node.epilogue.size(), 2u);
+    EXPECT_EQ(node.epilogue[0].operand, graph.FindValue("first"));
+    const auto sum = FusedSumOf(node);
+    ASSERT_TRUE(sum.has_value());
+    EXPECT_EQ(sum->before.scale, second.scale);
+    EXPECT_EQ(sum->before.zero_point, second.zero_point);
+    EXPECT_EQ(sum->least, 0);
+    EXPECT_EQ(sum->most, 255);
+    EXPECT_DOUBLE_EQ(RealOf(sum->multipliers[0]), 0.5) << "of what has the larger scale";
+    EXPECT_NEAR(RealOf(sum->multipliers[1]), 0.25, 1e-6);
+    const Value& y = graph.values[node.outputs[0]];
+    EXPECT_EQ(node.integers->least, y.affine.zero_point) << "ReLU";
+  }
+}
+
+TEST(FuseIntegerResiduals, LeavesAloneWhatIsReadElsewhereOrHasCoefficients) {
+  const std::string bottoms = "bottom: 'first' bottom: 'second' ";
+  NetworkDefinition read_elsewhere = TwoConvolutions(bottoms);
+  read_elsewhere.MarkOutput("second");
+  EXPECT_EQ(FusedGraphOf(read_elsewhere).nodes.size(), 3u);
+  for (const char* param : {"coeff: 0.5 coeff: -1", "operation: PROD", "operation: MAX"}) {
+    const auto net = TwoConvolutions(bottoms + "eltwise_param { " + param + " }");
+    EXPECT_EQ(FusedGraphOf(net).nodes.size(), 3u) << param;
+  }
+}
+
+std::vector<float> OutputOf(const std::shared_ptr<const Engine>& engine) {
+  ExecutionContext context(engine);
+  for (int i = 0; i < 75; ++i) context.Input("data")[i] = static_cast<float>(i % 17 - 8) / 8;
+  context.Run();
+  return {context.Output("relu"), context.Output("relu") + 75};
+}
+
+TEST(IntegerEngine, AddsAResidualWhileItWritesWithTheBitsOfASum) {
+  const NetworkDefinition net = TwoConvolutions("bottom: 'first' bottom: 'second'");
+  BuilderConfig config = IntegerConfig(QuantizationScheme::AFFINE);
+  const auto engine = Builder(config).Build(net);
+  const auto has_sum = [](const std::shared_ptr<const Engine>& of) {
+    const std::vector<LayerInfo> layers = of->layers();
+    return std::any_of(layers.begin(), layers.end(),
+                       [](const LayerInfo& layer) { return layer.type == "Eltwise"; });
+  };
+  EXPECT_FALSE(has_sum(engine));
+  const std::vector<LayerInfo> layers = engine->layers();
+  const auto layer = std::find_if(layers.begin(), layers.end(),
+                                  [](const LayerInfo& each) { return each.name == "second"; });
+  ASSERT_TRUE(layer != layers.end() && layer->sum);
+  EXPECT_EQ(layer->sum->name, "sum");
+  EXPECT_FLOAT_EQ(layer->sum->before.scale, 4.f / 255);
+  EXPECT_EQ(layer->sum->multipliers.size(), 3u);
+  ExpectContains(engine->ToJson(), "\"before\":");
+  config.skip_passes = {"residuals"};
+  const auto separate = Builder(config).Build(net);
+  EXPECT_TRUE(has_sum(separate));
+  const std::vector<float> output = OutputOf(engine);
+  EXPECT_EQ(output, OutputOf(separate));
+  const std::string file = NewFileName();
+  engine->Save(file);
+  EXPECT_EQ(output, OutputOf(Engine::Load(file)));
+}
+
 struct InPlace {
   const char* name;
   const char* prototxt;
@@ -228,7 +361,7 @@ std::ostream& operator<<(std::ostream& stream, const InPlace& c) { return stream
 
 class ActivationInPlace : public ::testing::TestWithParam<InPlace> {};
 
-// Nobody saw the range of what goes into the activation: it follows from that of its output.
+// Calibration sees the output's range alone: that of what goes into the activation follows from it.
 TEST_P(ActivationInPlace, KeepsLargeValues) {
   NetworkDefinition net("one");
   net.AddInput("data", {1, 4});

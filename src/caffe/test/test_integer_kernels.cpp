@@ -10,6 +10,7 @@
 #include "blocked_convolutions.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/integer_pooling.hpp"
+#include "caffe/kernels/integer_resize.hpp"
 #include "seeds.hpp"
 
 namespace caffe {
@@ -151,6 +152,50 @@ class IntegerKernels : public OnInstructionSet {
     }
   }
 
+  ResizeAxis AxisAtRandom() {
+    const int input = Number(1, 9), output = Number(1, 20);
+    switch (Number(0, 3)) {
+      case 0:
+        return AlignedAxis(input, 0, 0, output);
+      case 1:
+        return RepeatedAxis(input, Number(1, 3));
+      case 2:
+        return ResampledAxis(ResampleFilter::CUBIC, input, output, 1, Number(0, 1));
+    }
+    ResizeAxis axis;  // sums that 32 bits do not hold
+    axis.input = input;
+    for (int i = 0; i < output; ++i) axis.Add(Number(0, input - 1), {Number(-90, 90) / 2.});
+    return axis;
+  }
+
+  template <typename T>
+  void CheckResizing() {
+    const ResizeAxis h = AxisAtRandom(), w = AxisAtRandom();
+    const size_t planes = Number(1, 3), height = h.output(), width = w.output();
+    const int lanes = Number(0, 9) ? std::max(1, 8 * Number(0, 2)) : 3;
+    const std::vector<uint8_t> bytes = Bytes(planes * h.input * w.input * lanes);
+    const T* x = reinterpret_cast<const T*>(bytes.data());
+    const int least = std::numeric_limits<T>::min(), zero = least + Number(0, 255);
+    const ByteRange range = {least + Number(0, 1) * 20, least + 255 - Number(0, 1) * 20};
+    std::vector<T> y(planes * height * width * lanes);
+    ResizeIntegers(planes, lanes, h, w, zero, range.least, range.most, x, y.data());
+    const std::vector<int32_t> rows = ResizeWeights(h), columns = ResizeWeights(w);
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t lane = i % lanes, v = i / lanes % width, u = i / lanes / width % height;
+      const size_t plane = i / lanes / width / height;
+      int64_t sum = 1 << 21;
+      for (int a = 0; a < h.terms(static_cast<int>(u)); ++a) {
+        for (int b = 0; b < w.terms(static_cast<int>(v)); ++b) {
+          const size_t at = (plane * h.input + h.first[u] + a) * w.input + w.first[v] + b;
+          sum += int64_t{rows[h.start[u] + a]} * columns[w.start[v] + b] *
+                 (x[at * lanes + lane] - zero);
+        }
+      }
+      const int64_t value = std::clamp<int64_t>(zero + (sum >> 22), range.least, range.most);
+      ASSERT_EQ(int64_t{y[i]}, value) << "at " << i << " of " << lanes << " lanes";
+    }
+  }
+
   unsigned seed_ = 0;
   std::mt19937 random_;
 };
@@ -170,6 +215,14 @@ TEST_P(IntegerKernels, Pooling) {
   for (int round = 0; round < 40; ++round) {
     CheckPooling<int8_t>();
     CheckPooling<uint8_t>();
+  }
+}
+
+TEST_P(IntegerKernels, Resizing) {
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed_);
+  for (int round = 0; round < 60 && !HasFailure(); ++round) {
+    CheckResizing<int8_t>();
+    CheckResizing<uint8_t>();
   }
 }
 

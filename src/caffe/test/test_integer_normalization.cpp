@@ -78,6 +78,52 @@ class NormalizationInBlocks : public OnInstructionSet {
     }
   }
 
+  /// The definition.
+  template <typename Y>
+  static Y LrnOf(const LrnShape& s, const int32_t* table, const IntegerOperand& x,
+                 const IntegerResult& result, size_t at) {
+    const int width = s.width, height = s.height, channels = s.channels;
+    const int w = static_cast<int>(at % width), h = static_cast<int>(at / width % height);
+    const int c = static_cast<int>(at / width / height % channels);
+    const size_t image = at / width / height / channels;
+    uint64_t sum = 0;
+    const auto add = [&](int i, int j, int k) {
+      if (i < 0 || j < 0 || k < 0 || i >= channels || j >= height || k >= width) return;
+      const int32_t q = x.At(((image * channels + i) * height + j) * width + k);
+      sum += static_cast<uint64_t>(q * q);
+    };
+    for (int i = 0, first = -((s.size - 1) / 2); i < s.size; ++i) {
+      for (int j = 0; s.within_channel && j < s.size; ++j) add(c, h + first + i, w + first + j);
+      if (!s.within_channel) add(c + first + i, h, w);
+    }
+    const int64_t product = int64_t{x.At(at)} * Interpolated(table, sum);
+    return static_cast<Y>(result.Of(static_cast<int32_t>((product + (1 << 7)) >> 8)));
+  }
+
+  template <typename X, typename Y>
+  void LrnInOrder() {
+    LrnShape s;
+    s.num = Number(1, 2);
+    s.channels = Number(1, 12);
+    s.height = Number(1, 40);
+    s.width = Number(1, 40);
+    s.within_channel = Number(0, 1);
+    s.size = Number(0, 3) ? Number(1, 5) : Number(1, 20);
+    const double alpha = std::exp2(Number(-30, 4)), beta = 0.25 * Number(1, 4);
+    const auto table = FallingTable([&](double a) { return std::pow(1 + alpha * a, -beta); });
+    IntegerResult result = Result<Y>();
+    result.by = By(Number(20, 30));
+    std::vector<X> x;
+    const IntegerOperand operand = Operand(size_t(s.num) * s.channels * s.height * s.width, &x);
+    std::vector<Y> y(x.size());
+    LrnIntegers(s, table.data(), operand, result, y.data());
+    for (size_t i = 0; i < y.size(); ++i) {
+      ASSERT_EQ(y[i], LrnOf<Y>(s, table.data(), operand, result, i))
+          << "at " << i << " of " << s.channels << " x " << s.height << " x " << s.width
+          << ", windows of " << s.size << (s.within_channel ? " within" : " across");
+    }
+  }
+
   template <typename X, typename Y>
   void Lrn() {
     LrnShape s;
@@ -92,6 +138,8 @@ class NormalizationInBlocks : public OnInstructionSet {
     const auto table = FallingTable([&](double a) { return std::pow(1 + alpha * a, -beta); });
     IntegerResult result = Result<Y>();
     result.by = By(Number(20, 30));
+    // Quotients that are divided by all of a sum of squares have room for shifts to the left.
+    if (Number(0, 5) == 0) result.by.shift = alpha >= 1 && beta == 1 ? Number(0, 3) : 0;
     Compare<X, Y>(
         s.num, s.channels, size_t(s.height) * s.width,
         [&](const IntegerOperand& x, Y* y) { LrnIntegers(s, table.data(), x, result, y); },
@@ -135,6 +183,16 @@ TEST_P(NormalizationInBlocks, LrnHasTheSameBits) {
     Lrn<uint8_t, int8_t>();
     Lrn<int8_t, uint8_t>();
     Lrn<int8_t, int8_t>();
+  }
+}
+
+TEST_P(NormalizationInBlocks, LrnInCaffesOrderIsItsDefinition) {
+  SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed_);
+  for (int run = 0; run < 15 && !HasFailure(); ++run) {
+    LrnInOrder<uint8_t, uint8_t>();
+    LrnInOrder<uint8_t, int8_t>();
+    LrnInOrder<int8_t, uint8_t>();
+    LrnInOrder<int8_t, int8_t>();
   }
 }
 

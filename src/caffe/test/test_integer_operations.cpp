@@ -197,9 +197,11 @@ TEST_F(IntegerOperations, Resizing) {
       {"type: 'Interp' interp_param { height: 9 width: 11 }", {{2, 3, 4, 5}}, 0.8},
       {"type: 'Interp' interp_param { shrink_factor: 2 }", {{2, 3, 7, 9}}, 0.8},
       {"type: 'Interp'", {{2, 3, 4, 5}, {1, 1, 8, 3}}, 0.8},
+      {"type: 'Interp' interp_param { zoom_factor: 2 }", {{2, 35, 4, 5}}, 0.8},
       {"type: 'Resample' resample_param { type: LINEAR factor: 1.7 }", {{2, 3, 4, 5}}, 0.8},
       {"type: 'Resample' resample_param { type: CUBIC height: 6 width: 9 }", {{2, 3, 4, 5}}, 0.9},
       {"type: 'Upsample' upsample_param { scale: 2 }", {{2, 3, 4, 5}}, 1e-3},
+      {"type: 'Upsample' upsample_param { scale_h: 3 scale_w: 1 }", {{1, 32, 4, 5}}, 1e-3},
   });
 }
 
@@ -218,6 +220,10 @@ TEST_F(IntegerOperations, Moving) {
       {"type: 'Flatten'", wide, 1e-3},
       {"type: 'Reshape' reshape_param { shape { dim: 0 dim: 4 dim: -1 } }", wide, 1e-3},
       {"type: 'Permute' permute_param { order: 0 order: 2 order: 3 order: 1 }", wide, 1e-3},
+      {"type: 'Permute' permute_param { order: 0 order: 2 order: 1 order: 3 }", wide, 1e-3},
+      {"type: 'Permute' permute_param { order: 3 order: 1 order: 0 order: 2 }", wide, 1e-3},
+      {"type: 'Permute' permute_param { order: 0 order: 3 order: 1 }", wide, 1e-3},
+      {"type: 'Permute' permute_param { order: 0 }", wide, 1e-3},
       {"type: 'ShuffleChannel' shuffle_channel_param { group: 4 }", wide, 1e-3},
       {"type: 'Tile' tile_param { axis: 1 tiles: 3 }", wide, 1e-3},
       {"type: 'Reorg' reorg_param { stride: 3 }", {{2, 18, 3, 3}}, 1e-3},

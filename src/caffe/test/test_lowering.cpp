@@ -123,6 +123,7 @@ class DisturbedTarget : public Target {
   int block(ElementType type) const override { return cpu_.block(type); }
   size_t alignment() const override { return cpu_.alignment(); }
   bool takes_unsigned() const override { return cpu_.takes_unsigned(); }
+  bool fuses_integer_sums() const override { return cpu_.fuses_integer_sums(); }
   std::string TimingKey() const override { return cpu_.TimingKey(); }
   std::optional<double> Measure(const Graph& graph, const Node& node, int,
                                 size_t workspace) const override {

@@ -13,7 +13,8 @@
 
 // What engines of integers alone compute on a GPU, on device memory: the bits of the functions in
 // kernels/integer_*.hpp, whose definitions of single numbers they call. A thread has one output.
-// Nothing is allocated, and the host waits for nothing. Throws Error for more than 2^31 - 1 outputs.
+// Nothing is allocated, and the host waits for nothing. Throws Error for more than 2^31 - 1
+// outputs.
 namespace caffe {
 namespace cuda {
 

@@ -101,7 +101,8 @@ std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
   FusedEpilogue fused;
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
     const Epilogue& step = node.epilogue[i];
-    if (fused.activates()) return {};
+    // Of integers an activation before the sum is part of their multipliers and bounds.
+    if (fused.activates() && !node.integers) return {};
     if (step.operand >= 0) {
       if (fused.residual >= 0 || !IsPlainSum(step.layer)) return {};
       fused.residual = static_cast<int>(i);

@@ -16,13 +16,6 @@ namespace caffe {
 namespace inference {
 namespace {
 
-/// True for layers whose tops the user of an engine gives: data is not read inside.
-bool GivesInputs(const LayerParameter& layer) {
-  const Operation* operation = OperationTable::Find(layer.type());
-  return operation && operation->source && layer.type() != "DummyData" &&
-         layer.type() != "ContinuationIndicator";
-}
-
 /// The statistics divided by their factor, which is 1 then.
 void NormalizeBatchNorm(std::vector<Constant>* parameters) {
   std::vector<float> mean = (*parameters)[0].ToVector(), variance = (*parameters)[1].ToVector();
@@ -40,7 +33,7 @@ class NetToGraph {
 
   Graph Build() {
     graph_.name = net_.name();
-    NameValues();
+    for (const ValueGraph::Value& value : values_.values) graph_.AddValue(value.name, {});
     for (const ValueGraph::LayerNode& layer : values_.layers) AddLayer(layer);
     // As a net has it: what nobody reads is an output, in alphabetical order.
     std::map<std::string, int> outputs;
@@ -57,27 +50,6 @@ class NetToGraph {
     return net_.layers()[values_.layers[layer].net_index]->layer_param();
   }
 
-  // The newest value of a blob has its name; of an input, the one that the user gives.
-  void NameValues() {
-    std::set<std::string> inputs;
-    for (const ValueGraph::Value& value : values_.values) {
-      const LayerParameter& producer = Parameter(value.producer);
-      std::string name = value.blob;
-      if (GivesInputs(producer)) {
-        inputs.insert(name);
-      } else if (name.empty()) {
-        name = Join(producer.name(), "_top_", value.top);
-      } else if (value.overwriter >= 0) {
-        name += "_before_" + Parameter(value.overwriter).name();
-      } else if (inputs.count(name)) {
-        name += "_after_" + producer.name();
-      }
-      std::string unused = name;
-      for (int i = 2; graph_.FindValue(unused) >= 0; ++i) unused = Join(name, "_", i);
-      graph_.AddValue(unused, {});
-    }
-  }
-
   // A loss is an output even where no top is named: its inference form will be.
   bool IsOutput(const ValueGraph::Value& value) const {
     if (!value.readers.empty()) return false;
@@ -89,7 +61,7 @@ class NetToGraph {
     const Layer<float>& made = *net_.layers()[layer.net_index];
     const vector<Blob<float>*>& tops = net_.top_vecs()[layer.net_index];
     for (size_t i = 0; i < tops.size(); ++i) graph_.values[layer.tops[i]].shape = tops[i]->shape();
-    if (GivesInputs(made.layer_param())) {
+    if (layer.bottoms.empty() && !layer.tops.empty() && values_.values[layer.tops[0]].is_input) {
       graph_.inputs.insert(graph_.inputs.end(), layer.tops.begin(), layer.tops.end());
       return;
     }

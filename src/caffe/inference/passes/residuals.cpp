@@ -3,6 +3,7 @@
 
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
+#include "joinable_input.hpp"
 
 namespace caffe {
 namespace inference {
@@ -13,8 +14,9 @@ bool IsSumOfTwo(const Node& node) {
          node.layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
 }
 
-/// Which of the two inputs the sum can join, -1 for none: its maker runs after the other's.
-int Joinable(const Graph& graph, const Node& sum) {
+}  // namespace
+
+int JoinableInput(const Graph& graph, const Node& sum) {
   const std::vector<int> producers = Producers(graph);
   for (int i = 0; i < 2; ++i) {
     const int producer = PrivateProducer(graph, sum.inputs[i]);
@@ -25,12 +27,10 @@ int Joinable(const Graph& graph, const Node& sum) {
   return -1;
 }
 
-}  // namespace
-
 Graph FuseResiduals(Graph graph) {
   for (size_t i = 0; i < graph.nodes.size();) {
     const Node sum = graph.nodes[i];
-    const int joined = IsSumOfTwo(sum) ? Joinable(graph, sum) : -1;
+    const int joined = IsSumOfTwo(sum) ? JoinableInput(graph, sum) : -1;
     if (joined < 0) {
       ++i;
       continue;

@@ -56,7 +56,7 @@ std::vector<int> QuantizableValues(const Net<float>& net, const ValueGraph& grap
   std::vector<int> values;
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const ValueGraph::Value& value = graph.values[v];
-    if (value.overwriter >= 0 || value.blob.empty()) continue;
+    if ((value.overwriter >= 0 && !value.is_input) || value.blob.empty()) continue;
     if (read[v] || IsQuantizable(net, graph, value.producer)) {
       values.push_back(static_cast<int>(v));
     }
@@ -96,7 +96,7 @@ ActivationStatistics::ActivationStatistics(Net<float>* net) : net_(net) {
   for (int v : QuantizableValues(*net, graph)) {
     const ValueGraph::Value& value = graph.values[v];
     const int layer = graph.layers[value.producer].net_index;
-    blobs_.push_back({value.blob, net->layer_names()[layer], Histogram(), {}, {}, 0});
+    blobs_.push_back({value.name, net->layer_names()[layer], Histogram(), {}, {}, 0});
     places_.push_back({layer, value.top});
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/fake_quantization.hpp"
 
 namespace caffe {
 namespace inference {
@@ -25,20 +26,14 @@ Interval IntervalOf(const std::string& blob, const BlobCalibration& range) {
 }
 
 Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits) {
-  Range range;
-  if (!interval.known()) return range;
-  range.is_unsigned = scheme != QuantizationScheme::SYMMETRIC || interval.least >= 0;
-  if (scheme == QuantizationScheme::SYMMETRIC) {
-    const double threshold = std::max(-interval.least, interval.most);
-    range.scale = static_cast<float>(threshold / LargestOf(range.is_unsigned, bits));
-    return range;
-  }
-  const int most = LargestOf(true, bits);
-  range.scale = static_cast<float>((interval.most - interval.least) / most);
-  if (!(range.scale > 0)) return range;
-  range.zero_point =
-      static_cast<int>(std::clamp<double>(std::round(-interval.least / range.scale), 0, most));
-  return range;
+  if (!interval.known()) return Range();
+  const bool is_unsigned = scheme != QuantizationScheme::SYMMETRIC || interval.least >= 0;
+  const int largest = LargestOf(is_unsigned, bits);
+  const kernels::IntegerGrid grid =
+      scheme == QuantizationScheme::SYMMETRIC
+          ? kernels::SymmetricGrid(std::max(-interval.least, interval.most), largest, is_unsigned)
+          : kernels::AffineGrid(interval.least, interval.most, 0, largest);
+  return {grid.scale, is_unsigned, grid.zero_point};
 }
 
 }  // namespace inference

@@ -87,10 +87,10 @@ std::vector<NoisyBlob> NoisyBlobs(const CalibrationTable& table,
   const ValueGraph graph(net);
   std::vector<NoisyBlob> noisy;
   for (int v = 0; v < static_cast<int>(graph.values.size()); ++v) {
-    const std::string& blob = graph.values[v].blob;
+    const std::string& blob = graph.values[v].name;
     const BlobCalibration* calibration = table.Find(blob);
     const BlobStatistics* seen = statistics.Find(blob);
-    if (graph.values[v].overwriter >= 0 || !calibration || !seen) continue;
+    if (!calibration || !seen) continue;
     const double decibels = SignalToNoise(seen->histogram, *calibration);
     if (decibels >= kLowSignalToNoise) continue;
     noisy.push_back({blob, seen->layer, {}, decibels});

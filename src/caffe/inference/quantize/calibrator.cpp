@@ -291,7 +291,7 @@ std::vector<std::string> MissingBlobs(const CalibrationTable& table, const Net<f
   const ValueGraph graph(net);
   std::vector<std::string> missing;
   for (int v : QuantizableValues(net, graph)) {
-    if (!table.Find(graph.values[v].blob)) missing.push_back(graph.values[v].blob);
+    if (!table.Find(graph.values[v].name)) missing.push_back(graph.values[v].name);
   }
   return missing;
 }

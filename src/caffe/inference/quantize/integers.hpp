@@ -13,7 +13,7 @@ namespace caffe {
 namespace inference {
 
 /// The pass that an integer-only engine leaves out: sums are operations of their own, rounded where
-/// LiteRT rounds.
+/// LiteRT rounds, until FuseIntegerResiduals (fused_sums.hpp).
 constexpr char kPassWithoutIntegers[] = "residuals";
 
 /// Epilogues keep what integers can compute with a node's sums: one ReLU, ReLU6, Clip or PReLU.

@@ -31,7 +31,7 @@ std::vector<bool> FeedsIntegers(const Net<float>& net, const ValueGraph& graph,
     for (const auto& reader : value.readers) {
       const std::string& type = ParamOf(net, graph, reader.first).type();
       const std::vector<int>& tops = graph.layers[reader.first].tops;
-      const bool own = HasWeightScales(type) && table.Find(value.blob) != nullptr;
+      const bool own = HasWeightScales(type) && table.Find(value.name) != nullptr;
       const bool passed =
           PassesIntegersOn(type) && !HasWeightScales(type) &&
           std::any_of(tops.begin(), tops.end(), [&](int top) { return feeds[top]; });
@@ -48,18 +48,18 @@ SimulatedInt8::SimulatedInt8(Net<float>* net, const CalibrationTable& table) : n
   const std::vector<bool> feeds = FeedsIntegers(*net, graph, table);
   for (size_t v = 0; v < graph.values.size(); ++v) {
     const ValueGraph::Value& value = graph.values[v];
-    const BlobCalibration* calibration = table.Find(value.blob);
-    if (!feeds[v] || value.overwriter >= 0 || !calibration) continue;
+    const BlobCalibration* calibration = table.Find(value.name);
+    if (!feeds[v] || !calibration) continue;
     places_.push_back({graph.layers[value.producer].net_index, value.top,
                        static_cast<float>(calibration->scale()), calibration->is_unsigned});
-    names_.push_back(value.blob);
+    names_.push_back(value.name);
   }
   std::set<const Tensor*> rounded;  // layers may share their weights
   for (const ValueGraph::LayerNode& node : graph.layers) {
     Layer<float>* layer = net->layers()[node.net_index].get();
     const LayerParameter& param = layer->layer_param();
     if (!HasWeightScales(param.type()) || layer->blobs().empty()) continue;
-    const bool has_range = table.Find(graph.values[node.bottoms[0]].blob) != nullptr;
+    const bool has_range = table.Find(graph.values[node.bottoms[0]].name) != nullptr;
     (has_range ? layers_ : float_layers_).push_back(param.name());
     if (has_range && rounded.insert(&layer->blobs()[0]->data_tensor()).second) {
       RoundWeights(layer);

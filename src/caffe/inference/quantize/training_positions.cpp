@@ -16,9 +16,7 @@
 
 namespace caffe {
 namespace inference {
-namespace {
 
-/// True if the layer's tops are what a net is fed with, which an engine's user gives.
 bool FeedsNet(const LayerParameter& layer) {
   static const std::set<std::string> constants = {"Input", "Parameter", "ContinuationIndicator"};
   if (layer.bottom_size() > 0 || layer.top_size() == 0 || constants.count(layer.type())) {
@@ -29,6 +27,8 @@ bool FeedsNet(const LayerParameter& layer) {
   return std::any_of(fillers.begin(), fillers.end(),
                      [](const FillerParameter& filler) { return filler.type() != "constant"; });
 }
+
+namespace {
 
 /// A net of the same layers in the TEST phase that reads no data.
 NetParameter WithInputs(const NetParameter& net) {
@@ -67,16 +67,6 @@ NetParameter WithInputs(const NetParameter& net) {
   }
   return fed;
 }
-
-/// The calling thread's generator as it was, afterwards.
-class KeepRandomState {
- public:
-  KeepRandomState() : state_(*caffe_rng()) {}
-  ~KeepRandomState() { *caffe_rng() = state_; }
-
- private:
-  const rng_t state_;
-};
 
 /// The net's graph, with parameters for which no pass sees anything special.
 Graph GraphWithOrdinaryWeights(const NetParameter& net) {

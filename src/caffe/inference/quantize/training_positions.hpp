@@ -34,6 +34,9 @@ struct TrainingPositions {
   std::vector<RoundedWeights> weights;
 };
 
+/// True if the layer's tops are what a net is fed with, which an engine's user gives.
+bool FeedsNet(const LayerParameter& layer);
+
 /// Found by the optimizer's passes, run on the net in its TEST phase. `net` is what its state
 /// includes (Net::FilterNet), of either phase, without Split layers; ranges that are stated are
 /// those of `activation_bits`. Nothing depends on weights. Layers that read data are set up to see

@@ -51,7 +51,8 @@ LayerRange RangeOf(const LayerParameter& layer) {
     Require(range.size() == 2 && state.size() == 2, "its blobs have ", range.size(), " and ",
             state.size(), " elements instead of 2 each: the file is damaged");
     found.is_known = state[0] > 0;
-    found.range = {range[0], range[1]};
+    // As a .caffemodel has it, of a net of doubles, too: engines are the same to the bit.
+    found.range = {static_cast<float>(range[0]), static_cast<float>(range[1])};
   }
   const TrainedRanges::Range& range = found.range;
   Require(!found.is_known || (std::isfinite(range.minimum) && std::isfinite(range.maximum) &&

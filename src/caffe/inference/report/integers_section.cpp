@@ -16,11 +16,13 @@ std::string FromTo(const std::vector<T>& values, F text) {
   return *least == *most ? text(*least) : text(*least) + " to " + text(*most);
 }
 
-std::string RowHtml(const LayerInfo& layer) {
+std::string RowHtml(const std::string& name, const std::string& type,
+                    const AffineParameters& affine,
+                    const std::vector<kernels::Multiplier>& multipliers) {
   std::vector<int> values, shifts;
   std::vector<double> reals;
   std::string all;
-  for (const kernels::Multiplier& multiplier : layer.multipliers) {
+  for (const kernels::Multiplier& multiplier : multipliers) {
     values.push_back(multiplier.value);
     shifts.push_back(multiplier.shift);
     reals.push_back(kernels::RealOf(multiplier));
@@ -28,13 +30,20 @@ std::string RowHtml(const LayerInfo& layer) {
            std::to_string(multiplier.shift) + ")";
   }
   const auto integer = [](int value) { return std::to_string(value); };
-  std::string cells = Tag("td", SvgEscaped(layer.name)) + Tag("td", SvgEscaped(layer.type)) +
-                      Tag("td", Short(layer.affine.scale)) +
-                      Tag("td", integer(layer.affine.zero_point)) +
+  std::string cells = Tag("td", SvgEscaped(name)) + Tag("td", SvgEscaped(type)) +
+                      Tag("td", Short(affine.scale)) + Tag("td", integer(affine.zero_point)) +
                       Tag("td", FromTo(reals, [](double real) { return Short(real); })) +
                       Tag("td", Attribute("title", all), FromTo(values, integer)) +
                       Tag("td", FromTo(shifts, integer));
   return Tag("tr", cells) + "\n";
+}
+
+/// A sum that was fused into the layer has a row of its own.
+std::string RowsHtml(const LayerInfo& layer) {
+  const auto& sum = layer.sum;
+  const std::string row =
+      RowHtml(layer.name, layer.type, sum ? sum->before : layer.affine, layer.multipliers);
+  return sum ? row + RowHtml(sum->name, "Eltwise", layer.affine, sum->multipliers) : row;
 }
 
 }  // namespace
@@ -44,7 +53,7 @@ std::string IntegersSection(const BuildReport& report) {
   for (const EngineResult& engine : report.engines) {
     std::string rows;
     for (const LayerInfo& layer : engine.layers) {
-      if (layer.integers) rows += RowHtml(layer);
+      if (layer.integers) rows += RowsHtml(layer);
     }
     if (rows.empty()) continue;
     const std::string head = Tag("tr", Tag("th", "layer") + Tag("th", "type") + Tag("th", "scale") +

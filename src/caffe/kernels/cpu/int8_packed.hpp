@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "caffe/kernels/int8_convolution.hpp"
@@ -44,17 +43,25 @@ class PackedInt8 : public Int8Convolution {
  protected:
   size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
 
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, const Residual* residual,
+                                               Kind kind) const override {
+    return std::make_shared<RescalingRows>(by, tiles_, static_cast<Int8Tiles::Kind>(kind),
+                                           shape_.outputs, padded_outputs(), shape_.column_rows(),
+                                           residual);
+  }
+
   void Run(int num, Input x, const int8_t* packed, const Writing& w, void* scratch) const override {
     if (num == 0) return;
     Int8Tiles::Writing writing = {};
     writing.kind = static_cast<Int8Tiles::Kind>(w.kind);
     writing.y = w.y;
     std::vector<float> factors;
-    std::optional<RescalingRows> rows;
-    if (w.rescaling) {
-      rows.emplace(*w.rescaling, tiles_, writing.kind, shape_.outputs, padded_outputs(),
-                   shape_.column_rows());
-      writing.rescaled = rows->get();
+    if (w.rows) {
+      writing.rescaled = w.rows->get();
+      if (w.added) {
+        writing.residual = w.added->data;
+        writing.residual_kind = w.added->is_unsigned ? Int8Tiles::UINT8 : Int8Tiles::INT8;
+      }
     } else {
       factors.assign(2 * padded_outputs(), 0.f);
       float* bias = factors.data() + padded_outputs();
@@ -137,7 +144,7 @@ class PackedInt8 : public Int8Convolution {
 
   /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
   static bool LeavesZeros(const Writing& w) {
-    if (w.rescaling) return w.rescaling->least <= 0 && w.rescaling->most >= 0;
+    if (w.rows) return !w.added && w.rows->get().least <= 0 && w.rows->get().most >= 0;
     const PointwiseActivation& activation = w.activation;
     const bool clips_zero = activation.kind == PointwiseActivation::CLIP &&
                             (activation.alpha > 0 || activation.beta < 0);

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "caffe/error.hpp"
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/kernels/byte_sum.hpp"
 #include "int8_tiles.hpp"
 
 namespace caffe {
@@ -18,23 +18,20 @@ namespace kernels {
 /// it: a quarter of the bias of -4 times the zero point takes the zero point off.
 class RescalingRows {
  public:
-  /// `terms` products of bytes are a sum. Throws Error if a zero point or an end of the range is no
-  /// byte of its kind.
+  /// `terms` products of bytes are a sum. Throws Error if a zero point or an end of the range of
+  /// what is written is no byte of its kind, or the residual's form is not that of the range of
+  /// `by`.
   RescalingRows(const Rescaling& by, const Int8Tiles& tiles, Int8Tiles::Kind kind, int outputs,
-                size_t padded, size_t terms)
+                size_t padded, size_t terms, const Residual* residual = nullptr)
       : block_(tiles.block), rows_(new int32_t[padded * Int8Tiles::RESCALING_ROWS]) {
-    const int first = kind == Int8Tiles::INT8 ? -128 : 0, last = first + 255;
-    for (const int byte : {by.zero_point, by.least, by.most}) {
-      Require(byte >= first && byte <= last, "the output's zero point ", by.zero_point,
-              " and range from ", by.least, " to ", by.most, " are to be bytes from ", first,
-              " to ", last);
-    }
     result_.rounds_twice = by.rounding == Rounding::DOUBLE;
     result_.has_other = by.negative_multipliers != nullptr;
     result_.zero_point = by.zero_point;
-    result_.least = by.least;
-    result_.most = by.most;
-    result_.clips = by.least > first || by.most < last;
+    if (residual) {
+      SetSum(by, *residual, kind);
+    } else {
+      SetRange(by.zero_point, by.least, by.most, kind);
+    }
     result_.is_short = FindShort(by, tiles, outputs, padded, terms);
     if (!result_.is_short) FindAny(by, outputs, padded);
     result_.rows = rows_.get();
@@ -45,6 +42,26 @@ class RescalingRows {
 
  private:
   static constexpr int kMostBlock = 16;
+
+  void SetRange(int zero_point, int least, int most, Int8Tiles::Kind kind) {
+    const int first = kind == Int8Tiles::INT8 ? -128 : 0, last = first + 255;
+    for (const int byte : {zero_point, least, most}) {
+      Require(byte >= first && byte <= last, "the output's zero point ", zero_point,
+              " and range from ", least, " to ", most, " are to be bytes from ", first, " to ",
+              last);
+    }
+    result_.least = least;
+    result_.most = most;
+    result_.clips = least > first || most < last;
+  }
+
+  void SetSum(const Rescaling& by, const Residual& residual, Int8Tiles::Kind kind) {
+    const ByteSumForm* const form = residual.form;
+    Require(form && form->least == by.least && form->most == by.most,
+            "the form of the residual's sum is not that of bytes from ", by.least, " to ", by.most);
+    SetRange(residual.sum.result.zero_point, form->result_least, form->result_most, kind);
+    result_.sum = form;
+  }
 
   bool FindShort(const Rescaling& by, const Int8Tiles& tiles, int outputs, size_t padded,
                  size_t terms) {

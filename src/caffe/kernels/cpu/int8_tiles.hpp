@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/fused_function.hpp"
 #include "caffe/pointwise.hpp"
 #include "depthwise_row.hpp"
@@ -49,8 +50,10 @@ struct Int8Tiles {
     const int32_t* rows = nullptr;  ///< (V, RESCALING_ROWS, block); or null: in floats
     bool is_short = false;          ///< the rows are those of short_rows
     bool has_other = false, rounds_twice = false;
-    int zero_point = 0, least = 0, most = 0;
-    bool clips = false;  ///< to less than all bytes
+    int zero_point = 0;
+    int least = 0, most = 0;           ///< of what is written
+    bool clips = false;                ///< to less than all bytes
+    const ByteSumForm* sum = nullptr;  ///< what becomes of it and the residual; or null
   };
 
   struct Writing {
@@ -66,7 +69,7 @@ struct Int8Tiles {
     float least = 0, most = 0;  ///< of a byte, before it is rounded
     bool may_be_nan = false;    ///< sums of floats, where there are others than a byte's
     int zero_point = 0;         ///< of what is rounded
-    Rescaled rescaled = {};     ///< in place of all of it but y and kind
+    Rescaled rescaled = {};     ///< in place of all of it but y, kind and the bytes of a residual
   };
   /// What a range of bytes does as well is left out of the activation: for a `writing` that is
   /// complete but for least and most, which do not have the zero point in them.

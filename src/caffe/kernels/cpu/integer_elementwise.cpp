@@ -7,10 +7,29 @@
 
 #include "caffe/kernels/parallel.hpp"
 #include "chunks.hpp"
+#include "integer_results.hpp"
 #include "vector_kernels.hpp"
 
 namespace caffe {
 namespace kernels {
+SumEnd EndOf(const IntegerResult& result) {
+  const bool twice = result.rounding == Rounding::DOUBLE;
+  const int shift = result.by.shift;
+  SumEnd end;
+  end.left = twice && shift > 0 ? shift : 0;
+  end.multiplier = result.by.value;
+  end.right = twice ? 31 : 31 - shift;
+  end.added = uint64_t{1} << (end.right - 1);
+  end.subtracted = static_cast<uint32_t>(uint64_t{1} << (62 - end.right));
+  end.shift = twice && shift < 0 ? -shift : 0;
+  end.half = end.shift > 0 ? 1 << (end.shift - 1) : 0;
+  end.doubles = end.shift > 0 ? -1 : 0;
+  end.zero_point = result.zero_point;
+  end.least = result.least;
+  end.most = result.most;
+  return end;
+}
+
 namespace {
 
 /// What each byte, as uint8_t, adds to a sum.
@@ -38,24 +57,6 @@ SumTerm TermOf(const IntegerOperand& x, Multiplier by, Rounding rounding) {
   term.doubles = rounding == Rounding::DOUBLE && term.shift > 0 ? -1 : 0;
   term.sign = by.value < 0 ? -1 : 1;
   return term;
-}
-
-SumEnd EndOf(const IntegerResult& result) {
-  const bool twice = result.rounding == Rounding::DOUBLE;
-  const int shift = result.by.shift;
-  SumEnd end;
-  end.left = twice && shift > 0 ? shift : 0;
-  end.multiplier = result.by.value;
-  end.right = twice ? 31 : 31 - shift;
-  end.added = uint64_t{1} << (end.right - 1);
-  end.subtracted = static_cast<uint32_t>(uint64_t{1} << (62 - end.right));
-  end.shift = twice && shift < 0 ? -shift : 0;
-  end.half = end.shift > 0 ? 1 << (end.shift - 1) : 0;
-  end.doubles = end.shift > 0 ? -1 : 0;
-  end.zero_point = result.zero_point;
-  end.least = result.least;
-  end.most = result.most;
-  return end;
 }
 
 const uint8_t* BytesAt(const IntegerOperand& x, size_t offset) {

@@ -43,6 +43,26 @@ struct MeanWindow {
   WholeDivisor divisor;
 };
 
+/// Rows of bytes, `pitch` apart, less the zero point and times their weight, that are added up.
+struct WeightedRows {
+  int terms;
+  size_t pitch;
+  const int32_t* weights;
+  int32_t zero_point;
+};
+
+/// A row of a resized plane: output i is the sum of the numbers from first[i] on, with the weights
+/// from start[i] up to start[i + 1], plus `half`, shifted to the right; with the zero point,
+/// clamped.
+struct ResizedRow {
+  int outputs;
+  const int* first;
+  const int* start;
+  const int32_t* weights;
+  int32_t half, shift;
+  int32_t zero_point, least, most;
+};
+
 /// Serial loops compiled once per instruction set (integer_loops.inc); of bytes as int8_t, at [0],
 /// and as uint8_t, at [1].
 struct IntegerLoops {
@@ -53,6 +73,14 @@ struct IntegerLoops {
   void (*finish[2])(size_t n, const SumEnd& end, const int32_t* sums, void* y);
   /// At [lanes / 16].
   void (*mean[2][2])(const MeanWindow& window, const void* x, void* y);
+  /// sums += squares of x less its zero point.
+  void (*add_squares[2])(size_t n, int32_t zero_point, const void* x, int32_t* sums);
+  /// quotients = ((x - zero_point) Interpolated(table, sums) + 2^7) >> 8, for sums below 2^24.
+  void (*divide[2])(size_t n, int32_t zero_point, const int32_t* table, const void* x,
+                    const int32_t* sums, int32_t* quotients);
+  void (*weigh_rows[2])(size_t n, const WeightedRows& rows, const void* x, int32_t* sums);
+  /// Of 1, 8 and 16 lanes: at [lanes / 8].
+  void (*resize_row[2][3])(const ResizedRow& row, const int32_t* sums, void* y);
 };
 
 }  // namespace kernels

@@ -124,6 +124,53 @@ std::vector<int32_t> SoftmaxTable(double step) {
   return table;
 }
 
+namespace {
+
+/// Calls f(first place) for rows [begin, end), whose numbers are `inner` apart.
+template <typename Function>
+void ForEachSoftmaxRow(const SoftmaxExtents& extents, size_t begin, size_t end, Function&& f) {
+  const size_t inner = extents.inner;
+  while (begin < end) {
+    const size_t first = begin % inner, some = std::min(end - begin, inner - first);
+    const size_t at = begin / inner * extents.length * inner + first;
+    for (size_t i = 0; i < some; ++i) f(at + i);
+    begin += some;
+  }
+}
+
+/// Of two numbers all depends on their difference: detectors have thousands of such pairs.
+template <typename Share, typename X, typename Y>
+void SoftmaxOfPairs(const SoftmaxExtents& extents, const int32_t* table, const Share& share,
+                    const X* x, Y* y) {
+  struct Pair {
+    Y first, second;
+  };
+  std::vector<Pair> of_difference(kDifferences);
+  for (int d = -255; d <= 255; ++d) {
+    const Y first = share(table[std::max(0, -d)], int64_t{table[0]} + table[std::abs(d)]);
+    of_difference[255 + d].first = of_difference[255 - d].second = first;
+  }
+  const Pair* const pairs = of_difference.data() + 255;
+  const size_t inner = extents.inner;
+  ParallelFor(extents.outer * inner, kGrain, [&](size_t begin, size_t end) {
+    if (inner == 1) {
+      for (size_t i = begin; i < end; ++i) {
+        const Pair pair = pairs[x[2 * i] - x[2 * i + 1]];
+        y[2 * i] = pair.first;
+        y[2 * i + 1] = pair.second;
+      }
+      return;
+    }
+    ForEachSoftmaxRow(extents, begin, end, [&](size_t at) {
+      const Pair pair = pairs[x[at] - x[at + inner]];
+      y[at] = pair.first;
+      y[at + inner] = pair.second;
+    });
+  });
+}
+
+}  // namespace
+
 template <typename X, typename Y>
 void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_t steps,
                      const IntegerResult& result, const X* x, Y* y) {
@@ -131,36 +178,19 @@ void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_
   const auto share = [&](int64_t e, int64_t sum) {
     return static_cast<Y>(SoftmaxShare(e, sum, steps, result));
   };
-  // Of two numbers all depends on their difference: detectors have thousands of such pairs.
-  std::vector<Y> of_difference;
-  if (length == 2 && rows > kDifferences) {
-    for (int d = -255; d <= 255; ++d) {
-      of_difference.push_back(
-          share(table[std::max(0, -d)], int64_t{table[0]} + table[std::abs(d)]));
+  if (length == 2 && rows > kDifferences) return SoftmaxOfPairs(extents, table, share, x, y);
+  const auto of_row = [&](size_t at) {
+    const X* from = x + at;
+    int32_t largest = std::numeric_limits<X>::min();
+    for (size_t c = 0; c < length; ++c) largest = std::max<int32_t>(largest, from[c * inner]);
+    int64_t sum = 0;
+    for (size_t c = 0; c < length; ++c) sum += table[largest - from[c * inner]];
+    for (size_t c = 0; c < length; ++c) {
+      y[at + c * inner] = share(table[largest - from[c * inner]], sum);
     }
-  }
-  const Y* const pairs = of_difference.empty() ? nullptr : of_difference.data() + 255;
+  };
   ParallelFor(rows, std::max<size_t>(1, kGrain / std::max<size_t>(1, length)),
-              [&](size_t begin, size_t end) {
-                for (size_t i = begin; i < end; ++i) {
-                  const size_t at = i / inner * length * inner + i % inner;
-                  if (pairs) {
-                    const int d = x[at] - x[at + inner];
-                    y[at] = pairs[d];
-                    y[at + inner] = pairs[-d];
-                    continue;
-                  }
-                  int32_t largest = std::numeric_limits<X>::min();
-                  for (size_t c = 0; c < length; ++c) {
-                    largest = std::max<int32_t>(largest, x[at + c * inner]);
-                  }
-                  int64_t sum = 0;
-                  for (size_t c = 0; c < length; ++c) sum += table[largest - x[at + c * inner]];
-                  for (size_t c = 0; c < length; ++c) {
-                    y[at + c * inner] = share(table[largest - x[at + c * inner]], sum);
-                  }
-                }
-              });
+              [&](size_t begin, size_t end) { ForEachSoftmaxRow(extents, begin, end, of_row); });
 }
 
 std::vector<int32_t> FallingTable(const std::function<double(double)>& function) {
@@ -179,40 +209,6 @@ std::vector<int32_t> FallingTable(const std::function<double(double)>& function)
     table[i] = static_cast<int32_t>(std::llround(std::ldexp(value, kTableBits)));
   }
   return table;
-}
-
-template <typename Y>
-void LrnIntegers(const LrnShape& s, const int32_t* table, const IntegerOperand& x,
-                 const IntegerResult& result, Y* y) {
-  const size_t plane = size_t(s.height) * s.width;
-  const int before = (s.size - 1) / 2;
-  ParallelFor(size_t(s.num) * s.channels, 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const int c = static_cast<int>(i % s.channels);
-      for (size_t p = 0; p < plane; ++p) {
-        uint64_t sum = 0;
-        const auto add = [&](size_t at) {
-          const int32_t q = x.At(at);
-          sum += static_cast<uint32_t>(q * q);
-        };
-        if (s.within_channel) {
-          const int row = static_cast<int>(p / s.width) - before,
-                    column = static_cast<int>(p % s.width) - before;
-          for (int h = std::max(0, row); h < std::min(row + s.size, s.height); ++h) {
-            for (int w = std::max(0, column); w < std::min(column + s.size, s.width); ++w) {
-              add(i * plane + size_t(h) * s.width + w);
-            }
-          }
-        } else {
-          for (int k = std::max(0, c - before); k < std::min(c - before + s.size, s.channels);
-               ++k) {
-            add((i + k - c) * plane + p);
-          }
-        }
-        y[i * plane + p] = static_cast<Y>(result.Of(DividedBy(table, sum, x.At(i * plane + p))));
-      }
-    }
-  });
 }
 
 template <typename Y>
@@ -317,8 +313,6 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
                                 const IntegerResult&, const int8_t*, Y*);                        \
   template void SoftmaxIntegers(const SoftmaxExtents&, const int32_t*, int32_t,                  \
                                 const IntegerResult&, const uint8_t*, Y*);                       \
-  template void LrnIntegers(const LrnShape&, const int32_t*, const IntegerOperand&,              \
-                            const IntegerResult&, Y*);                                           \
   template void NormalizeIntegers(const NormExtents&, const int32_t*, const IntegerOperand&,     \
                                   const std::vector<Multiplier>&, const IntegerResult&, Y*);     \
   template void LrnIntegersInBlocks(const LrnShape&, const int32_t*, const IntegerOperand&,      \

@@ -34,6 +34,13 @@ int32_t Output(const Rescaling& by, size_t output, int64_t sum, size_t count) {
   return Rescaled(by, static_cast<int>(output), static_cast<int32_t>(static_cast<uint32_t>(sum)));
 }
 
+/// Byte i of what is written, whose output is y.
+int32_t WithResidual(const Residual* residual, size_t i, int32_t y) {
+  if (!residual) return y;
+  const IntegerOperand r = {residual->data, residual->is_unsigned, 0};
+  return residual->sum.Of(y, r.At(i));
+}
+
 /// Where the positions of a kernel lie in the input's plane, for an output position; -1: nowhere.
 std::vector<ptrdiff_t> Taps(const ConvolutionShape& s, bool transposed, size_t position) {
   std::vector<ptrdiff_t> taps(s.kernel_size());
@@ -64,7 +71,8 @@ std::vector<ptrdiff_t> Taps(const ConvolutionShape& s, bool transposed, size_t p
 /// A convolution of either kind, with weights (outputs, channels / group, kernel...).
 template <typename X, typename W, typename Y>
 void Convolve(const ConvolutionShape& s, bool transposed, size_t num, const X* x, const W* weights,
-              int32_t weight_zero_point, const Rescaling& by, Y* y) {
+              int32_t weight_zero_point, const Rescaling& by, Y* y,
+              const Residual* residual = nullptr) {
   const size_t positions = s.output_spatial(), plane = s.input_spatial(), taps = s.kernel_size();
   const size_t channels = s.channels / s.group, outputs = s.outputs / s.group;
   const size_t count = channels * taps;
@@ -89,11 +97,11 @@ void Convolve(const ConvolutionShape& s, bool transposed, size_t num, const X* x
         }
       }
       for (size_t o = group * outputs; o < (group + 1) * outputs; ++o) {
-        Y* to = y + (image * s.outputs + o) * positions + first;
+        const size_t to = (image * s.outputs + o) * positions + first;
         for (size_t p = 0; p < some; ++p) {
           const int64_t sum = SumOfProducts(count, patches.data() + p * count, weights + o * count,
                                             weight_zero_point);
-          to[p] = static_cast<Y>(Output(by, o, sum, count));
+          y[to + p] = static_cast<Y>(WithResidual(residual, to + p, Output(by, o, sum, count)));
         }
       }
     }
@@ -110,8 +118,9 @@ void RequireTotalFits(int64_t largest, size_t inputs) {
 
 template <typename X, typename W, typename Y>
 void IntegerConvolution(const ConvolutionShape& shape, size_t num, const X* x, const W* weights,
-                        int32_t weight_zero_point, const Rescaling& by, Y* y) {
-  Convolve(shape, false, num, x, weights, weight_zero_point, by, y);
+                        int32_t weight_zero_point, const Rescaling& by, Y* y,
+                        const Residual* residual) {
+  Convolve(shape, false, num, x, weights, weight_zero_point, by, y, residual);
 }
 
 template <typename W>
@@ -164,21 +173,9 @@ int32_t FoldZeroPoint(size_t count, const W* weights, int32_t weight_zero_point,
   return static_cast<int32_t>(folded);
 }
 
-template <typename W>
-int64_t LargestTotal(size_t count, const W* weights, int32_t weight_zero_point, int32_t least,
-                     int32_t most, int64_t bias) {
-  int64_t low = bias, high = bias;
-  for (size_t k = 0; k < count; ++k) {
-    const int64_t w = weights[k] - weight_zero_point;
-    low += w * (w < 0 ? most : least);
-    high += w * (w < 0 ? least : most);
-  }
-  return std::max(-low, high);
-}
-
 #define CAFFE_INTEGER_REFERENCE_OF(X, W, Y)                                                        \
   template void IntegerConvolution(const ConvolutionShape&, size_t, const X*, const W*, int32_t,   \
-                                   const Rescaling&, Y*);                                          \
+                                   const Rescaling&, Y*, const Residual*);                         \
   template void IntegerDeconvolution(const ConvolutionShape&, size_t, const X*, const W*, int32_t, \
                                      const Rescaling&, Y*);                                        \
   template void IntegerInnerProduct(size_t, size_t, size_t, const X*, const W*, int32_t,           \
@@ -189,8 +186,7 @@ int64_t LargestTotal(size_t count, const W* weights, int32_t weight_zero_point, 
   CAFFE_INTEGER_REFERENCE_OF(uint8_t, W, int8_t);                              \
   CAFFE_INTEGER_REFERENCE_OF(uint8_t, W, uint8_t);                             \
   template void TransposeDeconvolution(const ConvolutionShape&, const W*, W*); \
-  template int32_t FoldZeroPoint(size_t, const W*, int32_t, int32_t, int32_t); \
-  template int64_t LargestTotal(size_t, const W*, int32_t, int32_t, int32_t, int64_t)
+  template int32_t FoldZeroPoint(size_t, const W*, int32_t, int32_t, int32_t)
 CAFFE_INTEGER_REFERENCE(int8_t);
 CAFFE_INTEGER_REFERENCE(uint8_t);
 #undef CAFFE_INTEGER_REFERENCE

@@ -24,8 +24,8 @@ class CropStep : public Step {
     y_ = binding.outputs[0];
     const std::vector<int> offsets = CropOffsets(param_, x_.shape, binding.inputs[1].shape);
     Require(x_.blocked() && y_.blocked() && x_.type == y_.type && x_.scale == y_.scale &&
-                x_.shape.size() == y_.shape.size() && x_.shape[0] == y_.shape[0] &&
-                x_.shape[1] == y_.shape[1],
+                x_.zero_point == y_.zero_point && x_.shape.size() == y_.shape.size() &&
+                x_.shape[0] == y_.shape[0] && x_.shape[1] == y_.shape[1],
             "its blobs do not lie as kernels take them");
     // The channels of a position are some doubles: what is copied at a time.
     const int unit = static_cast<int>(x_.block * SizeOf(x_.type) / sizeof(double));
@@ -76,6 +76,8 @@ bool CropsPositions(const Graph& graph, const Node& node) {
 class Family : public Implementation {
  public:
   const char* name() const override { return "crop"; }
+  bool Takes(const Node&) const override { return true; }
+  bool TakesZeroPoints(const Node&) const override { return true; }
   // Of bottom 1 nothing but the shape is read: it may lie as it likes.
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {

@@ -3,6 +3,8 @@
 #include "caffe/kernels/int8_convolution.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "../element_types.hpp"
 #include "caffe/inference/weight_quantization.hpp"
@@ -52,6 +54,11 @@ class Int8Step : public ConvolutionStep {
     RequireParameter(node_, 0, ElementType::INT8, kernel_->packed_size());
     if (node_.integers) {
       rescaling_ = RescalingOf(node_, shape.outputs, x_, y_);
+      PrepareResidual();
+      DispatchInteger(y_.type, [&](auto y) {
+        rows_ = kernel_->Prepare<decltype(y)>(rescaling_,
+                                              residual_bytes_ ? &*residual_bytes_ : nullptr);
+      });
       return;
     }
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -60,12 +67,24 @@ class Int8Step : public ConvolutionStep {
     for (float& scale : scales_) scale *= x_.scale;
   }
 
+  void PrepareResidual() {
+    residual_bytes_ = ResidualOf(node_, y_, residual_);
+    if (!residual_bytes_) return;
+    if (!sum_) {  // numbers stay what they are
+      sum_ = std::make_unique<kernels::FoundByteSum>(residual_bytes_->sum, rescaling_.least,
+                                                     rescaling_.most, residual_bytes_->is_unsigned,
+                                                     y_.type == ElementType::UINT8);
+    }
+    residual_bytes_->form = &sum_->form();
+  }
+
   void RunIntegers(void* scratch) {
     DispatchInteger(x_.type, [&](auto x) {
       DispatchInteger(y_.type, [&](auto y) {
         kernel_->Forward(x_.shape[0], x_.as<const decltype(x)>(),
                          static_cast<const int8_t*>(node_.parameters[0].data.get()), rescaling_,
-                         scratch, y_.as<decltype(y)>(), StridesOf(x_, y_, residual_));
+                         scratch, y_.as<decltype(y)>(), StridesOf(x_, y_, residual_),
+                         residual_bytes_ ? &*residual_bytes_ : nullptr, rows_.get());
       });
     });
   }
@@ -90,6 +109,9 @@ class Int8Step : public ConvolutionStep {
   Kernel kernel_;
   std::vector<float> scales_;
   kernels::Rescaling rescaling_;
+  std::shared_ptr<const kernels::RescalingRows> rows_;
+  std::optional<kernels::Residual> residual_bytes_;
+  std::unique_ptr<const kernels::FoundByteSum> sum_;
 };
 
 class Family : public Implementation {
@@ -168,7 +190,7 @@ class Family : public Implementation {
   }
 
   /// From bytes to bytes and to floats; a residual, which is this step of the epilogue (-1: none),
-  /// comes as it is there, in bytes or as floats.
+  /// comes as it is there, in bytes or as floats; where integers compute alone all is in bytes.
   std::vector<Candidate> InFormats(const LoweringContext& context, const Node& node,
                                    Layout::Kind input, int residual) const {
     std::vector<Candidate> candidates;
@@ -179,7 +201,7 @@ class Family : public Implementation {
           Formats(*this, node, ElementType::INT8, {ElementType::INT8, input}, {type, kBlocked});
       if (residual >= 0) {
         candidate.operands[residual] = {ElementType::FLOAT, kBlocked};
-        candidates.push_back(candidate);
+        if (!node.integers) candidates.push_back(candidate);
         if (!context.ranges[node.epilogue[residual].operand].known()) continue;
         candidate.operands[residual] = {ElementType::INT8, kBlocked};
       }

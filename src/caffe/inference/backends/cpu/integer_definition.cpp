@@ -1,11 +1,14 @@
 // Layers with weights by the definitions of integer_reference.hpp: what other kernels are compared
 // with, and what computes where there is none.
+#include <algorithm>
+
 #include "../../passes/graph_editing.hpp"
 #include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "cpu_target.hpp"
+#include "integer_rescaling.hpp"
 #include "integer_steps.hpp"
 
 namespace caffe {
@@ -25,6 +28,7 @@ class DefinitionStep : public Step {
             "its blobs do not lie as kernels take them");
     shape_ = *shape;
     ReadParameters(shape_.outputs);
+    residual_ = ResidualOf(node_, y_, AddedIn(binding));
   }
 
   void Run(void*) override {
@@ -39,6 +43,12 @@ class DefinitionStep : public Step {
   }
 
  private:
+  static Operand AddedIn(const Binding& binding) {
+    const auto added = std::find_if(binding.operands.begin(), binding.operands.end(),
+                                    [](const Operand& operand) { return operand.data != nullptr; });
+    return added == binding.operands.end() ? Operand() : *added;
+  }
+
   void ReadParameters(size_t outputs) {
     constexpr ElementType kInteger = ElementType::INT32;
     const size_t given = node_.parameters.size();
@@ -49,12 +59,8 @@ class DefinitionStep : public Step {
       by_.negative_multipliers = ParameterOf<int32_t>(node_, 5, kInteger, outputs);
       by_.negative_shifts = ParameterOf<int32_t>(node_, 6, kInteger, outputs);
     }
-    const kernels::IntegerResult result = ResultOf(node_, y_);
-    by_.rounding = result.rounding;
     by_.input_zero_point = x_.zero_point;
-    by_.zero_point = result.zero_point;
-    by_.least = result.least;
-    by_.most = result.most;
+    SetOutputs(node_, y_, &by_);
     // Once: weights and zero points stay what they are.
     if (bias_.size() != outputs) {
       bias_ = FoldedBiases(node_, WeightsByOutput(node_, shape_), outputs, x_.zero_point);
@@ -71,7 +77,8 @@ class DefinitionStep : public Step {
     } else if (node_.type() == "Deconvolution") {
       kernels::IntegerDeconvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
     } else {
-      kernels::IntegerConvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
+      kernels::IntegerConvolution(shape_, x_.shape[0], x, weights, zero, by_, y,
+                                  residual_ ? &*residual_ : nullptr);
     }
   }
 
@@ -80,6 +87,7 @@ class DefinitionStep : public Step {
   kernels::ConvolutionShape shape_;
   kernels::Rescaling by_;
   std::vector<int32_t> bias_;
+  std::optional<kernels::Residual> residual_;
 };
 
 class Family : public Implementation {

@@ -1,6 +1,7 @@
 // Layers that move elements of 8 bits, and resizing with integers alone.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "../element_types.hpp"
 #include "../moved_elements.hpp"
@@ -8,6 +9,8 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/transpose_bytes.hpp"
+#include "caffe/layers/permute_layer.hpp"
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
 
@@ -103,6 +106,125 @@ class AnyMovingStep : public Step {
   std::vector<std::vector<MovedRun>> runs_;  // of each output
 };
 
+/// Upsample of one bottom: positions are moved in the same way in every channel, and so with their
+/// block of channels. Each comes from a position of the bottom.
+class MovedPositionsStep : public Step {
+ public:
+  explicit MovedPositionsStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
+                x_.block == y_.block && (x_.block == 1 || x_.block == 8 || x_.block == 16) &&
+                x_.shape.size() == 4 && y_.shape.size() == 4,
+            "its blobs do not lie as kernels take them");
+    const auto one_channel = [](const Shape& shape) { return Shape{1, 1, shape[2], shape[3]}; };
+    const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
+    if (from == from_ && to == to_) return;
+    const std::vector<int64_t> numbers = MovedFrom(node_, {from}, {to}).at(0);
+    places_.clear();
+    for (const int64_t number : numbers) {
+      Require(number > 0, "a position of its top comes from none of its bottom");
+      places_.push_back(static_cast<size_t>(number - 1));
+    }
+    from_ = from;
+    to_ = to;
+  }
+
+  void Run(void*) override {
+    x_.block == 16 ? CopyBlocks<16>() : x_.block == 8 ? CopyBlocks<8>() : CopyBlocks<1>();
+  }
+
+ private:
+  template <size_t kBlock>
+  void CopyBlocks() const {
+    const size_t from = CountOf(from_) * kBlock, to = places_.size() * kBlock;
+    const size_t planes = to == 0 ? 0 : y_.elements() / to;
+    kernels::ParallelFor(planes, std::max<size_t>(1, kGrain / std::max<size_t>(1, to)),
+                         [&](size_t begin, size_t end) {
+                           for (size_t plane = begin; plane < end; ++plane) {
+                             const uint8_t* x = x_.as<const uint8_t>() + plane * from;
+                             uint8_t* y = y_.as<uint8_t>() + plane * to;
+                             for (size_t i = 0; i < places_.size(); ++i) {
+                               std::memcpy(y + i * kBlock, x + places_[i] * kBlock, kBlock);
+                             }
+                           }
+                         });
+  }
+
+  const Node& node_;
+  Operand x_, y_;
+  Shape from_, to_;  // of a channel
+  std::vector<size_t> places_;
+};
+
+/// What a Permute layer says of itself.
+struct OpenPermute : PermuteLayer<float> {
+  using PermuteLayer<float>::PermuteLayer;
+  std::vector<int> Of(const Shape& bottom) const { return Order(bottom); }
+};
+
+/// `num` matrices, each of which is turned over.
+struct Transposition {
+  size_t num = 1, rows = 1, columns = 1;
+};
+
+/// A Permute that leaves the leading axes where they are and puts some of the others in front of
+/// the rest, such as (N, C, H, W) to (N, H, W, C); none if it is another.
+std::optional<Transposition> TranspositionOf(const Node& node, const Shape& bottom) {
+  if (node.type() != "Permute") return std::nullopt;
+  const std::vector<int> order = OpenPermute(node.layer).Of(bottom);
+  const size_t axes = order.size();
+  size_t first = 0;
+  while (first < axes && order[first] == static_cast<int>(first)) ++first;
+  if (first == axes) return std::nullopt;
+  const size_t split = order[first];
+  for (size_t i = first, axis = split; i < axes; ++i, axis = axis + 1 < axes ? axis + 1 : first) {
+    if (order[i] != static_cast<int>(axis)) return std::nullopt;
+  }
+  const auto count = [&](size_t begin, size_t end) {
+    return CountOf({bottom.begin() + begin, bottom.begin() + end});
+  };
+  return Transposition{count(0, first), count(first, split), count(split, axes)};
+}
+
+/// A Permute in Caffe's order that is one.
+class TransposingStep : public Step {
+ public:
+  explicit TransposingStep(const Node& node) : node_(node) {}
+
+  void Bind(const Binding& binding) override {
+    x_ = binding.inputs[0];
+    y_ = binding.outputs[0];
+    const std::optional<Transposition> transposition = TranspositionOf(node_, x_.shape);
+    Require(transposition && IsInteger(x_) && x_.type == y_.type &&
+                x_.zero_point == y_.zero_point && !x_.blocked() && !y_.blocked() &&
+                x_.elements() == y_.elements(),
+            "its blobs do not lie as kernels take them");
+    by_ = *transposition;
+  }
+
+  void Run(void*) override {
+    const size_t grain = std::max<size_t>(1, kGrain / std::max<size_t>(1, by_.rows));
+    kernels::ParallelFor(by_.num * by_.columns, grain, [&](size_t begin, size_t end) {
+      while (begin < end) {
+        const size_t matrix = begin / by_.columns, column = begin % by_.columns;
+        const size_t some = std::min(end - begin, by_.columns - column);
+        const size_t at = matrix * by_.rows * by_.columns;
+        kernels::TransposeBytes(by_.rows, some, x_.as<const uint8_t>() + at + column, by_.columns,
+                                y_.as<uint8_t>() + at + column * by_.rows, by_.rows);
+        begin += some;
+      }
+    });
+  }
+
+ private:
+  const Node& node_;
+  Operand x_, y_;
+  Transposition by_;
+};
+
 /// Inputs with scales of their own, one behind the other; each has its table.
 class RescalingConcatStep : public Step {
  public:
@@ -169,17 +291,18 @@ class ResizingStep : public Step {
     for (const Operand& x : binding.inputs) shapes.push_back(x.shape);
     resizing_ = ResizingOf(node_, shapes);
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
-                !x_.blocked() && !y_.blocked() && ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
+                x_.block == y_.block && x_.shape.size() == 4 &&
+                ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
             "its blobs do not lie as kernels take them");
   }
 
   void Run(void*) override {
     const kernels::IntegerResult result = ResultOf(node_, y_);
-    const size_t planes = size_t(x_.shape[0]) * x_.shape[1];
+    const size_t planes = size_t(x_.shape[0]) * ((x_.shape[1] + x_.block - 1) / x_.block);
     DispatchInteger(x_.type, [&](auto tag) {
       using T = decltype(tag);
-      kernels::ResizeIntegers(planes, resizing_.h, resizing_.w, x_.zero_point, result.least,
-                              result.most, x_.as<const T>(), y_.as<T>());
+      kernels::ResizeIntegers(planes, x_.block, resizing_.h, resizing_.w, x_.zero_point,
+                              result.least, result.most, x_.as<const T>(), y_.as<T>());
     });
   }
 
@@ -200,6 +323,10 @@ std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
     return std::make_unique<RescalingConcatStep>(node, ConcatAxis(graph, node));
   }
   if (JoinsChannels(graph, node) || Reshapes(node)) return Moving().Make(graph, node);
+  if (node.type() == "Upsample") return std::make_unique<MovedPositionsStep>(node);
+  if (TranspositionOf(node, graph.values[node.inputs[0]].shape)) {
+    return std::make_unique<TransposingStep>(node);
+  }
   return std::make_unique<AnyMovingStep>(node);
 }
 

@@ -41,11 +41,10 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
     case IntegerKind::BROADCAST:
       return HasFactorsByChannel(graph, node);
     case IntegerKind::MOVING:
-      return JoinsChannels(graph, node) && AreWhole(graph, node);
+      // Upsample moves positions, in every channel alike.
+      return node.type() == "Upsample" || (JoinsChannels(graph, node) && AreWhole(graph, node));
     case IntegerKind::DIVISION:
       return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
-    case IntegerKind::RESIZING:
-      return false;
     default:
       return true;
   }

@@ -1,30 +1,63 @@
 #include "integer_rescaling.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
+#include "../../quantize/fused_sums.hpp"
 #include "../constants.hpp"
 #include "../convolution_node.hpp"
+#include "../integer_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
+#include "constant_outputs.hpp"
 
 namespace caffe {
 namespace inference {
 namespace cpu {
 
+namespace {
+
+/// What the outputs' values, less their zero point, are clamped to. What is added to a residual has
+/// a zero point of its own: there all bytes are within the bounds.
+ValueBounds BoundsBehindSums(const Graph& graph, const Node& node) {
+  const bool adds = std::any_of(node.epilogue.begin(), node.epilogue.end(),
+                                [](const Epilogue& step) { return step.operand >= 0; });
+  const int32_t middle = graph.values[node.outputs[0]].affine.zero_point;
+  return adds ? ValueBounds{-511, 511}
+              : ValueBounds{node.integers->least - middle, node.integers->most - middle};
+}
+
+}  // namespace
+
 std::vector<Constant> PackedIntegers(const Graph& graph, const Node& node, const Constant& packed) {
   const int zero_point = graph.values[node.inputs[0]].affine.zero_point;
   const Constant& weights = node.parameters[0];
-  const Constant& bias = node.parameters[1];
   const int8_t* w = static_cast<const int8_t*>(weights.data.get());
-  const int32_t* given = static_cast<const int32_t*>(bias.data.get());
-  const size_t outputs = bias.count(), terms = weights.count() / outputs;
-  const Constant folded = NewConstant(ElementType::INT32, outputs);
-  for (size_t o = 0; o < outputs; ++o) {
-    Elements<int32_t>(folded)[o] =
-        kernels::FoldZeroPoint(terms, w + o * terms, 0, zero_point, given[o]);
+  const size_t outputs = node.parameters[1].count(), terms = weights.count() / outputs;
+  const bool has_slopes = node.parameters.size() > 5;
+  const auto given = [&](size_t parameter, size_t o) {
+    return static_cast<const int32_t*>(node.parameters[parameter].data.get())[o];
+  };
+  const ValueBounds bounds = BoundsBehindSums(graph, node);
+  std::vector<Constant> parameters = {packed};
+  for (size_t i = 1; i < (has_slopes ? 6 : 4); ++i) {
+    parameters.push_back(NewConstant(ElementType::INT32, outputs));
   }
-  return PackedIntegers(node, packed, folded);
+  for (size_t o = 0; o < outputs; ++o) {
+    const int8_t* of_output = w + o * terms;
+    OutputRow row = {kernels::FoldZeroPoint(terms, of_output, 0, zero_point, given(1, o)),
+                     {given(2, o), given(3, o)},
+                     {}};
+    row.negative = has_slopes ? kernels::Multiplier{given(5, o), given(6, o)} : row.positive;
+    row = SimplifiedIfConstant(row, SumsOf(terms, of_output), node.integers->rounding, bounds);
+    const int32_t numbers[] = {row.bias, row.positive.value, row.positive.shift, row.negative.value,
+                               row.negative.shift};
+    for (size_t i = 1; i < parameters.size(); ++i) {
+      Elements<int32_t>(parameters[i])[o] = numbers[i - 1];
+    }
+  }
+  return parameters;
 }
 
 std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
@@ -54,6 +87,32 @@ Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const Quantize
   return Constant::Of({static_cast<int>(outputs)}, std::move(bias));
 }
 
+std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
+                                            const Operand& residual) {
+  const std::optional<FusedSum> sum = FusedSumOf(node);
+  if (!sum) return {};
+  Require(IsInteger(residual) && residual.shape == y.shape,
+          "what it adds does not lie as kernels take it");
+  kernels::Residual result;
+  result.data = residual.data;
+  result.is_unsigned = residual.type == ElementType::UINT8;
+  result.sum = {sum->before.zero_point, residual.zero_point, sum->multipliers[0],
+                sum->multipliers[1], ResultOf(node, y, sum->multipliers[2])};
+  return result;
+}
+
+void SetOutputs(const Node& node, const Operand& y, kernels::Rescaling* rescaling) {
+  const std::optional<FusedSum> sum = FusedSumOf(node);
+  rescaling->rounding = node.integers->rounding;
+  rescaling->zero_point = sum ? sum->before.zero_point : y.zero_point;
+  rescaling->least = sum ? sum->least : node.integers->least;
+  rescaling->most = sum ? sum->most : node.integers->most;
+  const bool is_unsigned = sum ? sum->least >= 0 : y.type == ElementType::UINT8;
+  Require(
+      rescaling->least >= (is_unsigned ? 0 : -128) && rescaling->most <= (is_unsigned ? 255 : 127),
+      "its bounds are not those of bytes");
+}
+
 kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
                                size_t biases) {
   Require(node.integers.has_value(), "it does not compute with integers alone");
@@ -78,15 +137,8 @@ kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& 
               "a multiplier is out of range");
     }
   }
-  rescaling.rounding = node.integers->rounding;
   rescaling.input_zero_point = x.zero_point;
-  rescaling.zero_point = y.zero_point;
-  rescaling.least = node.integers->least;
-  rescaling.most = node.integers->most;
-  const bool is_unsigned = y.type == ElementType::UINT8;
-  Require(
-      rescaling.least >= (is_unsigned ? 0 : -128) && rescaling.most <= (is_unsigned ? 255 : 127),
-      "its bounds are not those of bytes");
+  SetOutputs(node, y, &rescaling);
   return rescaling;
 }
 

@@ -1,11 +1,12 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_
 
+#include <optional>
 #include <vector>
 
 #include "../step.hpp"
 #include "caffe/inference/weight_quantization.hpp"
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/kernels/byte_sum.hpp"
 
 namespace caffe {
 namespace inference {
@@ -24,6 +25,15 @@ std::vector<Constant> PackedIntegers(const Node& node, const Constant& packed,
 /// -1: none) add taken off.
 Constant BiasLessZeroPoints(const Graph& graph, const Node& node, const QuantizedWeights& weights,
                             int residual);
+
+/// Sets how the node's sums become bytes, all but their bias and multipliers: of its output or,
+/// with a residual, of what that is before.
+void SetOutputs(const Node& node, const Operand& y, kernels::Rescaling* rescaling);
+
+/// What a convolution with such parameters adds to its outputs, without the form of the sum;
+/// nothing where its epilogue has no residual. Throws Error where its numbers are none.
+std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
+                                            const Operand& residual);
 
 /// What the step of a node of PackedIntegers does with its sums. Throws Error unless its parameters
 /// are those of `outputs` outputs, with so many biases of each.

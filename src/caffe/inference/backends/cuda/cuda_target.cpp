@@ -130,6 +130,7 @@ class Gpu : public Target {
   int block(ElementType type) const override { return ChannelMultiple(type); }
   size_t alignment() const override { return caffe::cuda::kOperandAlignment; }
   bool takes_unsigned() const override { return false; }  // no tensor core does
+  bool fuses_integer_sums() const override { return false; }
 
   std::string TimingKey() const override {
     return Join(PlanFingerprint(kTarget), " kernels ", kKernelRevision);

@@ -1,0 +1,108 @@
+#include "fused_sums.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "../backends/constants.hpp"
+#include "../backends/convolution_node.hpp"
+#include "../passes/graph_editing.hpp"
+#include "../passes/joinable_input.hpp"
+#include "caffe/error.hpp"
+
+namespace caffe {
+namespace inference {
+namespace {
+
+const int32_t* IntegersAt(const std::vector<Constant>& parameters, size_t index, size_t count) {
+  Require(index < parameters.size() && parameters[index].type == ElementType::INT32 &&
+              parameters[index].count() == count,
+          "the numbers of its sum are none");
+  return static_cast<const int32_t*>(parameters[index].data.get());
+}
+
+std::array<kernels::Multiplier, 3> MultipliersIn(const std::vector<Constant>& parameters) {
+  const int32_t* values = IntegersAt(parameters, 0, 6);
+  std::array<kernels::Multiplier, 3> multipliers;
+  for (int i = 0; i < 3; ++i) {
+    multipliers[i] = {values[2 * i], values[2 * i + 1]};
+    Require(multipliers[i].shift >= -31 && multipliers[i].shift <= 30,
+            "a multiplier of its sum has shift ", multipliers[i].shift);
+  }
+  return multipliers;
+}
+
+bool IsSumOfTwo(const Node& node) {
+  return node.integers && node.type() == "Eltwise" && node.inputs.size() == 2 &&
+         node.layer.eltwise_param().operation() == EltwiseParameter_EltwiseOp_SUM;
+}
+
+bool TakesSum(const Node& node, const Node& sum) {
+  return IsConvolution(node) && node.integers && !FusedSumOf(node) &&
+         node.integers->rounding == sum.integers->rounding;
+}
+
+/// The convolution with the sum, which reads its output as input `joined`, as its last step. The
+/// order in which two terms are added makes no difference.
+Node Joined(const Graph& graph, Node node, const Node& sum, int joined) {
+  const Value& before = graph.values[sum.inputs[joined]];
+  FusedSum fused;
+  fused.before = before.affine;
+  fused.least = node.integers->least;
+  fused.most = node.integers->most;
+  fused.multipliers = MultipliersIn(sum.parameters);
+  if (joined == 1) std::swap(fused.multipliers[0], fused.multipliers[1]);
+  node.integers->least = sum.integers->least;
+  node.integers->most = sum.integers->most;
+  node.epilogue.push_back({sum.layer, ParametersOf(fused), sum.inputs[1 - joined], before.name});
+  node.epilogue.insert(node.epilogue.end(), sum.epilogue.begin(), sum.epilogue.end());
+  node.outputs[0] = sum.outputs[0];
+  return node;
+}
+
+}  // namespace
+
+std::vector<Constant> ParametersOf(const FusedSum& sum) {
+  std::vector<int32_t> multipliers;
+  for (const kernels::Multiplier& multiplier : sum.multipliers) {
+    multipliers.push_back(multiplier.value);
+    multipliers.push_back(multiplier.shift);
+  }
+  return {
+      ConstantOf(ElementType::INT32, {3, 2}, multipliers),
+      ConstantOf<int32_t>(ElementType::INT32, {3}, {sum.before.zero_point, sum.least, sum.most}),
+      Constant::Of({1}, {sum.before.scale})};
+}
+
+std::optional<FusedSum> FusedSumOf(const Node& node) {
+  const auto step = std::find_if(node.epilogue.begin(), node.epilogue.end(),
+                                 [](const Epilogue& each) { return each.operand >= 0; });
+  if (!node.integers || step == node.epilogue.end()) return {};
+  FusedSum sum;
+  sum.multipliers = MultipliersIn(step->parameters);
+  const int32_t* bytes = IntegersAt(step->parameters, 1, 3);
+  Require(step->parameters.size() == 3 && step->parameters[2].type == ElementType::FLOAT &&
+              step->parameters[2].count() == 1,
+          "the scale before its sum is none");
+  sum.before = {step->parameters[2].floats()[0], bytes[0]};
+  sum.least = bytes[1];
+  sum.most = bytes[2];
+  return sum;
+}
+
+Graph FuseIntegerResiduals(Graph graph) {
+  for (size_t i = 0; i < graph.nodes.size();) {
+    const Node sum = graph.nodes[i++];
+    const int joined = IsSumOfTwo(sum) ? JoinableInput(graph, sum) : -1;
+    if (joined < 0) continue;
+    Node& producer = graph.nodes[PrivateProducer(graph, sum.inputs[joined])];
+    if (!TakesSum(producer, sum)) continue;
+    Node node = Joined(graph, producer, sum, joined);
+    if (!FusedEpilogueOf(node)) continue;
+    producer = std::move(node);
+    RemoveNode(static_cast<int>(--i), &graph);
+  }
+  return WithoutUnusedValues(std::move(graph));
+}
+
+}  // namespace inference
+}  // namespace caffe
