@@ -61,6 +61,7 @@ if(HAVE_MPI)
     INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
     COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 endif()
+list(APPEND sources ${caffe_kernel_sources})
 add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
   ${proto_dir}/names.inc)
 add_library(Caffe::caffe ALIAS caffe)

@@ -120,18 +120,34 @@ def fused_places():
             case(f"{TESTS}/engine_values.hpp", 1, "compute it slowly, for the tests of engines")]
 
 
+KERNELS = "src/caffe/kernels/cpu"
+
+
 def kernel_families():
-    """Names of loops that are compiled once for each instruction set."""
-    return sorted(path.name[:-len("_generic.cpp")]
-                  for path in (ROOT / "src/caffe/kernels/cpu").glob("*_generic.cpp"))
+    """Tables of functions that are compiled once for each instruction set."""
+    return sorted(re.findall(r"^set\((\w+)_loops \w+\)", text("cmake/Kernels.cmake"), re.MULTILINE))
 
 
 def family_places():
-    names = "\n".join(path.name for path in (ROOT / "src/caffe/kernels/cpu").iterdir())
-    listed = re.search(r"foreach\(loops ([^)]*)\)", text("cmake/Kernels.cmake"))[1]
-    return [Place("src/caffe/kernels/cpu/", names, rf"^NAME_{isa}\.cpp$", f"write NAME_{isa}.cpp: the loops for it")
-            for isa in ("avx2", "avx512")] + [
-                Place("cmake/Kernels.cmake", listed, r"\bNAME\b", "add it to foreach(loops ...)")]
+    lines = "\n".join(re.findall(r"^ *caffe_kernels\(.*\)$", text("cmake/Kernels.cmake"), re.MULTILINE))
+    return [Place("cmake/Kernels.cmake", lines, r"\bNAME\b", "add it to lines caffe_kernels(...)"),
+            Place(f"{KERNELS}/instruction_set_row.hpp", text(f"{KERNELS}/instruction_set_row.hpp"), r"const NAME\* ",
+                  "add a column for it"),
+            Place(f"{KERNELS}/instruction_sets.cpp", text(f"{KERNELS}/instruction_sets.cpp"), r"::kNAME\b",
+                  "name it in the rows")]
+
+
+def compiled_sets():
+    """Instruction sets that cmake/Kernels.cmake compiles kernels for."""
+    return sorted(re.findall(r"^ *caffe_kernels\((\w+)", text("cmake/Kernels.cmake"), re.MULTILINE))
+
+
+def instruction_set_places():
+    names = "\n".join(path.name for path in (ROOT / KERNELS).iterdir())
+    return [Place(f"{KERNELS}/", names, r"^simd_NAME\.hpp$", "write simd_NAME.hpp: its vector primitives"),
+            Place(f"{KERNELS}/instruction_sets.cpp", text(f"{KERNELS}/instruction_sets.cpp"), r'^ *\{"NAME",',
+                  "add its row"),
+            Place("cmake/Kernels.cmake", text("cmake/Kernels.cmake"), r"^ *caffe_kernels\(NAME ", "add its line")]
 
 
 def kernel_headers():
@@ -181,8 +197,29 @@ def test_kernels():
            missing("kernel", kernel_headers(), header_places()))
 
 
+def test_instruction_sets():
+    registered = re.findall(r'^ *\{"(\w+)",', text(f"{KERNELS}/instruction_sets.cpp"), re.MULTILINE)
+    assert "generic" in registered
+    headers = [path.stem[len("simd_"):] for path in (ROOT / KERNELS).glob("simd_*.hpp")]
+    report(missing("instruction set", sorted(set(registered + compiled_sets() + headers)), instruction_set_places()))
+
+
+def test_kernels_have_no_intrinsics_of_their_own():
+    """What is compiled once per instruction set is written on the primitives of its header."""
+    for path in sorted((ROOT / KERNELS).glob("*.inc")):
+        found = re.findall(r"\b(?:_mm\w*|__m\d+\w*|__AVX\w*|__F16C__)", path.read_text(encoding="utf-8"))
+        assert not found, f"{path.name}: {found}"
+
+
+def test_instruction_sets_are_not_compared_by_order():
+    for path in sorted([*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "tools").rglob("*.[ch]pp")]):
+        assert not re.search(r"InstructionSet\(\) *[<>]=?|[<>]=? *InstructionSet::",
+                             path.read_text(encoding="utf-8")), path
+
+
 @pytest.mark.parametrize("places", [layer_places(), pass_places("Frobnicate"), activation_places(), fused_places(),
-                                    family_places(), exporter_places()])
+                                    family_places(),
+                                    instruction_set_places(), exporter_places()])
 def test_a_new_name_lacks_every_place(places):
     """What the tests above find for a name that is nowhere: each place, with what to do."""
     assert [line.split(": ", 1)[1] for line in missing("new", ["Frobnicate"], places)] == [

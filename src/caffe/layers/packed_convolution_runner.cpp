@@ -59,7 +59,7 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   if (!convolution_) return false;
   // The tiles of AMX do three products in less time than vectors the quarter that Winograd's
   // algorithm leaves of one, going by what either can do at most.
-  const bool in_tiles = kernels::CpuInstructionSet() >= kernels::InstructionSet::AMX;
+  const bool in_tiles = kernels::CpuInstructionSet().has_tiles();
   if (rounds && !in_tiles && !plain && num > 0 && kernels::HasWinograd(shape)) {
     winograd_ = kernels::WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);

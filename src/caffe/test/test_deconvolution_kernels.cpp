@@ -101,7 +101,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
 
   template <typename X, typename Y>
   void Check(const DeconvolutionShape& s) {
-    const int block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    const int block = BlockChannels();
     const size_t taps = size_t(s.kernel[0]) * s.kernel[1];
     const size_t in = size_t(s.height) * s.width, out = size_t(s.out_height) * s.out_width;
     std::vector<float> weights(s.channels * taps), bias(s.channels);
@@ -213,7 +213,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     IntegerDeconvolution(shape, s.num, x.data(), weights.data(), weight_zero_point, by,
                          expected.data());
 
-    const size_t block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    const size_t block = BlockChannels();
     std::vector<float> whole, packed(DepthwiseDeconvolution::packed_size(s));
     for (const W w : weights) whole.push_back(static_cast<float>(w - weight_zero_point));
     DepthwiseDeconvolution::PackWeights(s, whole.data(), packed.data());

@@ -40,7 +40,7 @@ constexpr double kRounding = std::is_same<Y, float>::value     ? 0
 /// What the header allows of the sum of magnitudes, with FLOAT math.
 template <typename X, typename W>
 double RelativeBound(int inputs) {
-  const bool in_tiles = CpuInstructionSet() >= InstructionSet::AMX;
+  const bool in_tiles = CpuInstructionSet().has_tiles();
   const bool splits_floats = std::is_same<X, float>::value || std::is_same<W, float>::value;
   return (inputs + (in_tiles ? 6 : 2)) * std::ldexp(1, -23) +
          (in_tiles && splits_floats ? std::ldexp(1, -22) : 0);

@@ -22,7 +22,7 @@ TEST_P(LoweredNets, ComputeTheSame) { ExpectTheSame(cpu::CpuTarget(), GetParam()
 
 TEST_P(LoweredNets, ComputeTheSameInTilesOfAmx) {
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
-  kernels::SetCpuInstructionSet(kernels::InstructionSet::EMULATED_AMX);
+  kernels::SetCpuInstructionSet(kernels::InstructionSet::Named("emulated_amx"));
   ExpectTheSame(cpu::CpuTarget(), GetParam(), 15);
   kernels::SetCpuInstructionSet(before);
 }

@@ -92,7 +92,7 @@ std::vector<Y> Convolve(const PackedConvolution& convolution, const ConvolutionS
 /// What the header allows of the sum of magnitudes, with FLOAT math.
 template <typename X, typename W>
 double RelativeBound(const ConvolutionShape& s) {
-  const bool in_tiles = CpuInstructionSet() >= InstructionSet::AMX && s.group != s.channels;
+  const bool in_tiles = CpuInstructionSet().has_tiles() && s.group != s.channels;
   const bool splits_floats = std::is_same<X, float>::value || std::is_same<W, float>::value;
   return (s.column_rows() + (in_tiles ? 6 : 2)) * std::ldexp(1, -23) +
          (in_tiles && splits_floats ? std::ldexp(1, -22) : 0);

@@ -239,15 +239,6 @@ struct Int8Tiles {
   Winograd winograd[2];  ///< of tiles of 2 x 2 outputs, of 4 x 4
 };
 
-extern const Int8Tiles kGenericInt8Tiles;
-#if defined(__x86_64__)
-extern const Int8Tiles kAvx2Int8Tiles;
-extern const Int8Tiles kAvx512Int8Tiles;
-// With one instruction for products and their sum, of pairs and of four bytes: the same bits.
-extern const Int8Tiles kAvxVnniInt8Tiles;
-extern const Int8Tiles kAvx512VnniInt8Tiles;
-#endif
-
 /// Those of the instruction set in use.
 const Int8Tiles& ChosenInt8Tiles();
 

@@ -75,12 +75,6 @@ struct PackedTiles {
                                    const void* x, void* y);
 };
 
-extern const PackedTiles kGenericPackedTiles;
-#if defined(__x86_64__)
-extern const PackedTiles kAvx2PackedTiles;
-extern const PackedTiles kAvx512PackedTiles;
-#endif
-
 /// Those of the instruction set in use.
 const PackedTiles& ChosenPackedTiles();
 

@@ -69,12 +69,6 @@ struct VectorKernels {
   IntegerLoops integers;
 };
 
-extern const VectorKernels kGenericKernels;
-#if defined(__x86_64__)
-extern const VectorKernels kAvx2Kernels;
-extern const VectorKernels kAvx512Kernels;
-#endif
-
 /// Those of the instruction set in use.
 const VectorKernels& ChosenKernels();
 

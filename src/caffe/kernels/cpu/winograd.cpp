@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "caffe/error.hpp"
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "image_sizes.hpp"
 #include "tile_runs.hpp"
@@ -28,18 +27,6 @@ size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 size_t PointStride(size_t n) { return (RoundUp(n, kLine) / kLine | 1) * kLine; }
 
 size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
-
-const WinogradKernels& ChosenWinograd(int block) {
-#if defined(__x86_64__)
-  const InstructionSet set = VectorInstructionSet();
-  // Vectors of 16 channels need them side by side.
-  if (set >= InstructionSet::AVX512 && block % 16 == 0) return kAvx512Winograd;
-  return set >= InstructionSet::AVX2 ? kAvx2Winograd : kGenericWinograd;
-#else
-  (void)block;
-  return kGenericWinograd;
-#endif
-}
 
 const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
   if (s.kernel == 5) return kernels.f45;

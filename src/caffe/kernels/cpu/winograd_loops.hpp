@@ -75,11 +75,8 @@ struct WinogradKernels {
                    const float* v, const float* u, size_t vectors, bool accumulate, float* m);
 };
 
-extern const WinogradKernels kGenericWinograd;
-#if defined(__x86_64__)
-extern const WinogradKernels kAvx2Winograd;
-extern const WinogradKernels kAvx512Winograd;
-#endif
+/// Those of the instruction set in use, for blocks of so many channels.
+const WinogradKernels& ChosenWinograd(int block);
 
 }  // namespace kernels
 }  // namespace caffe

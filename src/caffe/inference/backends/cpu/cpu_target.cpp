@@ -131,11 +131,9 @@ class ThisProcessor : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
-    const kernels::InstructionSet set = kernels::VectorInstructionSet();
-    const bool has_vnni =
-        set == kernels::InstructionSet::AVX2_VNNI || set == kernels::InstructionSet::AVX512_VNNI;
-    if (name == "int8") return has_vnni ? 0.26 : 0.7;
-    if (name == "int8_winograd") return has_vnni ? 0.22 : 0.4;
+    const bool sums_bytes = kernels::HasByteProducts();
+    if (name == "int8") return sums_bytes ? 0.26 : 0.7;
+    if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
     if (name == "move" || name == "crop" || name == "integers") return 0.01;
     if (name == "integer_definition") return 10;
@@ -146,9 +144,7 @@ class ThisProcessor : public Target {
 
 }  // namespace
 
-int ChannelBlock() {
-  return kernels::VectorInstructionSet() >= kernels::InstructionSet::AVX512 ? 16 : 8;
-}
+int ChannelBlock() { return kernels::BlockChannels(); }
 
 const Target& CpuTarget() {
   static const ThisProcessor target;
