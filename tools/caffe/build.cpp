@@ -9,11 +9,12 @@
 #include "build_report.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/util/graphviz.hpp"
+#include "caffe/util/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
 
-CAFFE_FLAG(bool, list_passes, false, "", "list what the optimizer does, in order, and exit");
+CAFFE_FLAG(bool, list_passes, false, "", "list all that a build does with the net, in order, and exit");
 CAFFE_FLAG(string, dump_passes, "", "DIR",
            "write the graph before the first and after each pass: NN_pass.txt, NN_pass.dot and, "
            "where Graphviz is installed, a drawing NN_pass.svg");
@@ -52,14 +53,12 @@ class PassDump {
 };
 
 void ListPasses() {
-  size_t width = 0;
+  TextTable table({"pass", "", "what becomes of the net"}, 3);
   for (const inference::Pass& pass : inference::Passes()) {
-    width = std::max(width, std::string(pass.name).size());
+    table.Add({pass.name, pass.can_be_skipped ? "" : "*", pass.description});
   }
-  for (const inference::Pass& pass : inference::Passes()) {
-    std::cout << std::left << std::setw(static_cast<int>(width) + 2) << pass.name
-              << pass.description << '\n';
-  }
+  table.Print(std::cout);
+  std::cout << "* -skip_pass cannot leave it out\n";
 }
 
 /// What to do with the plan.

@@ -44,7 +44,7 @@ class RandomTiming : public Timing {
 inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementType>& maths,
                      unsigned seed, const CalibrationTable* table = nullptr,
                      QuantizationScheme scheme = QuantizationScheme::SYMMETRIC) {
-  return Optimize(std::move(graph), {}, nullptr, [&](Graph optimized) {
+  const auto lower = [&](Graph optimized) {
     if (seed % 2) optimized = SplitEpilogues(std::move(optimized));
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
@@ -63,7 +63,8 @@ inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementTy
     }
     RandomTiming timing(target, seed);
     return Lower(std::move(optimized), options, &timing);
-  });
+  };
+  return LoweredBy(lower, std::move(graph));
 }
 
 /// Every blob's own range, and those of its channels.

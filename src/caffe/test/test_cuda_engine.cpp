@@ -415,13 +415,14 @@ TEST(CudaEngine, PartsThatBeginWhereCudnnCannotAreCopied) {
   for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
   net.Forward();
   const FakeDevice::Installed device;
-  const Graph graph = Optimize(GraphOf(net), {}, nullptr, [](Graph optimized) {
+  const auto lower = [](Graph optimized) {
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), {ElementType::FLOAT});
     options.ranges.resize(optimized.values.size());
     PlainTiming timing;
     return Lower(std::move(optimized), options, &timing);
-  });
+  };
+  const Graph graph = LoweredBy(lower, GraphOf(net));
   SCOPED_TRACE(ToText(graph));
   const Value& second = graph.values[graph.FindValue("b")];
   ASSERT_EQ(second.layout, Layout::PLAIN);

@@ -94,14 +94,15 @@ class FusedActivations : public ::testing::TestWithParam<std::tuple<Layer, Activ
   }
 
   Graph Lowered(ElementType type, Timing* timing) const {
-    return Optimize(GraphOf(*net_), {}, nullptr, [&](Graph graph) {
+    const auto lower = [&](Graph graph) {
       graph = SplitEpilogues(std::move(graph));
       LoweringOptions options;
       options.maths.assign(graph.nodes.size(), {type});
       const std::vector<bool> integers(graph.nodes.size(), type == ElementType::INT8);
       options.ranges = RangesOf(graph, table_, integers);
       return Lower(std::move(graph), options, timing);
-    });
+    };
+    return LoweredBy(lower, GraphOf(*net_));
   }
 
   std::unique_ptr<Net<float>> net_;

@@ -79,13 +79,14 @@ std::set<ElementType> TypesBetween(double integers, const std::set<ElementType>&
   for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
   net.Forward();
   const CalibrationTable table = TableOf(net);
-  const Graph graph = Optimize(GraphOf(net), {}, nullptr, [&](Graph optimized) {
+  const auto lower = [&](Graph optimized) {
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
     options.ranges = RangesOf(optimized, table, std::vector<bool>(optimized.nodes.size(), true));
     EvenTiming timing(integers);
     return Lower(std::move(optimized), options, &timing);
-  });
+  };
+  const Graph graph = LoweredBy(lower, GraphOf(net));
   std::set<ElementType> types;
   for (const char* name : {"squeeze", "one", "three", "join", "pool"}) {
     types.insert(graph.values[graph.FindValue(name)].type);
@@ -145,7 +146,7 @@ TEST(Lowering, WhatIsNearTheFastestIsTimedAgain) {
   Net<float> net(ParseNet(kFire));
   const DisturbedTarget target;
   std::set<std::string> used;
-  Optimize(GraphOf(net), {}, nullptr, [&](Graph optimized) {
+  const auto lower = [&](Graph optimized) {
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), {ElementType::FLOAT});
     options.ranges.resize(optimized.values.size());
@@ -155,7 +156,8 @@ TEST(Lowering, WhatIsNearTheFastestIsTimedAgain) {
       if (node.type() == "Convolution") used.insert(node.implementation);
     }
     return lowered;
-  });
+  };
+  LoweredBy(lower, GraphOf(net));
   EXPECT_EQ(used, std::set<std::string>{"onednn"});
 }
 
