@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/candidates_text.hpp"
 #include "build_report.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/util/graphviz.hpp"
@@ -13,6 +14,8 @@
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
+
+DECLARE_bool(verbose);
 
 CAFFE_FLAG(bool, list_passes, false, "", "list all that a build does with the net, in order, and exit");
 CAFFE_FLAG(string, dump_passes, "", "DIR",
@@ -95,7 +98,13 @@ int Build() {
       dump->Add(pass, graph);
     };
   }
+  if (FLAGS_verbose) {
+    maker.config.on_candidates = [](const inference::LayerCandidates& candidates) {
+      PrintCandidates(candidates, std::cout);
+    };
+  }
   const auto engine = maker.Build();
+  maker.config.on_candidates = nullptr;
   engine->Save(FLAGS_plan);
   if (dump && !dump->draws()) {
     std::cout << "no drawings in " << FLAGS_dump_passes << ": Graphviz (dot) is not installed\n";
@@ -139,7 +148,10 @@ Command BuildCommand() {
        "-mean, -scale, -resize, -channel_order and -constant are kept too, and hold where the plan "
        "is\n"
        "used.\n"});
-  command.groups.push_back({"what the optimizer does", "", {"list_passes", "dump_passes"}, ""});
+  command.groups.push_back({"what the optimizer does", "", {"list_passes", "dump_passes"},
+                            "  -verbose              shows what could compute each layer, with "
+                            "times, and why\n"
+                            "                        the rest could not\n"});
   command.groups.push_back(ReportFlags());
   command.examples =
       "  caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 "

@@ -64,6 +64,7 @@ class LoweredBuild {
     std::shared_ptr<const Engine> engine = Build();
     if (!context_.config.accuracy_loss || Accepts(engine)) return engine;
     context_.config.pass_observer = nullptr;
+    context_.config.on_candidates = nullptr;
     std::map<std::string, Types> widened;
     for (const Types& narrow :
          {Types{ElementType::INT8}, Types{ElementType::FLOAT16, ElementType::BFLOAT16}}) {

@@ -73,8 +73,8 @@ class AddingTarget : public Target {
   size_t alignment() const override { return alignment_; }
   bool takes_unsigned() const override { return true; }
   std::string TimingKey() const override { return "adding"; }
-  std::optional<double> Measure(const Graph&, const Node&, int, size_t) const override {
-    return std::nullopt;
+  double Measure(const Graph&, const Node&, int, size_t) const override {
+    return 0;
   }
   double RelativeTime(const Candidate&) const override { return 1; }
 

@@ -89,6 +89,7 @@ Graph ChooseKernels(Graph graph, BuildContext* build) {
   LoweringOptions options;
   options.progress = config.progress;
   options.remark = config.remark;
+  options.on_candidates = config.on_candidates;
   options.tensor_float = config.tensor_float;
   options.ranges = build->ranges;
   for (const Node& node : graph.nodes) options.maths.push_back(build->LoweredTypesFor(node));

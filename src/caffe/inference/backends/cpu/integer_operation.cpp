@@ -79,12 +79,16 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!Computes(node) || !context.Stores(ElementType::INT8)) return {};
-    const auto known = [&](int value) { return context.ranges[value].known(); };
+    if (!Computes(node)) return context.None("is for layers without weights, in integers");
+    const auto known = [&](int value) { return context.WhyNotInt8(value).empty(); };
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) return {};
+      if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) {
+        return context.None(context.WhyNotInt8(node.inputs[i]));
+      }
     }
-    if (!std::all_of(node.outputs.begin(), node.outputs.end(), known)) return {};
+    if (!std::all_of(node.outputs.begin(), node.outputs.end(), known)) {
+      return context.None("needs the range of each top");
+    }
     std::vector<Candidate> candidates = InBytes(*this, node, {kPlain});
     if (TakesBlocks(context.graph, node)) {
       candidates.insert(candidates.begin(), InBytes(*this, node, {kBlocked})[0]);

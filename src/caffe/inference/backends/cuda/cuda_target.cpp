@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 
+#include "../../../unsupported.hpp"
 #include "../../plan_file.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/libraries.hpp"
@@ -113,6 +114,15 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
 /// longer.
 constexpr int kKernelRevision = 2;
 
+/// A way for which the GPU has no room is none there.
+void* ScratchOf(size_t bytes, Rig* rig) {
+  try {
+    return rig->Scratch(bytes);
+  } catch (const Error& error) {
+    throw Unsupported(Join("needs ", bytes, " bytes of scratch memory: ", error.what()));
+  }
+}
+
 class Gpu : public Target {
  public:
   const char* name() const override { return kTarget; }
@@ -138,8 +148,8 @@ class Gpu : public Target {
     caffe::cuda::MakeConvolutionsAskedFor(list);
   }
 
-  std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
-                                size_t max_workspace) const override {
+  double Measure(const Graph& graph, const Node& node, int iterations,
+                 size_t max_workspace) const override {
     const std::shared_ptr<GpuQueue> queue = GpuQueue::Make();
     const GpuQueue::Scope scope(*queue);
     const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
@@ -147,11 +157,13 @@ class Gpu : public Target {
     if (iterations == 0 && (!layer || node.math == ElementType::FLOAT)) return 0;
     Rig rig(graph, node, queue);
     step->Bind(rig.binding());
-    if (max_workspace > 0 && step->scratch_bytes() > max_workspace) return std::nullopt;
-    void* const scratch = rig.Scratch(step->scratch_bytes());
+    RequireWorkspace(step->scratch_bytes(), max_workspace);
+    void* const scratch = ScratchOf(step->scratch_bytes(), &rig);
     step->Run(scratch);
     queue->stream().Synchronize();
-    if (layer && node.math != ElementType::FLOAT && !layer->native()) return std::nullopt;
+    if (layer && node.math != ElementType::FLOAT && !layer->native()) {
+      throw Unsupported("computes this layer in another type");
+    }
     if (iterations == 0) return 0;
     return LeastTime([&] { step->Run(scratch); }, iterations, queue->stream());
   }
