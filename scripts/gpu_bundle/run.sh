@@ -44,6 +44,7 @@ die() {
 here=$(cd "$(dirname "$0")" && pwd)
 filter='*ADeviceGivesTheSame*:*OnDevice*:SnapshotAcrossModes*:*/SnapshotAcrossModes*'
 filter+=':GpuMath*:GpuRandom*:*Gpu*:*Cuda*:*ChannelsLast*:DeviceMemory*'
+filter+=':IntegerOperations*:WeightedDefinition*'
 all_steps=(tests nets training engines steps peers sanitizer)
 steps=() out=$here/results limit=86400 nets= batches=1,32,256 engines=fp32,tf32,fp16,bf16,int8
 jobs=$(($(nproc) / 4))
@@ -253,6 +254,7 @@ run_sanitizer() {
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2> /dev/null)
   [ -n "$sanitizer" ] || { say "compute-sanitizer was not found: that part is left out"; return; }
   subset='GpuMath*:*RulesOnDevice*:On/CudaKernels*:*ChannelsLastPooling*:*/LayerCases.ADeviceGivesTheSame*'
+  subset+=':IntegerOperations*:WeightedDefinition*'
   for tool in memcheck racecheck synccheck; do
     run_suite "sanitizer_$tool" "$subset" "$sanitizer" --tool "$tool" --error-exitcode 99 --print-limit 20 &
   done

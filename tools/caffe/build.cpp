@@ -17,7 +17,8 @@
 
 DECLARE_bool(verbose);
 
-CAFFE_FLAG(bool, list_passes, false, "", "list all that a build does with the net, in order, and exit");
+CAFFE_FLAG(bool, list_passes, false, "",
+           "list all that a build does with the net, in order, and exit");
 CAFFE_FLAG(string, dump_passes, "", "DIR",
            "write the graph before the first and after each pass: NN_pass.txt, NN_pass.dot and, "
            "where Graphviz is installed, a drawing NN_pass.svg");
@@ -148,7 +149,9 @@ Command BuildCommand() {
        "-mean, -scale, -resize, -channel_order and -constant are kept too, and hold where the plan "
        "is\n"
        "used.\n"});
-  command.groups.push_back({"what the optimizer does", "", {"list_passes", "dump_passes"},
+  command.groups.push_back({"what the optimizer does",
+                            "",
+                            {"list_passes", "dump_passes"},
                             "  -verbose              shows what could compute each layer, with "
                             "times, and why\n"
                             "                        the rest could not\n"});

@@ -136,9 +136,9 @@ class Comparison {
   }
 
   bool IsCalibrated() const { return demanded_.calibration != nullptr; }
-  /// INT8 has ranges, on a processor that has kernels for integers alone.
+  /// INT8 has ranges, and kernels for integers alone.
   bool HasIntegers() const {
-    return (IsCalibrated() || IsTrained()) && demanded_.backend == inference::Backend::CPU;
+    return (IsCalibrated() || IsTrained()) && demanded_.backend != inference::Backend::REFERENCE;
   }
   bool IsTrained() const { return maker_.net().quantization().training.has_value(); }
   /// True if the engine that was asked for is none of those.

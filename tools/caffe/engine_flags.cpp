@@ -25,7 +25,7 @@ CAFFE_FLAG(string, arithmetic, "", "float|integer|integer_only",
            "int8: what is computed between sums of products: float (default, unless the prototxt "
            "says otherwise); integer, integers "
            "alone, but for layers that they cannot hold, which are named; integer_only, such a "
-           "layer is an error. Integers give the same bits on every machine");
+           "layer is an error. Integers give the same bits on every machine, on CPU and GPU");
 CAFFE_FLAG(string, rounding, "", "double|single",
            "-arithmetic integer: sums are rounded twice, as published (default), or once, as "
            "LiteRT's newer kernels do");
@@ -56,7 +56,8 @@ CAFFE_FLAG(int32, timing_iterations, 5, "N", "how often each candidate is timed"
 CAFFE_FLAG(string, hint, "latency", "latency|throughput",
            "what the CPU's threads are for: latency, they share each loop of one run; throughput, "
            "each has a run for itself. Plans are tuned for it, time and infer run them so");
-CAFFE_FLAG(string, skip_pass, "", "A,B", "leave out these passes (-list_passes shows which can be)");
+CAFFE_FLAG(string, skip_pass, "", "A,B",
+           "leave out these passes (-list_passes shows which can be)");
 CAFFE_FLAG(double, max_accuracy_loss, 0, "X",
            "with -precision best: layers are widened until what is lost on the data is at most X: "
            "the share of images that are no longer recognised (0.003 is 0.3 %), where they have "

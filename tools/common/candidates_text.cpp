@@ -17,8 +17,8 @@ void PrintPossible(const inference::LayerCandidates& candidates, std::ostream& o
   TextTable table({"  ", "possible", "computes in", "reads", "writes", "time", ""}, 7);
   for (const auto& way : candidates.possible) {
     const std::string time = TimeText(way.microseconds);
-    table.Add({way.is_chosen ? " *" : "", way.implementation, Name(way.math), way.input,
-               way.output, std::string(width - time.size(), ' ') + time, way.note});
+    table.Add({way.is_chosen ? " *" : "", way.implementation, Name(way.math), way.input, way.output,
+               std::string(width - time.size(), ' ') + time, way.note});
   }
   table.Print(out);
 }

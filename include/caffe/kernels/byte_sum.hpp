@@ -18,12 +18,8 @@ struct ByteSum {
   IntegerResult result;
 
   int32_t Of(int32_t y, int32_t r) const {
-    return result.Of(Term(y - zero_point, by) + Term(r - residual_zero_point, residual_by));
-  }
-
- private:
-  int32_t Term(int32_t difference, Multiplier multiplier) const {
-    return RescaleSigned(difference * (1 << kSumShift), multiplier, result.rounding);
+    return result.Of(TermOfSum(y - zero_point, by, result.rounding) +
+                     TermOfSum(r - residual_zero_point, residual_by, result.rounding));
   }
 };
 

@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+
+#include "caffe/kernels/host_device.hpp"
 
 // Rounding to integers and back, as training simulates it: B. Jacob et al. (arXiv:1712.05877),
 // section 3.
@@ -30,6 +33,47 @@ IntegerGrid AffineGrid(double minimum, double maximum, int32_t least, int32_t mo
 /// zero_point = 0: the largest magnitude becomes `steps`. Numbers below 0 become -steps to -1, or,
 /// with `is_unsigned`, 0.
 IntegerGrid SymmetricGrid(double magnitude, int32_t steps, bool is_unsigned);
+
+/// What FakeQuantize does to one number, in C (float or double), for grids with a scale.
+template <typename C>
+struct GridRounding {
+  explicit GridRounding(const IntegerGrid& grid)
+      : scale(grid.scale),
+        factor(C(1) / scale),
+        low(static_cast<C>(grid.least - grid.zero_point)),
+        high(static_cast<C>(grid.most - grid.zero_point)),
+        middle(static_cast<C>(grid.middle - grid.zero_point)),
+        nudge(grid.rounds_means ? C(1) / 1024 : C(0)) {}
+
+  CAFFE_HOST_DEVICE C operator()(C x) const {
+    // What is added to it is rounded to an integer, halves to even.
+    constexpr C kRounder = C(3) * (C(1) / std::numeric_limits<C>::epsilon()) / C(2);
+    C q = Times(x, factor);
+    q += q > middle ? nudge : -nudge;
+    q = q < low ? low : q;  // a NaN stays one
+    q = q > high ? high : q;
+    return scale * ((q + kRounder) - kRounder);
+  }
+
+  C scale, factor, low, high, middle, nudge;
+
+ private:
+  /// Rounded by itself: nvcc would join it with the sum behind it.
+  CAFFE_HOST_DEVICE static float Times(float a, float b) {
+#ifdef __CUDA_ARCH__
+    return __fmul_rn(a, b);
+#else
+    return a * b;
+#endif
+  }
+  CAFFE_HOST_DEVICE static double Times(double a, double b) {
+#ifdef __CUDA_ARCH__
+    return __dmul_rn(a, b);
+#else
+    return a * b;
+#endif
+  }
+};
 
 /// y = scale (clamp(round(x / scale) + zero_point, least, most) - zero_point). The quotient is a
 /// float's product with 1 / scale, a double's where T is double; halves go to the even neighbour; a

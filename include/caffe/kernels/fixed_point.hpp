@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "caffe/kernels/host_device.hpp"
+
 // Multiplication of integers by real numbers without floating point: B. Jacob et al., Quantization
 // and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference
 // (arXiv:1712.05877), section 2.2 and appendix A.
@@ -31,19 +33,19 @@ Multiplier MultiplierOf(double real);
 double RealOf(Multiplier multiplier);
 
 /// round(a b / 2^31), halves up. Not for a = b = -2^31.
-inline int32_t RoundingDoublingHighMultiply(int32_t a, int32_t b) {
+CAFFE_HOST_DEVICE inline int32_t RoundingDoublingHighMultiply(int32_t a, int32_t b) {
   return static_cast<int32_t>((int64_t{a} * b + (int64_t{1} << 30)) >> 31);
 }
 
 /// round(x / 2^shift), halves away from zero; 0 <= shift <= 31.
-inline int32_t RoundingShiftRight(int32_t x, int shift) {
+CAFFE_HOST_DEVICE inline int32_t RoundingShiftRight(int32_t x, int shift) {
   if (shift == 0) return x;
   const int64_t half = int64_t{1} << (shift - 1);
   return static_cast<int32_t>((int64_t{x} + half - (x < 0 ? 1 : 0)) >> shift);
 }
 
 /// x times the multiplier. With a positive shift x * 2^shift has to fit 32 bits.
-inline int32_t Rescale(int32_t x, Multiplier by, Rounding rounding) {
+CAFFE_HOST_DEVICE inline int32_t Rescale(int32_t x, Multiplier by, Rounding rounding) {
   if (rounding == Rounding::SINGLE) {
     const int right = 31 - by.shift;  // 1 to 62
     return static_cast<int32_t>((int64_t{x} * by.value + (int64_t{1} << (right - 1))) >> right);
@@ -75,7 +77,7 @@ struct Rescaling {
 };
 
 /// One sum's output.
-inline int32_t Rescaled(const Rescaling& by, int output, int32_t sum) {
+CAFFE_HOST_DEVICE inline int32_t Rescaled(const Rescaling& by, int output, int32_t sum) {
   // Modulo 2^32: both together fit, one alone need not.
   const int32_t total =
       static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(by.bias[output]));

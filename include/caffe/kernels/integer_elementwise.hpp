@@ -19,7 +19,7 @@ struct IntegerOperand {
   int32_t zero_point = 0;
 
   /// Element i less the zero point: up to 255 either way.
-  int32_t At(size_t i) const {
+  CAFFE_HOST_DEVICE int32_t At(size_t i) const {
     return (is_unsigned ? int32_t{static_cast<const uint8_t*>(data)[i]}
                         : int32_t{static_cast<const int8_t*>(data)[i]}) -
            zero_point;
@@ -33,19 +33,34 @@ struct IntegerResult {
   int32_t zero_point = 0;
   int32_t least = 0, most = 255;
 
-  int32_t Of(int32_t x) const {
+  CAFFE_HOST_DEVICE int32_t Of(int32_t x) const {
     const int32_t y = zero_point + Rescale(x, by, rounding);
     return y < least ? least : y > most ? most : y;
   }
 };
 
 /// Rescale with a multiplier whose value may be negative: it is subtracted.
-inline int32_t RescaleSigned(int32_t x, Multiplier by, Rounding rounding) {
+CAFFE_HOST_DEVICE inline int32_t RescaleSigned(int32_t x, Multiplier by, Rounding rounding) {
   return by.value < 0 ? -Rescale(x, {-by.value, by.shift}, rounding) : Rescale(x, by, rounding);
 }
 
 /// What a difference from its zero point is shifted to the left by before it is added to others.
 constexpr int kSumShift = 20;
+/// What a difference from its zero point adds to a sum.
+CAFFE_HOST_DEVICE inline int32_t TermOfSum(int32_t difference, Multiplier by, Rounding rounding) {
+  return RescaleSigned(difference * (1 << kSumShift), by, rounding);
+}
+
+/// Bits that a product of two loses before it is multiplied again.
+constexpr int kProductBits = 8;
+/// What a product of two adds to a sum.
+CAFFE_HOST_DEVICE inline int32_t ProductInSum(int32_t product, Multiplier by, Rounding rounding) {
+  return RescaleSigned(product * (1 << (kSumShift - kProductBits)), by, rounding);
+}
+/// The product of the first `factors` differences, times the next one.
+CAFFE_HOST_DEVICE inline int32_t NextProduct(int32_t product, size_t factors, int32_t difference) {
+  return (factors > 2 ? RoundingShiftRight(product, kProductBits) : product) * difference;
+}
 
 /// y = result.Of(the sum of RescaleSigned((x[i] - zero point) * 2^20, by[i])). With two x and
 /// multipliers of S_i / (2 max S) and 2 max S / (2^20 S) it is LiteRT's ADD. The multipliers of n x

@@ -14,6 +14,11 @@
 namespace caffe {
 namespace kernels {
 
+/// n / d to the nearest, halves away from zero; d > 0.
+CAFFE_HOST_DEVICE inline int64_t RoundedQuotient(int64_t n, int64_t d) {
+  return (n < 0 ? n - d / 2 : n + d / 2) / d;
+}
+
 /// The axis over which a softmax goes, and extents before and behind it.
 struct SoftmaxExtents {
   size_t outer = 0, length = 0, inner = 1;
@@ -22,8 +27,14 @@ struct SoftmaxExtents {
 constexpr int32_t kExpOne = 1 << 23;
 /// table[d] = exp(-step d) * 2^23, to the nearest: `step` is x's scale.
 std::vector<int32_t> SoftmaxTable(double step);
-/// y = clamp(zero_point + (table[m - x] steps) / (256 times the sum of table[m - x]), to the
-/// nearest), m being the largest x; `steps` is 256 / y's scale. X: int8_t or uint8_t.
+/// What an exponential is of the sum of all: clamp(zero_point + exponential steps / (256 sum), to
+/// the nearest); `steps` is 256 / y's scale.
+CAFFE_HOST_DEVICE inline int32_t SoftmaxShare(int64_t exponential, int64_t sum, int32_t steps,
+                                              const IntegerResult& result) {
+  const int64_t y = result.zero_point + RoundedQuotient(exponential * steps, 256 * sum);
+  return static_cast<int32_t>(y < result.least ? result.least : y > result.most ? result.most : y);
+}
+/// y = SoftmaxShare of table[m - x] and their sum, m being the largest x. X: int8_t or uint8_t.
 template <typename X, typename Y>
 void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_t steps,
                      const IntegerResult& result, const X* x, Y* y);
@@ -32,10 +43,32 @@ void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_
 /// as it is for a < 32, then at 32 places between each power of two and the next, with straight
 /// lines in between. For a = 0 it is that of 1. In units of 2^-30.
 std::vector<int32_t> FallingTable(const std::function<double(double)>& function);
+constexpr int kFallingPlaceBits = 5;  ///< places between powers of two
+constexpr int kFallingRestBits = 16;  ///< of the distance from a place to the next
 /// The entries of such a table.
 constexpr size_t kFallingTableSize = 32 + 35 * 32 + 1;
 /// Its value at a.
-int32_t Interpolated(const int32_t* table, uint64_t a);
+CAFFE_HOST_DEVICE inline int32_t Interpolated(const int32_t* table, uint64_t a) {
+  if (a < 1 << kFallingPlaceBits) return table[a];
+#ifdef __CUDA_ARCH__
+  const int zeros = __clzll(static_cast<long long>(a));  // NOLINT: as CUDA has it
+#else
+  const int zeros = __builtin_clzll(a);
+#endif
+  const int octave = 63 - zeros - kFallingPlaceBits;  // a = (32 + place) 2^octave + rest
+  const size_t place = (size_t(octave) << kFallingPlaceBits) + (a >> octave);
+  const uint64_t rest = a & ((uint64_t{1} << octave) - 1);
+  const int64_t part =
+      static_cast<int64_t>(octave < kFallingRestBits ? rest << (kFallingRestBits - octave)
+                                                     : rest >> (octave - kFallingRestBits));
+  const int64_t fall = int64_t{table[place]} - table[place + 1];
+  const int64_t half = 1 << (kFallingRestBits - 1);
+  return static_cast<int32_t>(table[place] - ((fall * part + half) >> kFallingRestBits));
+}
+/// What q becomes that is divided by a function of a, before it is rescaled.
+CAFFE_HOST_DEVICE inline int32_t DividedBy(const int32_t* table, uint64_t a, int32_t q) {
+  return static_cast<int32_t>((int64_t{q} * Interpolated(table, a) + (1 << 7)) >> 8);
+}
 
 /// y = result.Of((q table(a) + 2^7) >> 8), q being x less its zero point, with `result.by` and
 /// a the sum of the q^2: of `size` channels around the element, or of a size x size window of its
@@ -67,6 +100,16 @@ template <typename Y>
 void NormalizeIntegersInBlocks(const NormExtents& extents, const int32_t* table,
                                const IntegerOperand& x, const std::vector<Multiplier>& by,
                                const IntegerResult& result, Y* y);
+
+/// 256 times the mean of n numbers with this sum.
+CAFFE_HOST_DEVICE inline int32_t MeanOfSum(int64_t sum, int64_t n) {
+  return static_cast<int32_t>(RoundedQuotient(256 * sum, n));
+}
+/// What a distance from the mean becomes before it is rescaled: times the factor of the table, or,
+/// without one, 256 times as much.
+CAFFE_HOST_DEVICE inline int32_t Standardized(int32_t distance, int64_t factor, bool has_table) {
+  return has_table ? static_cast<int32_t>((distance * factor + (1 << 15)) >> 16) : distance * 256;
+}
 
 /// Of each of `rows` groups of `length` bytes: d = 256 q - the mean of 256 q, to the nearest, and
 /// y = result.Of((d table(v) + 2^15) >> 16), v being the mean of d^2, to the nearest; or

@@ -1,6 +1,9 @@
 #ifndef CAFFE_KERNELS_INTEGER_POOLING_HPP_
 #define CAFFE_KERNELS_INTEGER_POOLING_HPP_
 
+#include <cstdint>
+
+#include "caffe/kernels/host_device.hpp"
 #include "caffe/kernels/pooling.hpp"
 
 // Pooling of 8-bit integers with integers alone; y has x's scale and zero point. T: int8_t or
@@ -13,6 +16,13 @@ namespace kernels {
 struct ByteRange {
   int32_t least = 0, most = 255;
 };
+
+/// The middle of the bytes' range, away from which halves of means are rounded.
+CAFFE_HOST_DEVICE inline int32_t MiddleOf(bool is_unsigned) { return is_unsigned ? 128 : 0; }
+/// The mean of `size` bytes; `sum` is that of what they are less `middle`.
+CAFFE_HOST_DEVICE inline int32_t RoundedMean(int32_t sum, int32_t size, int32_t middle) {
+  return middle + (sum < 0 ? sum - size / 2 : sum + size / 2) / size;
+}
 
 /// y = the largest byte of each window, clamped; a window without any gives range.least.
 template <typename T>

@@ -60,10 +60,21 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+#ifndef CPU_ONLY
+  void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                    const vector<Blob<Dtype>*>& bottom) override;
+#endif
 
  private:
   bool HasRange() const;
-  void Observe(const Blob<Dtype>& bottom);
+  /// What is done to this batch; `observe` says the least and the largest of 0 and its values, and
+  /// whether all are finite.
+  template <typename Observe>
+  void Prepare(const Blob<Dtype>& bottom, const Observe& observe);
+  void TakeIntoRange(float least, float most, bool finite);
+  /// Returns false if no range is known.
+  bool SetGrid();
 
   bool is_stated_ = false;  // the range is
   bool rounds_means_ = false;
@@ -72,6 +83,18 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
   bool rounds_ = false;  // in the latest forward pass, to grid_
   kernels::IntegerGrid grid_;
 };
+
+template <typename Dtype>
+template <typename Observe>
+void FakeQuantizationLayer<Dtype>::Prepare(const Blob<Dtype>& bottom, const Observe& observe) {
+  const Stage now = stage();
+  if (this->phase_ == TRAIN && now != COPY && !is_stated_ && bottom.count() > 0) {
+    float least = 0, most = 0;
+    const bool finite = observe(&least, &most);
+    TakeIntoRange(least, most, finite);
+  }
+  rounds_ = now == ROUND && SetGrid();
+}
 
 }  // namespace caffe
 

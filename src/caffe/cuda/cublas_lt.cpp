@@ -5,9 +5,9 @@
 #include <mutex>
 #include <tuple>
 
+#include "../unsupported.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/blas.hpp"
-#include "../unsupported.hpp"
 #include "caffe/kernels/cuda/blas.hpp"
 #include "check.hpp"
 #include "dynamic_library.hpp"

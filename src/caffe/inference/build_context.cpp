@@ -21,9 +21,9 @@ void CheckQuantization(const BuildContext& build) {
   const QuantizationScheme scheme = build.Scheme();
   const bool alone = build.HasIntegersAlone();
   const bool symmetric = scheme == QuantizationScheme::SYMMETRIC;
-  Require((symmetric && !alone) || build.config.backend == Backend::CPU, "-quantization ",
+  Require(symmetric || alone || build.config.backend == Backend::CPU, "-quantization ",
           Name(scheme), " -arithmetic ", Name(build.config.quantization.ArithmeticOrDefault()),
-          " is for the CPU");
+          " is for the CPU; with -arithmetic integer it is for GPUs, too");
   Require(scheme != QuantizationScheme::PAPER || alone || !build.table,
           "-quantization paper computes with integers alone: give -arithmetic integer");
 }

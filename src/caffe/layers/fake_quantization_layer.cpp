@@ -14,8 +14,7 @@ const bool registered = OperationTable::Add(Operation("FakeQuantization")
                                                 .Shapes(SameShapes)
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
-                                                .FloatParameters()
-                                                .CpuOnly("it has no kernels for the GPU yet"));
+                                                .FloatParameters());
 
 /// The most batches that a float can count.
 constexpr double kMostBatches = 1 << 24;
@@ -82,16 +81,7 @@ bool FakeQuantizationLayer<Dtype>::Range(double* minimum, double* maximum) const
 }
 
 template <typename Dtype>
-void FakeQuantizationLayer<Dtype>::Observe(const Blob<Dtype>& bottom) {
-  float least = 0, most = 0;
-  bool finite = true;
-  Dispatch(this->forward_type(), [&](auto tag) {
-    using T = decltype(tag);
-    const Layout layout = LayoutFor<T>(bottom.data_tensor(), bottom.shape());
-    // Zeros that fill up blocks of channels change nothing.
-    finite = kernels::RangeWithZero(layout.extent(bottom.count()),
-                                    ReadAs<T>(bottom.data_tensor(), layout), &least, &most);
-  });
+void FakeQuantizationLayer<Dtype>::TakeIntoRange(float least, float most, bool finite) {
   const FakeQuantizationParameter& param = this->layer_param_.fake_quantization_param();
   Require(finite, "blob '", param.blob(),
           "' has infinities or NaNs, which have no range: training ",
@@ -108,19 +98,29 @@ void FakeQuantizationLayer<Dtype>::Observe(const Blob<Dtype>& bottom) {
 }
 
 template <typename Dtype>
+bool FakeQuantizationLayer<Dtype>::SetGrid() {
+  double minimum = 0, maximum = 0;
+  if (!Range(&minimum, &maximum)) return false;
+  grid_ = BlobGrid(this->layer_param_.fake_quantization_param().quantization(), minimum, maximum);
+  grid_.rounds_means = rounds_means_;
+  grid_.middle = grid_.least < 0 ? 0 : 128;
+  return true;
+}
+
+template <typename Dtype>
 void FakeQuantizationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                                const vector<Blob<Dtype>*>& top) {
-  const Stage now = stage();
-  if (this->phase_ == TRAIN && now != COPY && !is_stated_ && bottom[0]->count() > 0) {
-    Observe(*bottom[0]);
-  }
-  double minimum = 0, maximum = 0;
-  rounds_ = now == ROUND && Range(&minimum, &maximum);
-  if (rounds_) {
-    grid_ = BlobGrid(this->layer_param_.fake_quantization_param().quantization(), minimum, maximum);
-    grid_.rounds_means = rounds_means_;
-    grid_.middle = grid_.least < 0 ? 0 : 128;
-  }
+  Prepare(*bottom[0], [&](float* least, float* most) {
+    bool finite = true;
+    Dispatch(this->forward_type(), [&](auto tag) {
+      using T = decltype(tag);
+      const Layout layout = LayoutFor<T>(bottom[0]->data_tensor(), bottom[0]->shape());
+      // Zeros that fill up blocks of channels change nothing.
+      finite = kernels::RangeWithZero(layout.extent(bottom[0]->count()),
+                                      ReadAs<T>(bottom[0]->data_tensor(), layout), least, most);
+    });
+    return finite;
+  });
   if (instead_ && instead_(*bottom[0], top[0])) return;
   Dispatch(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);

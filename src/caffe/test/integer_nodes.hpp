@@ -14,8 +14,14 @@
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
+#include "caffe/syncedmem.hpp"
+#include "each_device.hpp"
 #include "inference_test.hpp"
 #include "seeds.hpp"
+
+#ifndef CPU_ONLY
+#include "caffe/inference/backends/cuda/cuda_target.hpp"
+#endif
 
 // Nodes that compute with integers alone, by themselves.
 namespace caffe {
@@ -94,42 +100,23 @@ class IntegerNode {
   /// parameters of integers.
   std::vector<Bytes> Run(const Implementation& family, Layout::Kind layout,
                          const std::vector<Bytes>& x) {
-    Graph laid_out = graph;
-    for (Value& value : laid_out.values) {
-      value.layout = layout;
-      value.block = layout == Layout::PLAIN ? 1 : cpu::ChannelBlock();
-    }
-    const std::unique_ptr<Step> step = family.Make(laid_out, node);
-    Binding binding;
-    std::vector<Constant> memory;
-    const auto place = [&](int value) {
-      Operand operand = Described(laid_out.values[value], laid_out.values[value].shape);
-      memory.push_back(NewConstant(ElementType::UINT8, operand.elements()));
-      operand.data = Elements<uint8_t>(memory.back());
-      return operand;
-    };
-    for (size_t i = 0; i < x.size(); ++i) {
-      binding.inputs.push_back(place(node.inputs[i]));
-      const Operand& operand = binding.inputs.back();
-      ASSERT_EQ_SIZE(x[i].size(), CountOf(operand.shape));
-      for (size_t k = 0; k < x[i].size(); ++k) {
-        operand.as<uint8_t>()[PlaceOf(operand, k)] = static_cast<uint8_t>(x[i][k]);
-      }
-    }
-    for (const int value : node.outputs) binding.outputs.push_back(place(value));
-    step->Bind(binding);
-    const Constant scratch = NewConstant(ElementType::UINT8, step->scratch_bytes());
-    step->Run(Elements<void>(scratch));
-    std::vector<Bytes> y;
-    for (const Operand& operand : binding.outputs) {
-      Bytes& bytes = y.emplace_back();
-      for (size_t k = 0; k < CountOf(operand.shape); ++k) {
-        const uint8_t byte = operand.as<uint8_t>()[PlaceOf(operand, k)];
-        bytes.push_back(operand.type == ElementType::UINT8 ? byte : static_cast<int8_t>(byte));
-      }
-    }
-    return y;
+    return RunPlaced(family, layout, x, false);
   }
+
+#ifndef CPU_ONLY
+  /// The same integers come out of a family of the GPU's, in all of its layouts.
+  void ExpectOnEachDevice(const Implementation& family, const std::vector<Bytes>& x,
+                          const std::vector<Bytes>& expected) {
+    OnEachDevice([&] {
+      const std::vector<Layout::Kind> layouts = Layouts(family);
+      EXPECT_FALSE(layouts.empty());
+      for (const Layout::Kind layout : layouts) {
+        EXPECT_EQ(RunPlaced(family, layout, x, true), expected)
+            << (layout == Layout::PLAIN ? "plain" : "channels last");
+      }
+    });
+  }
+#endif
 
   /// The layouts in which the family takes the node.
   std::vector<Layout::Kind> Layouts(const Implementation& family) const {
@@ -150,15 +137,90 @@ class IntegerNode {
   std::vector<Constant> weights;  ///< the float layer's parameters
 
  private:
+  /// Elements of a blob or a parameter, where a step reads and writes them.
+  struct Placed {
+    Placed(size_t bytes, bool device)
+        : memory(std::make_shared<SyncedMemory>(std::max<size_t>(1, bytes))), on_device(device) {
+      std::fill_n(host(), bytes, uint8_t{0x5a});
+    }
+    uint8_t* host() { return static_cast<uint8_t*>(memory->mutable_cpu_data()); }
+    void* place() { return on_device ? memory->mutable_gpu_data() : memory->mutable_cpu_data(); }
+
+    std::shared_ptr<SyncedMemory> memory;
+    bool on_device;
+  };
+
+  static int BlockOf(Layout::Kind layout) {
+#ifndef CPU_ONLY
+    if (layout == Layout::CHANNELS_LAST) return cuda::ChannelMultiple(ElementType::UINT8);
+#endif
+    return layout == Layout::PLAIN ? 1 : cpu::ChannelBlock();
+  }
+
+  std::vector<Bytes> RunPlaced(const Implementation& family, Layout::Kind layout,
+                               const std::vector<Bytes>& x, bool on_device) {
+    Graph laid_out = graph;
+    for (Value& value : laid_out.values) {
+      value.layout = layout;
+      value.block = BlockOf(layout);
+    }
+    Node packed = node;
+    if (on_device) packed.parameters = family.Pack(laid_out, node);
+    const std::unique_ptr<Step> step = family.Make(laid_out, packed);
+    Binding binding;
+    std::vector<Placed> parameters, inputs, outputs;
+    for (const Constant& parameter : packed.parameters) {
+      const size_t bytes = parameter.count() * SizeOf(parameter.type);
+      parameters.emplace_back(bytes, on_device);
+      std::copy_n(static_cast<const uint8_t*>(parameter.data.get()), bytes,
+                  parameters.back().host());
+      binding.parameters.push_back(parameters.back().place());
+    }
+    const auto described = [&](int value) {
+      return Described(laid_out.values[value], laid_out.values[value].shape);
+    };
+    for (size_t i = 0; i < x.size(); ++i) {
+      Operand operand = described(node.inputs[i]);
+      ASSERT_EQ_SIZE(x[i].size(), CountOf(operand.shape));
+      inputs.emplace_back(operand.elements(), on_device);
+      for (size_t k = 0; k < x[i].size(); ++k) {
+        inputs.back().host()[PlaceOf(operand, k)] = static_cast<uint8_t>(x[i][k]);
+      }
+      operand.data = inputs.back().place();
+      binding.inputs.push_back(operand);
+    }
+    for (const int value : node.outputs) {
+      Operand operand = described(value);
+      outputs.emplace_back(operand.elements(), on_device);
+      operand.data = outputs.back().place();
+      binding.outputs.push_back(operand);
+    }
+    step->Bind(binding);
+    Placed scratch(step->scratch_bytes(), on_device);
+    step->Run(scratch.place());
+    std::vector<Bytes> y;
+    for (size_t t = 0; t < outputs.size(); ++t) {
+      const Operand& operand = binding.outputs[t];
+      const uint8_t* written = outputs[t].host();
+      Bytes& bytes = y.emplace_back();
+      for (size_t k = 0; k < CountOf(operand.shape); ++k) {
+        const uint8_t byte = written[PlaceOf(operand, k)];
+        bytes.push_back(operand.type == ElementType::UINT8 ? byte : static_cast<int8_t>(byte));
+      }
+    }
+    return y;
+  }
+
   NodeLayer Reference(size_t tops) const {
     return NodeLayer(node.layer, weights, node.inputs.size(), tops);
   }
   static void ASSERT_EQ_SIZE(size_t a, size_t b) { ASSERT_EQ(a, b); }
   static size_t PlaceOf(const Operand& operand, size_t k) {
-    if (!operand.blocked()) return k;
+    if (operand.layout == Layout::PLAIN) return k;
     const size_t spatial = CountOf({operand.shape.begin() + 2, operand.shape.end()});
     const size_t channels = operand.shape[1], block = operand.block;
     const size_t n = k / spatial / channels, c = k / spatial % channels, s = k % spatial;
+    if (!operand.blocked()) return (n * spatial + s) * operand.stride + c;
     const size_t blocks = (channels + block - 1) / block;
     return ((n * blocks + c / block) * spatial + s) * block + c % block;
   }

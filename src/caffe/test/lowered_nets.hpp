@@ -29,8 +29,7 @@ class RandomTiming : public Timing {
  public:
   RandomTiming(const Target& target, unsigned seed)
       : Timing(target, 0, nullptr, 0), random_(seed) {}
-  double Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
     Timing::Of(context, node, candidate);
     return static_cast<double>(random_() % 1000) * 1000;
   }

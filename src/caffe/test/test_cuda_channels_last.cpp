@@ -528,6 +528,43 @@ TEST_P(ChannelsLast, FloatsBecomeIntegersAsOnTheCpu) {
   check(uint8_t(), ElementType::UINT8);
 }
 
+TEST_P(ChannelsLast, ZeroPointsAreAddedAndTakenOffAsOnTheCpu) {
+  const int channels = 3, spatial = 7, images = 2, image = channels * spatial;
+  const std::vector<float> values = kernels::Floats(images * image, 40, &random_);
+  const auto check = [&](auto tag, ElementType type, int zero_point) {
+    SCOPED_TRACE(Where(zero_point));
+    using Q = decltype(tag);
+    const float scale = 0.37f;
+    std::vector<Q> wanted(values.size());
+    std::vector<float> back(values.size());
+    kernels::Quantize(values.size(), 1 / scale, values.data(), wanted.data(), zero_point);
+    kernels::Dequantize(values.size(), scale, wanted.data(), back.data(), zero_point);
+    StoredArray x(ElementType::FLOAT, 1, values);
+    const std::vector<float> before(values.size(), kBefore);
+    StoredArray plain(type, scale, before), last(type, scale, before), turned(type, scale, before);
+    StoredArray floats(ElementType::FLOAT, 1, before), others(ElementType::FLOAT, 1, before);
+    const auto planes = [&](StoredArray& array) {
+      cuda::Planes all = array.planes(image);
+      all.zero_point = zero_point;
+      return all;
+    };
+    Pixels pixels = last.pixels(channels);
+    pixels.zero_point = zero_point;
+    cuda::CopyPlanes(stream(), images, channels, spatial, x.planes(image), planes(plain));
+    EXPECT_EQ(plain.now(), std::vector<float>(wanted.begin(), wanted.end()));
+    cuda::CopyPlanes(stream(), images, channels, spatial, planes(plain), floats.planes(image));
+    EXPECT_EQ(floats.now(), back);
+    cuda::ToChannelsLast(stream(), images, channels, spatial, x.planes(image), pixels, channels);
+    cuda::FromChannelsLast(stream(), images, channels, spatial, pixels, planes(turned));
+    EXPECT_EQ(turned.now(), plain.now());
+    cuda::FromChannelsLast(stream(), images, channels, spatial, pixels, others.planes(image));
+    EXPECT_EQ(others.now(), back);
+  };
+  check(int8_t(), ElementType::INT8, -100);
+  check(int8_t(), ElementType::INT8, 37);
+  check(uint8_t(), ElementType::UINT8, 200);
+}
+
 TEST_P(ChannelsLast, TheLeastByteIsMovedAsItIs) {
   StoredArray x(ElementType::INT8, 0.3f, {-128, 127, 5});
   StoredArray y(ElementType::INT8, 0.3f, {0, 0, 0});

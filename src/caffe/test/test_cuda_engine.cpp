@@ -388,8 +388,7 @@ TEST(CudaEngine, ParametersOfLayersAreOnTheDeviceOnce) {
 class PlainTiming : public Timing {
  public:
   PlainTiming() : Timing(cuda::CudaTarget(), 0, nullptr, 0) {}
-  double Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
     Timing::Of(context, node, candidate);
     const auto last = [](const std::vector<Format>& formats) {
       return std::any_of(formats.begin(), formats.end(),

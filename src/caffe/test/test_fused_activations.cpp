@@ -114,8 +114,7 @@ class OneIsFastest : public Timing {
  public:
   explicit OneIsFastest(std::string implementation)
       : Timing(cpu::CpuTarget(), 0, nullptr, 0), fastest_(std::move(implementation)) {}
-  double Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
     Timing::Of(context, node, candidate);
     return candidate.implementation->name() == fastest_ ? 1 : 1e6;
   }

@@ -118,9 +118,9 @@ std::vector<std::string> PassesSeen(BuilderConfig config) {
 }
 
 const std::vector<std::string> kBeforeLowering = {
-    "",         "losses",        "identities",   "dead_layers", "constants",
-    "affine",   "pooling_order", "concat_order", "residuals",   "activations",
-    "siblings"};
+    "",          "losses",      "identities",    "dead_layers",
+    "constants", "affine",      "pooling_order", "concat_order",
+    "residuals", "activations", "siblings"};
 
 std::vector<std::string> Followed(std::vector<std::string> passes,
                                   const std::vector<std::string>& by) {

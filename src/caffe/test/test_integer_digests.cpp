@@ -1,5 +1,5 @@
 // Trained nets in integers alone have the outputs that they had when this was written, to the last
-// bit, on every instruction set.
+// bit, on every instruction set and on GPUs.
 #ifdef USE_OPENCV
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include "blocked_convolutions.hpp"
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/output_digest.hpp"
+#include "each_device.hpp"
 #include "first_pictures.hpp"
 
 namespace caffe {
@@ -58,49 +59,76 @@ std::shared_ptr<const CalibrationTable> RangesOf(const Net<float>& net) {
   return table;
 }
 
-class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {};
+class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
+ protected:
+  void SetUp() override {
+    const Known& known = GetParam();
+    if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
+    if (known.colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no pictures of CIFAR-10";
+    if (known.colours) {
+      pictures_ = std::make_unique<CifarPictures>("test", kPicturesAtOnce / 10);
+    } else {
+      pictures_ = std::make_unique<MnistPictures>(MnistPictures::Test());
+    }
+    folder_ = SharedData(std::string("models/") + known.model) + "/";
+    param_ = Deployed(folder_ + known.file);
+  }
+
+  std::shared_ptr<const CalibrationTable> Table() const {
+    Net<float> net(param_);
+    net.CopyTrainedLayersFrom(folder_ + "weights.caffemodel");
+    SetBatch(kPicturesAtOnce, &net);
+    pictures_->Feed(0, &net);
+    net.Forward();
+    return RangesOf(net);
+  }
+
+  /// Of the outputs for the first images.
+  std::string Digest(Backend backend, const std::shared_ptr<const CalibrationTable>& table) const {
+    BuilderConfig config;
+    config.backend = backend;
+    config.precision = Precision::INT8;
+    config.max_batch = kPicturesAtOnce;
+    config.timing_iterations = 0;
+    config.calibration = table;
+    config.quantization.scheme = QuantizationScheme::AFFINE;
+    config.quantization.arithmetic = Arithmetic::INTEGER_ONLY;
+    const auto engine = Builder(config).Build(
+        NetworkDefinition::FromCaffe(param_, {folder_ + "weights.caffemodel"}));
+    ExecutionContext context(engine);
+    const std::string input = engine->inputs().at(0);
+    const size_t pixels = CountOf(context.InputShape(input)) / kPicturesAtOnce;
+    for (int i = 0; i < kPicturesAtOnce; ++i) {
+      pictures_->Read(i, context.Input(input) + i * pixels);
+    }
+    context.Run();
+    OutputDigest digest(*engine);
+    digest.Add(Outputs(&context));
+    return digest.Text();
+  }
+
+ private:
+  std::unique_ptr<LabelledPictures> pictures_;
+  std::string folder_;
+  NetParameter param_;
+};
 
 TEST_P(DigestOfTrainedNet, IsTheSameOnEveryInstructionSet) {
-  const Known& known = GetParam();
-  if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-  if (known.colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no pictures of CIFAR-10";
-  std::unique_ptr<LabelledPictures> pictures;
-  if (known.colours) {
-    pictures = std::make_unique<CifarPictures>("test", kPicturesAtOnce / 10);
-  } else {
-    pictures = std::make_unique<MnistPictures>(MnistPictures::Test());
-  }
-  const std::string folder = SharedData(std::string("models/") + known.model) + "/";
-  const NetParameter param = Deployed(folder + known.file);
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
   for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
     SCOPED_TRACE(Name(set));
     kernels::SetCpuInstructionSet(set);
-    Net<float> net(param);
-    net.CopyTrainedLayersFrom(folder + "weights.caffemodel");
-    SetBatch(kPicturesAtOnce, &net);
-    pictures->Feed(0, &net);
-    net.Forward();
-    BuilderConfig config;
-    config.precision = Precision::INT8;
-    config.max_batch = kPicturesAtOnce;
-    config.timing_iterations = 0;
-    config.calibration = RangesOf(net);
-    config.quantization.scheme = QuantizationScheme::AFFINE;
-    config.quantization.arithmetic = Arithmetic::INTEGER_ONLY;
-    const auto engine =
-        Builder(config).Build(NetworkDefinition::FromCaffe(param, {folder + "weights.caffemodel"}));
-    ExecutionContext context(engine);
-    const std::string input = engine->inputs().at(0);
-    const size_t pixels = CountOf(context.InputShape(input)) / kPicturesAtOnce;
-    for (int i = 0; i < kPicturesAtOnce; ++i) pictures->Read(i, context.Input(input) + i * pixels);
-    context.Run();
-    OutputDigest digest(*engine);
-    digest.Add(Outputs(&context));
-    EXPECT_EQ(digest.Text(), known.digest);
+    EXPECT_EQ(Digest(Backend::CPU, Table()), GetParam().digest);
   }
   kernels::SetCpuInstructionSet(before);
 }
+
+#ifndef CPU_ONLY
+TEST_P(DigestOfTrainedNet, IsTheSameOnAGpu) {
+  const auto table = Table();
+  OnEachDevice([&] { EXPECT_EQ(Digest(Backend::CUDA, table), GetParam().digest); });
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Models, DigestOfTrainedNet, ::testing::ValuesIn(kKnown),
                          ::testing::PrintToStringParamName());

@@ -10,96 +10,12 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/quantize/blob_intervals.hpp"
 #include "caffe/inference/quantize/fused_sums.hpp"
-#include "caffe/inference/quantize/integers.hpp"
-#include "lowered_nets.hpp"
+#include "integer_nets.hpp"
 #include "test_files.hpp"
 
 namespace caffe {
 namespace inference {
 namespace {
-
-using kernels::Rounding;
-
-BlobCalibration Seen(double minimum, double maximum) {
-  BlobCalibration range;
-  range.minimum = minimum;
-  range.maximum = maximum;
-  range.threshold = std::max(std::fabs(minimum), std::fabs(maximum));
-  range.is_unsigned = minimum >= 0;
-  return range;
-}
-
-/// Every blob's own range.
-CalibrationTable RangesOfBlobs(const Net<float>& net) {
-  CalibrationTable table;
-  for (size_t i = 0; i < net.blobs().size(); ++i) {
-    const Blob<float>& blob = *net.blobs()[i];
-    const auto range = std::minmax_element(blob.cpu_data(), blob.cpu_data() + blob.count());
-    if (blob.count() == 0 || (*range.first == 0 && *range.second == 0)) continue;
-    table.Set(net.blob_names()[i], Seen(*range.first, *range.second));
-  }
-  return table;
-}
-
-IntegerOptions OptionsOf(QuantizationScheme scheme, Rounding rounding, size_t nodes) {
-  IntegerOptions options;
-  options.rounding = rounding;
-  options.weights.scheme = scheme;
-  options.wanted.assign(nodes, true);
-  return options;
-}
-
-Graph InIntegers(Graph graph, const CalibrationTable& table, QuantizationScheme scheme,
-                 Rounding rounding) {
-  graph = SplitForIntegers(
-      Optimize(std::move(graph), {kPassWithoutIntegers, "views", "order", "memory"}));
-  const size_t nodes = graph.nodes.size();
-  return ToIntegers(std::move(graph), table, OptionsOf(scheme, rounding, nodes));
-}
-
-/// Takes the definitions wherever there are any.
-class DefinitionsFirst : public Timing {
- public:
-  explicit DefinitionsFirst(const Target& target) : Timing(target, 0, nullptr, 0) {}
-  double Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
-    Timing::Of(context, node, candidate);
-    const bool defines = std::string(candidate.implementation->name()).rfind("integer", 0) == 0;
-    const bool plain = candidate.outputs.empty() || candidate.outputs[0].layout == Layout::PLAIN;
-    return defines && plain ? 0 : 1e9;
-  }
-};
-
-/// The graph of integers with kernels chosen by `timing`, and places in memory.
-Graph LoweredIntegers(Graph graph, Timing* timing) {
-  LoweringOptions options;
-  options.ranges = RangesOf(graph);
-  for (Value& value : graph.values) {
-    if (value.is_constant()) continue;
-    value.type = ElementType::FLOAT;
-    value.affine = AffineParameters();
-  }
-  graph = SplitEpilogues(std::move(graph));
-  for (const Node& node : graph.nodes) {
-    options.maths.push_back({node.integers ? ElementType::INT8 : ElementType::FLOAT});
-  }
-  options.ranges.resize(graph.values.size());
-  graph = Lower(std::move(graph), options, timing);
-  return PlanMemory(OrderForMemory(MakeViews(std::move(graph))));
-}
-
-bool AllInIntegers(const Graph& graph) {
-  return std::all_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return node.integers.has_value(); });
-}
-
-struct Way {
-  const char* name;
-  QuantizationScheme scheme;
-  Rounding rounding;
-  double bound;  ///< of the largest output of a random net
-};
-std::ostream& operator<<(std::ostream& stream, const Way& way) { return stream << way.name; }
 
 class RandomNetsInIntegers : public ::testing::TestWithParam<Way> {};
 
@@ -130,13 +46,8 @@ TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , RandomNetsInIntegers,
-    ::testing::Values(Way{"Symmetric", QuantizationScheme::SYMMETRIC, Rounding::DOUBLE, 0.3},
-                      Way{"Affine", QuantizationScheme::AFFINE, Rounding::DOUBLE, 0.3},
-                      Way{"AffineRoundedOnce", QuantizationScheme::AFFINE, Rounding::SINGLE, 0.3},
-                      Way{"Paper", QuantizationScheme::PAPER, Rounding::DOUBLE, 0.3}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(, RandomNetsInIntegers, ::testing::ValuesIn(kWays),
+                         [](const auto& info) { return info.param.name; });
 
 // Sums of integers with zero points, rescaled in floats.
 TEST(AffineIntegersRescaledInFloats, AreNearFloatsOnEveryInstructionSet) {

@@ -87,6 +87,9 @@ class IntegerOperations : public SeededTest {
     }
     kernels::TeamSize three(3);
     EXPECT_EQ(test.Run(Family(), layouts.back(), x), first) << "threads matter";
+#ifndef CPU_ONLY
+    test.ExpectOnEachDevice(cuda::IntegerOperation(), x, first);
+#endif
   }
   void CheckAll(const std::vector<Case>& cases) {
     for (const Case& one : cases) {
@@ -126,17 +129,20 @@ TEST_F(IntegerOperations, FunctionsOfOneNumber) {
 }
 
 TEST_F(IntegerOperations, SumsProductsMaxima) {
-  const std::vector<Shape> two(2, kBlob[0]), three(3, kBlob[0]), five(5, {2, 3, 4});
+  const std::vector<Shape> two(2, kBlob[0]), three(3, kBlob[0]), five(5, {2, 3, 4}),
+      many(70, {2, 3, 4});  // more than a kernel of a GPU takes at once
   // Products of two are rounded to 2^-s of a step first, s being their multiplier's shift.
   CheckAll({
       {"type: 'Eltwise'", two},
       {"type: 'Eltwise' eltwise_param { coeff: 0.5 coeff: -2 coeff: 0 }", three},
       {"type: 'Eltwise'", five},
+      {"type: 'Eltwise'", many},
       {"type: 'Eltwise'", {{7}, {7}}},
       {"type: 'Eltwise' eltwise_param { operation: PROD }", two, 0.52},
       {"type: 'Eltwise' eltwise_param { operation: PROD }", three},
       {"type: 'Eltwise' eltwise_param { operation: PROD }", five, 1.5},
       {"type: 'Eltwise' eltwise_param { operation: MAX }", three, 0.751},
+      {"type: 'Eltwise' eltwise_param { operation: MAX }", many, 0.751},
       {"type: 'Scale' scale_param { axis: 0 }", {kBlob[0], {2, 19}}, 0.52},
       {"type: 'Scale' scale_param { axis: 1 }", {kBlob[0], {19, 3}}, 0.52},
       {"type: 'Scale' scale_param { axis: 2 }", {kBlob[0], {3, 5}}, 0.52},

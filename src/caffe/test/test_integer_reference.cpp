@@ -155,6 +155,9 @@ class WeightedDefinition : public SeededTest {
     }
     kernels::TeamSize three(3);
     EXPECT_EQ(test.Run(cpu::IntegerDefinition(), Layout::PLAIN, x)[0], y);
+#ifndef CPU_ONLY
+    test.ExpectOnEachDevice(cuda::IntegerWeights(), x, {y});
+#endif
   }
 };
 
@@ -182,6 +185,9 @@ TEST_F(WeightedDefinition, SumsAsTheLayersDo) {
         {1, 4, 3, 2}, 4 * 3 * 9);
     Check("type: 'InnerProduct' inner_product_param { num_output: 6 }", {3, 5, 2, 2}, 6 * 20);
     Check("type: 'InnerProduct' inner_product_param { num_output: 6 axis: 2 }", {3, 5, 7}, 6 * 7);
+    // Groups of whole words of four channels.
+    Check("type: 'Convolution' convolution_param { num_output: 6 kernel_size: 3 pad: 1 group: 2 }",
+          {1, 24, 4, 5}, 6 * 12 * 9);
   }
 }
 

@@ -72,10 +72,9 @@ class AddingTarget : public Target {
   int block(ElementType) const override { return 8; }
   size_t alignment() const override { return alignment_; }
   bool takes_unsigned() const override { return true; }
+  bool fuses_integer_sums() const override { return false; }
   std::string TimingKey() const override { return "adding"; }
-  double Measure(const Graph&, const Node&, int, size_t) const override {
-    return 0;
-  }
+  double Measure(const Graph&, const Node&, int, size_t) const override { return 0; }
   double RelativeTime(const Candidate&) const override { return 1; }
 
  private:

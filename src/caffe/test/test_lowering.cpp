@@ -42,8 +42,7 @@ class EvenTiming : public Timing {
  public:
   explicit EvenTiming(double integers)
       : Timing(cpu::CpuTarget(), 0, nullptr, 0), integers_(integers) {}
-  double Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
     Timing::Of(context, node, candidate);
     return 1e6 * (candidate.outputs[0].type == ElementType::INT8 ? integers_ : 1);
   }
@@ -124,9 +123,9 @@ class DisturbedTarget : public Target {
   int block(ElementType type) const override { return cpu_.block(type); }
   size_t alignment() const override { return cpu_.alignment(); }
   bool takes_unsigned() const override { return cpu_.takes_unsigned(); }
+  bool fuses_integer_sums() const override { return cpu_.fuses_integer_sums(); }
   std::string TimingKey() const override { return cpu_.TimingKey(); }
-  double Measure(const Graph& graph, const Node& node, int,
-                                size_t workspace) const override {
+  double Measure(const Graph& graph, const Node& node, int, size_t workspace) const override {
     cpu_.Measure(graph, node, 0, workspace);
     const double time = node.type() == kReorder ? 0.01 : node.implementation == "onednn" ? 10 : 20;
     const std::string way = Join(node.name(), node.implementation, graph.values[0].layout);

@@ -14,6 +14,7 @@
 #include "caffe/ranks.hpp"
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/test/captured_log.hpp"
+#include "caffe/test/each_device.hpp"
 #include "caffe/test/net_fixture.hpp"
 #include "caffe/test/rank_threads.hpp"
 #include "caffe/test/test_files.hpp"
@@ -502,6 +503,27 @@ TEST(QuantizedTraining, RunsWithEverySolverAndInFloat16) {
       }
     }
   }
+}
+
+// Ranges and roundings on a GPU are the CPU's, but for the order of sums.
+TEST(QuantizedTraining, LearnsOnAGpuWhatTheCpuLearns) {
+  const auto learned = [] {
+    const auto solver = MakeSolver("type: 'SGD'", TrainedNet("activation_delay: 2"));
+    solver->Step(4);
+    Doubles values;
+    for (const char* layer : {"conv", "ip", "conv_quantization", "ip_quantization"}) {
+      const Doubles more = Values(*solver->net()->layer_by_name(layer)->blobs()[0]);
+      values.insert(values.end(), more.begin(), more.end());
+    }
+    return values;
+  };
+  const Doubles expected = learned();
+  OnEachDevice([&] {
+    const Doubles actual = learned();
+    ASSERT_EQ(actual.size(), expected.size());
+    // A value between two steps may go either way.
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-3) << i;
+  });
 }
 
 TEST(QuantizedTraining, TakesUpWeightsThatWereTrainedInFloat) {

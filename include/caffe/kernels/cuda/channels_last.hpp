@@ -16,9 +16,10 @@ namespace cuda {
 // What engines compute on a GPU beside convolutions and products: kernels on device memory for
 // channels-last arrays. A pixel is a place of an image, images lie one behind another. All types
 // are FLOAT, FLOAT16, BFLOAT16, INT8 or UINT8, in any mixture unless it is said. Arithmetic is in
-// float, 8-bit integers stand for q * scale, and what becomes one of them is multiplied by
-// 1 / scale, rounded to the nearest integer (halves to even) and saturated, to [-127, 127] or
-// [0, 255]; a NaN becomes 0: the same bits as the CPU's kernels write. Several channels are read
+// float, 8-bit integers stand for (q - zero_point) * scale, and what becomes one of them is
+// multiplied by 1 / scale, rounded to the nearest integer (halves to even) and, with the zero point
+// added, saturated to [-127, 127] or [0, 255]; a NaN becomes 0: the same bits as the CPU's kernels
+// write. Several channels are read
 // and written at once where addresses, strides and counts are multiples of 16 bytes (8 channels),
 // which makes kernels several times faster.
 //
@@ -30,8 +31,9 @@ namespace cuda {
 struct Pixels {
   void* data = nullptr;
   ElementType type = ElementType::FLOAT;
-  int stride = 0;   ///< elements from one pixel to the next, at least the channels
-  float scale = 1;  ///< what an integer is multiplied by; of INT8 and UINT8
+  int stride = 0;      ///< elements from one pixel to the next, at least the channels
+  float scale = 1;     ///< what an integer is multiplied by; of INT8 and UINT8
+  int zero_point = 0;  ///< the integer that stands for 0; PoolMeans takes none
 };
 
 /// Caffe's order, (images, channels, spatial): channel c of place s of image n is element
@@ -41,6 +43,7 @@ struct Planes {
   ElementType type = ElementType::FLOAT;
   size_t stride = 0;  ///< elements from one image to the next, at least channels * spatial
   float scale = 1;
+  int zero_point = 0;
 };
 
 /// y = function(activation(x)); one of the two does nothing. `function.slopes` lies on the device,

@@ -163,6 +163,13 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, 
                             graph.values[node.outputs[0]].shape);
 }
 
+std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
+                                                              const Shape& y) {
+  Node convolution = node;
+  convolution.layer.set_type("Convolution");
+  return ConvolutionShapeOf(convolution, x, y);
+}
+
 std::vector<float> BiasOf(const Node& node, size_t outputs) {
   return node.parameters.size() > 1 ? node.parameters[1].ToVector()
                                     : std::vector<float>(outputs, 0.f);

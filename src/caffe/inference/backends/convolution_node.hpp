@@ -46,6 +46,10 @@ std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Node& node, co
 /// The same for the shapes that the graph has.
 std::optional<kernels::ConvolutionShape> ConvolutionShapeOf(const Graph& graph, const Node& node);
 
+/// ConvolutionShapeOf for a Deconvolution; weights are (channels, outputs / group, kernel...).
+std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
+                                                              const Shape& y);
+
 /// The bias; zeros where the node has none.
 std::vector<float> BiasOf(const Node& node, size_t outputs);
 

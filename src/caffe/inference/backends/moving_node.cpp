@@ -22,6 +22,12 @@ bool JoinsChannels(const Graph& graph, const Node& node) {
   return axis == 1 || (axis < 0 && axis + axes == 1);
 }
 
+int ConcatAxis(const Graph& graph, const Node& node) {
+  const ConcatParameter& param = node.layer.concat_param();
+  const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
+  return axis < 0 ? axis + static_cast<int>(graph.values[node.outputs[0]].shape.size()) : axis;
+}
+
 bool Reshapes(const Node& node) {
   return (node.type() == "Flatten" || node.type() == "Reshape") && node.inputs.size() == 1 &&
          node.outputs.size() == 1;

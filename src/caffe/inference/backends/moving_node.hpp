@@ -13,6 +13,8 @@ namespace inference {
 
 /// A Concat or Slice along axis 1.
 bool JoinsChannels(const Graph& graph, const Node& node);
+/// The axis of a Concat, from the first one on.
+int ConcatAxis(const Graph& graph, const Node& node);
 /// A Flatten or Reshape of one value.
 bool Reshapes(const Node& node);
 /// True if integers stand for the same numbers in both.

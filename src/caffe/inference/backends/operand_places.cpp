@@ -59,8 +59,7 @@ Operand OperandAt(const Graph& graph, int value, const std::vector<Shape>& shape
   const auto region = RegionOf(graph, value, shapes);
   Require(region.has_value(), "value '", graph.values[value].name, "' of shape ",
           ShapeString(shapes[value]), " does not lie in even pieces");
-  operand.data =
-      static_cast<char*>(place_of(region->root)) + region->offset * SizeOf(operand.type);
+  operand.data = static_cast<char*>(place_of(region->root)) + region->offset * SizeOf(operand.type);
   if (region->contiguous()) return operand;
   operand.images = region->outer;
   operand.image = region->run;

@@ -5,7 +5,8 @@
 namespace caffe {
 namespace inference {
 
-std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext& context, const Node&) const {
+std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext& context,
+                                                 const Node&) const {
   return context.None("is put in where two layers want a blob differently");
 }
 

@@ -30,6 +30,9 @@ class Target {
   virtual size_t alignment() const = 0;
   /// True if 8-bit integers without a sign are as good as those with one.
   virtual bool takes_unsigned() const = 0;
+  /// True if convolutions of integers alone add a residual while they write
+  /// (quantize/fused_sums.hpp).
+  virtual bool fuses_integer_sums() const = 0;
 
   /// Runs `list`, which asks for the candidates of all nodes of a graph or binds all its steps,
   /// where that makes doing it once more faster.

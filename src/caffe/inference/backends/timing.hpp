@@ -27,9 +27,9 @@ class Timing {
 
   /// What is timed, and lowered for.
   const Target& target() const { return target_; }
-  /// Microseconds. Throws Unsupported where the candidate turns out not to be one, and Error, naming
-  /// layer and implementation, where its kernel fails. What the target's any_layer refuses is the
-  /// numbers that it is timed with: it is no candidate then.
+  /// Microseconds. Throws Unsupported where the candidate turns out not to be one, and Error,
+  /// naming layer and implementation, where its kernel fails. What the target's any_layer refuses
+  /// is the numbers that it is timed with: it is no candidate then.
   virtual double Of(const LoweringContext& context, const Node& node, const Candidate& candidate);
   /// The least of the candidate's time and of what it takes now, if `Of` has just measured it
   /// (times out of the cache stand): the machine may have been slower then than for others.

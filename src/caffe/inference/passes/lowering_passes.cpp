@@ -19,7 +19,8 @@ bool HasFloatResiduals(const BuildContext& build) { return !build.HasIntegersAlo
 bool HasIntegersAlone(const BuildContext& build) { return build.HasIntegersAlone(); }
 
 bool FusesSumsOfIntegers(const BuildContext& build) {
-  return build.HasIntegersAlone() && !build.Skips(kPassWithoutIntegers);
+  return build.HasIntegersAlone() && build.target->fuses_integer_sums() &&
+         !build.Skips(kPassWithoutIntegers);
 }
 
 bool Equalizes(const BuildContext& build) {

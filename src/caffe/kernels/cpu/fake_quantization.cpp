@@ -12,10 +12,6 @@ namespace caffe {
 namespace kernels {
 namespace {
 
-/// 1.5 * 2^(digits - 2): what is added to it is rounded to an integer, halves to even.
-template <typename C>
-constexpr C kRounder = C(3) * (C(1) / std::numeric_limits<C>::epsilon()) / C(2);
-
 IntegerGrid WithScale(double scale, IntegerGrid grid) {
   // Of subnormal steps the reciprocal would be infinite.
   grid.scale = scale < std::numeric_limits<float>::min() ? 0.f : static_cast<float>(scale);
@@ -52,22 +48,13 @@ void FakeQuantize(size_t n, const IntegerGrid& grid, const T* x, T* y) {
     std::fill_n(y, n, T(0));
     return;
   }
-  const C scale = grid.scale, factor = C(1) / scale;
-  const C low = static_cast<C>(grid.least - grid.zero_point);
-  const C high = static_cast<C>(grid.most - grid.zero_point);
-  const C middle = static_cast<C>(grid.middle - grid.zero_point);
-  const C nudge = grid.rounds_means ? C(1) / 1024 : C(0);
+  const GridRounding<C> round(grid);
   ForEachChunk(n, [&](size_t offset, size_t length) {
     InputChunk<C, T> input;
     OutputChunk<C, T> output;
     const C* from = input.Load(x + offset, length);
     C* to = output.Begin(y + offset);
-    for (size_t i = 0; i < length; ++i) {
-      C q = from[i] * factor;
-      q += q > middle ? nudge : -nudge;
-      q = std::min(std::max(q, low), high);  // a NaN stays one
-      to[i] = scale * ((q + kRounder<C>)-kRounder<C>);
-    }
+    for (size_t i = 0; i < length; ++i) to[i] = round(from[i]);
     output.Store(y + offset, length);
   });
 }

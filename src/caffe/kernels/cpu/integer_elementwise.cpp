@@ -32,14 +32,12 @@ SumEnd EndOf(const IntegerResult& result) {
 
 namespace {
 
-constexpr int kProductBits = 8;  // that a product of two loses before it is multiplied again
-
 /// What each byte, as uint8_t, adds to a sum.
 std::array<int32_t, 256> Terms(const IntegerOperand& x, Multiplier by, Rounding rounding) {
   std::array<int32_t, 256> terms;
   for (int i = 0; i < 256; ++i) {
     const int32_t byte = x.is_unsigned ? i : static_cast<int8_t>(i);
-    terms[i] = RescaleSigned((byte - x.zero_point) * (1 << kSumShift), by, rounding);
+    terms[i] = TermOfSum(byte - x.zero_point, by, rounding);
   }
   return terms;
 }
@@ -183,9 +181,7 @@ void ScaleAndAddIntegers(const BroadcastShape& shape, const IntegerOperand& a,
   ForEachProduct(shape, x, a, [&](size_t at, size_t length, int32_t* products) {
     const uint8_t* added = BytesAt(b, at);
     for (size_t i = 0; i < length; ++i) {
-      products[i] =
-          RescaleSigned(products[i] * (1 << (kSumShift - kProductBits)), by[0], result.rounding) +
-          terms[added[i]];
+      products[i] = ProductInSum(products[i], by[0], result.rounding) + terms[added[i]];
     }
     Finish(length, end, products, y + at);
   });

@@ -139,7 +139,7 @@ void AnyLrn(const LrnShape& s, const int32_t* table, const IntegerOperand& x,
             add((i + k - c) * plane + p);
           }
         }
-        y[i * plane + p] = static_cast<Y>(result.Of(Divided(x.At(i * plane + p), table, sum)));
+        y[i * plane + p] = static_cast<Y>(result.Of(DividedBy(table, sum, x.At(i * plane + p))));
       }
     }
   });

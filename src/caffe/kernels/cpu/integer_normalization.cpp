@@ -10,21 +10,15 @@
 #include "caffe/kernels/parallel.hpp"
 #include "int8_rescaling.hpp"
 #include "int8_tiles.hpp"
-#include "integer_results.hpp"
 #include "tile_runs.hpp"
 
 namespace caffe {
 namespace kernels {
 namespace {
 
-constexpr int kPlaceBits = 5;  // places between powers of two
-constexpr int kRestBits = 16;  // of the distance from a place to the next
 constexpr int kTableBits = 30;
 constexpr size_t kGrain = 1 << 12;
 constexpr size_t kDifferences = 511;  // between two bytes
-
-/// n / d to the nearest, halves away from zero; d > 0.
-int64_t RoundedQuotient(int64_t n, int64_t d) { return (n < 0 ? n - d / 2 : n + d / 2) / d; }
 
 /// What divisions with channels in blocks have in common.
 class DivisionInBlocks {
@@ -73,7 +67,7 @@ class DivisionInBlocks {
   static int32_t Largest(const int32_t* table, const std::vector<Multiplier>& by) {
     int32_t largest = 0;
     for (int32_t q = 1; q < 256; ++q) {
-      largest = std::max(largest, Divided(q, table, static_cast<uint32_t>(q * q)));
+      largest = std::max(largest, DividedBy(table, static_cast<uint32_t>(q * q), q));
     }
     const auto is_negative = [](const Multiplier& one) { return one.value < 0; };
     return std::any_of(by.begin(), by.end(), is_negative) ? 1 << 30 : largest;
@@ -132,17 +126,6 @@ std::vector<int32_t> SoftmaxTable(double step) {
 
 namespace {
 
-/// What a softmax makes of its exponentials.
-template <typename Y>
-struct SoftmaxShare {
-  int32_t steps;
-  const IntegerResult& result;
-  Y operator()(int64_t e, int64_t sum) const {
-    return static_cast<Y>(std::clamp<int64_t>(
-        result.zero_point + RoundedQuotient(e * steps, 256 * sum), result.least, result.most));
-  }
-};
-
 /// Calls f(first place) for rows [begin, end), whose numbers are `inner` apart.
 template <typename Function>
 void ForEachSoftmaxRow(const SoftmaxExtents& extents, size_t begin, size_t end, Function&& f) {
@@ -156,9 +139,9 @@ void ForEachSoftmaxRow(const SoftmaxExtents& extents, size_t begin, size_t end, 
 }
 
 /// Of two numbers all depends on their difference: detectors have thousands of such pairs.
-template <typename X, typename Y>
-void SoftmaxOfPairs(const SoftmaxExtents& extents, const int32_t* table,
-                    const SoftmaxShare<Y>& share, const X* x, Y* y) {
+template <typename Share, typename X, typename Y>
+void SoftmaxOfPairs(const SoftmaxExtents& extents, const int32_t* table, const Share& share,
+                    const X* x, Y* y) {
   struct Pair {
     Y first, second;
   };
@@ -192,7 +175,9 @@ template <typename X, typename Y>
 void SoftmaxIntegers(const SoftmaxExtents& extents, const int32_t* table, int32_t steps,
                      const IntegerResult& result, const X* x, Y* y) {
   const size_t length = extents.length, inner = extents.inner, rows = extents.outer * inner;
-  const SoftmaxShare<Y> share = {steps, result};
+  const auto share = [&](int64_t e, int64_t sum) {
+    return static_cast<Y>(SoftmaxShare(e, sum, steps, result));
+  };
   if (length == 2 && rows > kDifferences) return SoftmaxOfPairs(extents, table, share, x, y);
   const auto of_row = [&](size_t at) {
     const X* from = x + at;
@@ -214,26 +199,16 @@ std::vector<int32_t> FallingTable(const std::function<double(double)>& function)
   std::vector<int32_t> table(kFallingTableSize);
   for (size_t i = 0; i < table.size(); ++i) {
     double a = static_cast<double>(std::max<size_t>(1, i));
-    if (i >= 1 << kPlaceBits) {
-      const int octave = static_cast<int>(i >> kPlaceBits) - 1;
-      a = std::ldexp((1 << kPlaceBits) + static_cast<double>(i % (1 << kPlaceBits)), octave);
+    if (i >= 1 << kFallingPlaceBits) {
+      const int octave = static_cast<int>(i >> kFallingPlaceBits) - 1;
+      a = std::ldexp((1 << kFallingPlaceBits) + static_cast<double>(i % (1 << kFallingPlaceBits)),
+                     octave);
     }
     const double value = function(a) / one;
     Require(value >= 0 && value <= 1, "its function of a sum of squares does not fall at ", a);
     table[i] = static_cast<int32_t>(std::llround(std::ldexp(value, kTableBits)));
   }
   return table;
-}
-
-int32_t Interpolated(const int32_t* table, uint64_t a) {
-  if (a < 1 << kPlaceBits) return table[a];
-  const int octave = 63 - __builtin_clzll(a) - kPlaceBits;  // a = (32 + place) 2^octave + rest
-  const size_t place = (size_t(octave) << kPlaceBits) + (a >> octave);
-  const uint64_t rest = a & ((uint64_t{1} << octave) - 1);
-  const int64_t part = static_cast<int64_t>(octave < kRestBits ? rest << (kRestBits - octave)
-                                                               : rest >> (octave - kRestBits));
-  const int64_t fall = int64_t{table[place]} - table[place + 1];
-  return static_cast<int32_t>(table[place] - ((fall * part + (1 << (kRestBits - 1))) >> kRestBits));
 }
 
 template <typename Y>
@@ -254,7 +229,7 @@ void NormalizeIntegers(const NormExtents& extents, const int32_t* table, const I
       for (size_t i = 0; i < image; ++i) {
         of_channel.by = by[i / spatial];
         const uint64_t a = sums[extents.across_spatial ? 0 : i % spatial];
-        y[n * image + i] = static_cast<Y>(of_channel.Of(Divided(x.At(n * image + i), table, a)));
+        y[n * image + i] = static_cast<Y>(of_channel.Of(DividedBy(table, a, x.At(n * image + i))));
       }
     }
   });
@@ -317,7 +292,7 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
           const size_t first = row * length;
           int64_t sum = 0;
           for (size_t i = 0; i < length; ++i) sum += x.At(first + i);
-          const int32_t mean = static_cast<int32_t>(RoundedQuotient(256 * sum, n));
+          const int32_t mean = MeanOfSum(sum, n);
           const auto distance = [&](size_t i) { return 256 * x.At(first + i) - mean; };
           int64_t squares = 0;
           for (size_t i = 0; table && i < length; ++i) {
@@ -326,9 +301,7 @@ void StandardizeIntegers(size_t rows, size_t length, const int32_t* table, const
           const int64_t factor =
               table ? Interpolated(table, static_cast<uint64_t>(RoundedQuotient(squares, n))) : 0;
           for (size_t i = 0; i < length; ++i) {
-            const int32_t d = distance(i);
-            const int32_t p =
-                table ? static_cast<int32_t>((d * factor + (1 << 15)) >> 16) : d * 256;
+            const int32_t p = Standardized(distance(i), factor, table != nullptr);
             y[first + i] = static_cast<Y>(result.Of(p));
           }
         }

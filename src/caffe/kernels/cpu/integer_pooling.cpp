@@ -109,7 +109,7 @@ void AveragePoolIntegers(const PoolingShape& shape, int block, int32_t zero_poin
           sum += x[from + (size_t(h) * shape.width + v) * block + k] - kMiddle<T>;
         }
       }
-      const int32_t mean = kMiddle<T> + (sum < 0 ? sum - size / 2 : sum + size / 2) / size;
+      const int32_t mean = RoundedMean(sum, size, kMiddle<T>);
       y[to + k] = static_cast<T>(std::clamp(mean, range.least, range.most));
     }
   });

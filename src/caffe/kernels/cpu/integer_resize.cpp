@@ -13,9 +13,6 @@ namespace caffe {
 namespace kernels {
 namespace {
 
-constexpr int kWeightBits = 11;
-constexpr int32_t kHalf = 1 << (2 * kWeightBits - 1);
-
 /// The largest sum of an output's weights, without their signs.
 int64_t LargestSum(const ResizeAxis& axis, const std::vector<int32_t>& weights) {
   int64_t largest = 0;
@@ -70,12 +67,11 @@ void ResizeAny(size_t planes, int block, const ResizeAxis& h, const ResizeAxis& 
     }
     for (size_t i = 0; i < size_t(row.outputs) * block; ++i) {
       const size_t v = i / block;
-      int64_t sum = kHalf;
+      int64_t sum = 0;
       for (int k = 0; k < w.terms(static_cast<int>(v)); ++k) {
         sum += row.weights[w.start[v] + k] * sums[(size_t(w.first[v]) + k) * block + i % block];
       }
-      const int64_t value = row.zero_point + (sum >> row.shift);
-      y[to + i] = static_cast<T>(std::clamp<int64_t>(value, row.least, row.most));
+      y[to + i] = static_cast<T>(ResizedByte(sum, row.zero_point, row.least, row.most));
     }
   });
 }
@@ -91,12 +87,13 @@ std::vector<int32_t> ResizeWeights(const ResizeAxis& axis) {
     for (int k = axis.start[i]; k < axis.start[i + 1]; ++k) {
       sum += axis.weights[k];
       weights.push_back(
-          static_cast<int32_t>(std::lround(std::ldexp(axis.weights[k], kWeightBits))));
+          static_cast<int32_t>(std::lround(std::ldexp(axis.weights[k], kResizeWeightBits))));
       whole += weights.back();
       if (weights[k] > weights[largest]) largest = k;
     }
     if (axis.terms(i) == 0) continue;
-    weights[largest] += static_cast<int32_t>(std::lround(std::ldexp(sum, kWeightBits))) - whole;
+    weights[largest] +=
+        static_cast<int32_t>(std::lround(std::ldexp(sum, kResizeWeightBits))) - whole;
   }
   return weights;
 }
@@ -106,9 +103,9 @@ void ResizeIntegers(size_t planes, int block, const ResizeAxis& h, const ResizeA
                     int32_t zero_point, int32_t least, int32_t most, const T* x, T* y) {
   const std::vector<int32_t> rows = ResizeWeights(h), columns = ResizeWeights(w);
   const ResizedRow row = {w.output(),     w.first.data(), w.start.data(),
-                          columns.data(), kHalf,          2 * kWeightBits,
+                          columns.data(), kResizeHalf,    kResizeShift,
                           zero_point,     least,          most};
-  const int64_t largest = LargestSum(h, rows) * LargestSum(w, columns) * 255 + kHalf;
+  const int64_t largest = LargestSum(h, rows) * LargestSum(w, columns) * 255 + kResizeHalf;
   const bool has_lanes = block == 1 || block == 8 || block == 16;
   const auto resize =
       has_lanes && largest <= std::numeric_limits<int32_t>::max() ? ResizeShort<T> : ResizeAny<T>;

@@ -173,18 +173,18 @@ void CopyRowsOfBytes(Stream& stream, int rows, size_t row_bytes, const void* x, 
 }
 
 /// True if elements need not be converted.
-bool AreAlike(ElementType type, float scale, ElementType other_type, float other_scale) {
-  return type == other_type && (SizeOf(type) > 1 || scale == other_scale);
+bool AreAlike(const Array& x, const Array& y) {
+  return x.type == y.type && (SizeOf(x.type) > 1 || (x.scale == y.scale && x.zero == y.zero));
 }
 
 /// Reads and writes what is alike as it is.
 void KeepAlike(Array* x, Array* y) {
-  if (!AreAlike(x->type, x->scale, y->type, y->scale)) return;
+  if (!AreAlike(*x, *y)) return;
   *x = AsStored(*x);
   *y = AsStored(*y);
 }
 
-Array PlanesOf(const Planes& x) { return ArrayOf(x.data, x.type, x.stride, x.scale); }
+Array PlanesOf(const Planes& x) { return ArrayOf(x.data, x.type, x.stride, x.scale, x.zero_point); }
 
 void ApplyPlanewise(Stream& stream, int images, int channels, int spatial, const Array& x,
                     const Ending& ending) {
@@ -320,7 +320,7 @@ void PoolMeans(Stream& stream, const kernels::PoolingShape& shape, int channels,
 
 void CopyPixels(Stream& stream, int pixels, int channels, const Pixels& x, const Pixels& y) {
   if (pixels == 0 || channels == 0) return;
-  if (!AreAlike(x.type, x.scale, y.type, y.scale)) {
+  if (!AreAlike(ArrayOf(x), ArrayOf(y))) {
     return ApplyToPixels(stream, pixels, channels, x, nullptr, nullptr, nullptr, {}, y);
   }
   RequireStored(x.type);
@@ -379,8 +379,11 @@ void TurnFromChannelsLast(Stream& stream, ElementType type, int images, int chan
 void CopyPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
                 const Planes& y) {
   const int elements = CountedWork(double(channels) * spatial);
-  CopyPixels(stream, images, elements, {x.data, x.type, CountedWork(double(x.stride)), x.scale},
-             {y.data, y.type, CountedWork(double(y.stride)), y.scale});
+  const auto pixels = [](const Planes& planes) {
+    return Pixels{planes.data, planes.type, CountedWork(double(planes.stride)), planes.scale,
+                  planes.zero_point};
+  };
+  CopyPixels(stream, images, elements, pixels(x), pixels(y));
 }
 
 }  // namespace cuda

@@ -110,6 +110,7 @@ struct Array {
   float scale;    // what integers are multiplied by when they are read,
   float factor;   // and what becomes one
   float least;    // of INT8
+  float zero;     // the integer that stands for 0
 
   /// values = V elements from element `at` on.
   template <int V>
@@ -121,11 +122,11 @@ struct Array {
         return ReadAs<bfloat16>(at, values);
       case ElementType::INT8:
         ReadAs<int8_t>(at, values);
-        for (int v = 0; v < V; ++v) values[v] = Times(values[v], scale);
+        for (int v = 0; v < V; ++v) values[v] = Times(values[v] - zero, scale);
         return;
       case ElementType::UINT8:
         ReadAs<uint8_t>(at, values);
-        for (int v = 0; v < V; ++v) values[v] = Times(values[v], scale);
+        for (int v = 0; v < V; ++v) values[v] = Times(values[v] - zero, scale);
         return;
       default:
         return ReadAs<float>(at, values);
@@ -179,10 +180,10 @@ struct Array {
     T elements[V];
     for (int v = 0; v < V; ++v) {
       float value = Times(values[v], factor);
-      value = value < low ? low : value;
-      value = value > high ? high : value;
+      value = value < low - zero ? low - zero : value;
+      value = value > high - zero ? high - zero : value;
       value = value == value ? value : 0.f;
-      elements[v] = static_cast<T>(static_cast<int>(rintf(value)));
+      elements[v] = static_cast<T>(static_cast<int>(rintf(value) + zero));
     }
     WriteLanes(elements, static_cast<T*>(data) + at);
   }
@@ -194,17 +195,18 @@ inline void RequireStored(ElementType type) {
           "engines on the GPU have no arrays of type ", Name(type));
 }
 
-inline Array ArrayOf(void* data, ElementType type, size_t stride, float scale) {
+inline Array ArrayOf(void* data, ElementType type, size_t stride, float scale, int zero_point = 0) {
   RequireStored(type);
-  return {data, type, stride, scale, 1 / scale, -127.f};
+  return {data, type, stride, scale, 1 / scale, -127.f, static_cast<float>(zero_point)};
 }
 inline Array ArrayOf(const Pixels& x) {
-  return ArrayOf(x.data, x.type, static_cast<size_t>(x.stride), x.scale);
+  return ArrayOf(x.data, x.type, static_cast<size_t>(x.stride), x.scale, x.zero_point);
 }
-/// Integers as they are, not multiplied by their scale.
+/// Integers as they are, whatever they stand for.
 inline Array AsStored(Array array) {
   array.scale = array.factor = 1;
   array.least = -128.f;
+  array.zero = 0;
   return array;
 }
 

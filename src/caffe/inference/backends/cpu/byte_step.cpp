@@ -27,16 +27,6 @@ void ByteStep::Run(void*) {
   }
 }
 
-std::vector<Candidate> InBytes(const Implementation& implementation, const Node& node,
-                               const std::vector<Layout::Kind>& layouts) {
-  std::vector<Candidate> candidates;
-  for (const Layout::Kind layout : layouts) {
-    const Format bytes = {ElementType::INT8, layout};
-    candidates.push_back(Formats(implementation, node, ElementType::INT8, bytes, bytes));
-  }
-  return candidates;
-}
-
 }  // namespace cpu
 }  // namespace inference
 }  // namespace caffe

@@ -1,7 +1,7 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_
 
-#include "../implementation.hpp"
+#include "../integer_node.hpp"
 
 namespace caffe {
 namespace inference {
@@ -23,13 +23,6 @@ class ByteStep : public Step {
   std::vector<Operand> x_;
   Operand y_;
 };
-
-/// A candidate with all values in 8 bits for each of these layouts.
-std::vector<Candidate> InBytes(const Implementation& implementation, const Node& node,
-                               const std::vector<Layout::Kind>& layouts);
-
-/// True if the value is made of 8-bit integers.
-inline bool IsInteger(const Operand& operand) { return SizeOf(operand.type) == 1; }
 
 }  // namespace cpu
 }  // namespace inference

@@ -88,6 +88,7 @@ class ThisProcessor : public Target {
   int block(ElementType) const override { return ChannelBlock(); }
   size_t alignment() const override { return 1; }
   bool takes_unsigned() const override { return true; }
+  bool fuses_integer_sums() const override { return true; }
 
   std::string TimingKey() const override {
     return Join(PlanFingerprint(), " kernels ", kKernelRevision, " ", omp_get_max_threads(),

@@ -13,7 +13,6 @@
 #include "caffe/kernels/int8_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "convolution_step.hpp"
-#include "deconvolution_shape.hpp"
 #include "integer_rescaling.hpp"
 
 namespace caffe {
@@ -254,13 +253,6 @@ class Family : public Implementation {
 };
 
 }  // namespace
-
-std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, const Shape& x,
-                                                              const Shape& y) {
-  Node convolution = node;
-  convolution.layer.set_type("Convolution");
-  return ConvolutionShapeOf(convolution, x, y);
-}
 
 const Implementation& Deconvolution() {
   static const Family family;

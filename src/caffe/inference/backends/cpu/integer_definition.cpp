@@ -3,15 +3,11 @@
 #include <algorithm>
 
 #include "../../passes/graph_editing.hpp"
-#include "../convolution_node.hpp"
 #include "../element_types.hpp"
-#include "../inner_product_node.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
-#include "caffe/layers/base_conv_layer.hpp"
 #include "cpu_target.hpp"
-#include "deconvolution_shape.hpp"
 #include "integer_rescaling.hpp"
 #include "integer_steps.hpp"
 
@@ -20,17 +16,6 @@ namespace inference {
 namespace cpu {
 namespace {
 
-/// True if it is a layer with weights whose shapes the definitions take.
-bool Computes(const Node& node, const Shape& x, const Shape& y) {
-  if (!node.integers || node.inputs.size() != 1 || node.outputs.size() != 1 ||
-      node.parameters.empty()) {
-    return false;
-  }
-  if (node.type() == "InnerProduct") return CountOf(x) > 0;
-  if (node.type() == "Deconvolution") return DeconvolutionShapeOf(node, x, y).has_value();
-  return ConvolutionShapeOf(node, x, y).has_value();
-}
-
 class DefinitionStep : public Step {
  public:
   explicit DefinitionStep(const Node& node) : node_(node) {}
@@ -38,21 +23,11 @@ class DefinitionStep : public Step {
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
-    Require(Computes(node_, x_.shape, y_.shape) && IsInteger(x_) && IsInteger(y_) &&
-                !x_.blocked() && !y_.blocked(),
+    const auto shape = WeightedShapeOf(node_, x_.shape, y_.shape);
+    Require(shape && IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked(),
             "its blobs do not lie as kernels take them");
-    size_t outputs, weights;
-    if (node_.type() == "InnerProduct") {
-      extents_ = ExtentsOf(node_, x_.shape, y_.shape);
-      outputs = extents_.outputs;
-      weights = outputs * extents_.inputs;
-    } else {
-      shape_ = node_.type() == "Deconvolution" ? *DeconvolutionShapeOf(node_, x_.shape, y_.shape)
-                                               : *ConvolutionShapeOf(node_, x_.shape, y_.shape);
-      outputs = shape_.outputs;
-      weights = shape_.weight_count();
-    }
-    ReadParameters(outputs, weights);
+    shape_ = *shape;
+    ReadParameters(shape_.outputs);
     residual_ = ResidualOf(node_, y_, AddedIn(binding));
   }
 
@@ -74,11 +49,10 @@ class DefinitionStep : public Step {
     return added == binding.operands.end() ? Operand() : *added;
   }
 
-  void ReadParameters(size_t outputs, size_t weights) {
+  void ReadParameters(size_t outputs) {
     constexpr ElementType kInteger = ElementType::INT32;
     const size_t given = node_.parameters.size();
     Require(given == 5 || given == 7, "it has ", given, " parameters");
-    const int32_t* bias = ParameterOf<int32_t>(node_, 1, kInteger, outputs);
     by_.multipliers = ParameterOf<int32_t>(node_, 2, kInteger, outputs);
     by_.shifts = ParameterOf<int32_t>(node_, 3, kInteger, outputs);
     if (given == 7) {
@@ -87,38 +61,19 @@ class DefinitionStep : public Step {
     }
     by_.input_zero_point = x_.zero_point;
     SetOutputs(node_, y_, &by_);
-    DispatchInteger(node_.parameters[0].type, [&](auto tag) {
-      using W = decltype(tag);
-      Fold(ParameterOf<W>(node_, 0, node_.parameters[0].type, weights), bias, outputs,
-           weights / std::max<size_t>(1, outputs));
-    });
+    // Once: weights and zero points stay what they are.
+    if (bias_.size() != outputs) {
+      bias_ = FoldedBiases(node_, WeightsByOutput(node_, shape_), outputs, x_.zero_point);
+    }
     by_.bias = bias_.data();
-  }
-
-  // Once: weights and zero points stay what they are.
-  template <typename W>
-  void Fold(const W* weights, const int32_t* bias, size_t outputs, size_t count) {
-    if (bias_.size() == outputs) return;
-    std::vector<W> transposed;
-    if (node_.type() == "Deconvolution") {
-      transposed.resize(outputs * count);
-      kernels::TransposeDeconvolution(shape_, weights, transposed.data());
-      weights = transposed.data();
-    }
-    std::vector<int32_t> folded;
-    for (size_t o = 0; o < outputs; ++o) {
-      folded.push_back(kernels::FoldZeroPoint(
-          count, weights + o * count, node_.integers->weight_zero_point, x_.zero_point, bias[o]));
-    }
-    bias_ = std::move(folded);
   }
 
   template <typename X, typename W, typename Y>
   void Compute(const W* weights, const X* x, Y* y) {
     const int32_t zero = node_.integers->weight_zero_point;
     if (node_.type() == "InnerProduct") {
-      kernels::IntegerInnerProduct(extents_.rows, extents_.inputs, extents_.outputs, x, weights,
-                                   zero, by_, y);
+      kernels::IntegerInnerProduct(CountOf(y_.shape) / shape_.outputs, shape_.channels,
+                                   shape_.outputs, x, weights, zero, by_, y);
     } else if (node_.type() == "Deconvolution") {
       kernels::IntegerDeconvolution(shape_, x_.shape[0], x, weights, zero, by_, y);
     } else {
@@ -130,7 +85,6 @@ class DefinitionStep : public Step {
   const Node& node_;
   Operand x_, y_;
   kernels::ConvolutionShape shape_;
-  InnerProductExtents extents_;
   kernels::Rescaling by_;
   std::vector<int32_t> bias_;
   std::optional<kernels::Residual> residual_;
@@ -145,8 +99,8 @@ class Family : public Implementation {
                                     const Node& node) const override {
     if (!MultipliesWeights(node)) return context.None("is for layers with weights");
     if (!HaveRanges(context, node)) return {};
-    if (!Computes(node, context.graph.values[node.inputs[0]].shape,
-                  context.graph.values[node.outputs[0]].shape)) {
+    if (!WeightedShapeOf(node, context.graph.values[node.inputs[0]].shape,
+                         context.graph.values[node.outputs[0]].shape)) {
       return context.None("has no definition for its shape");
     }
     return InBytes(*this, node, {kPlain});

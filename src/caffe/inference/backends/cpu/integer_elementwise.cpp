@@ -8,32 +8,6 @@ namespace caffe {
 namespace inference {
 namespace cpu {
 
-std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count) {
-  const int32_t* values = ParameterOf<int32_t>(node, index, ElementType::INT32, 2 * count);
-  std::vector<kernels::Multiplier> multipliers;
-  for (size_t i = 0; i < count; ++i) multipliers.push_back({values[2 * i], values[2 * i + 1]});
-  for (const kernels::Multiplier& multiplier : multipliers) {
-    Require(multiplier.shift >= -31 && multiplier.shift <= 30, "parameter ", index,
-            " has a multiplier with shift ", multiplier.shift);
-  }
-  return multipliers;
-}
-
-kernels::IntegerOperand OperandOf(const Operand& x, const void* data) {
-  return {data, x.type == ElementType::UINT8, x.zero_point};
-}
-
-kernels::IntegerResult ResultOf(const Node& node, const Operand& y, kernels::Multiplier by) {
-  const bool is_unsigned = y.type == ElementType::UINT8;
-  kernels::IntegerResult result;
-  result.by = by;
-  result.rounding = node.integers->rounding;
-  result.zero_point = y.zero_point;
-  result.least = std::max(node.integers->least, is_unsigned ? 0 : -128);
-  result.most = std::min(node.integers->most, is_unsigned ? 255 : 127);
-  return result;
-}
-
 namespace {
 
 constexpr size_t kTable = 256;
@@ -141,9 +115,7 @@ class BroadcastStep : public Step {
     by_ = MultipliersOf(node_, 0, adds_ ? 3 : 1);
     result_ = ResultOf(node_, y_, by_.back());
     // Rows have one number of `a`, a block of channels `block` numbers; both begin at some axis.
-    const int axis = adds_ ? 0 : node_.layer.scale_param().axis();
-    const size_t first = axis < 0 ? axis + x.shape.size() : axis;
-    outer_ = CountOf({x.shape.begin(), x.shape.begin() + first});
+    outer_ = BroadcastOuterOf(node_, x.shape);
     shape_.width = y_.block;
     shape_.rows = a.elements() / y_.block;
     const size_t numbers = outer_ * a.elements();

@@ -3,16 +3,14 @@
 #include <cstring>
 #include <optional>
 
-#include "../../graph/node_layer.hpp"
 #include "../element_types.hpp"
+#include "../moved_elements.hpp"
 #include "../moving_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/transpose_bytes.hpp"
-#include "caffe/layers/interp_layer.hpp"
 #include "caffe/layers/permute_layer.hpp"
-#include "caffe/layers/resample_layer.hpp"
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
 
@@ -23,42 +21,6 @@ namespace {
 
 constexpr size_t kTable = 256;
 constexpr size_t kGrain = 1 << 14;
-
-/// Where each element of the outputs comes from: the number of an element, counted through all
-/// inputs, from 1 on; 0 for what comes from none. The float layer says so: it is run on these
-/// numbers, in two parts, each of which floats hold exactly.
-std::vector<std::vector<int64_t>> MovedFrom(const Node& node, const std::vector<Shape>& inputs,
-                                            const std::vector<Shape>& outputs) {
-  constexpr int kLowBits = 20;
-  NodeLayer layer = MainLayer(node);
-  Require(layer.Reshape(inputs) == outputs, "its tops have other shapes");
-  std::vector<std::vector<int64_t>> from;
-  for (const Shape& shape : outputs) from.emplace_back(CountOf(shape), 0);
-  for (const bool high : {false, true}) {
-    std::vector<std::vector<float>> x, y;
-    std::vector<const float*> bottoms;
-    std::vector<float*> tops;
-    int64_t number = 0;
-    for (const Shape& shape : inputs) {
-      std::vector<float>& numbers = x.emplace_back(CountOf(shape));
-      for (float& value : numbers) {
-        ++number;
-        value = static_cast<float>(high ? number >> kLowBits : number & ((1 << kLowBits) - 1));
-      }
-    }
-    for (const Shape& shape : outputs) y.emplace_back(CountOf(shape));
-    for (const auto& values : x) bottoms.push_back(values.data());
-    for (auto& values : y) tops.push_back(values.data());
-    layer.Run(bottoms, tops);
-    for (size_t t = 0; t < y.size(); ++t) {
-      for (size_t i = 0; i < y[t].size(); ++i) {
-        const int64_t part = static_cast<int64_t>(y[t][i]);
-        from[t][i] += high ? part << kLowBits : part;
-      }
-    }
-  }
-  return from;
-}
 
 /// Neighbours in an output that are neighbours in an input.
 struct MovedRun {
@@ -263,12 +225,6 @@ class TransposingStep : public Step {
   Transposition by_;
 };
 
-int ConcatAxis(const Graph& graph, const Node& node) {
-  const ConcatParameter& param = node.layer.concat_param();
-  const int axis = param.has_concat_dim() ? static_cast<int>(param.concat_dim()) : param.axis();
-  return axis < 0 ? axis + static_cast<int>(graph.values[node.outputs[0]].shape.size()) : axis;
-}
-
 /// Inputs with scales of their own, one behind the other; each has its table.
 class RescalingConcatStep : public Step {
  public:
@@ -324,13 +280,6 @@ class RescalingConcatStep : public Step {
   Operand y_;
 };
 
-/// What a resizing layer says of itself.
-template <typename Layer>
-struct OpenLayer : Layer {
-  using Layer::Layer;
-  Resizing Of(const std::vector<Shape>& bottoms) const { return this->ResizingOf(bottoms); }
-};
-
 class ResizingStep : public Step {
  public:
   explicit ResizingStep(const Node& node) : node_(node) {}
@@ -340,8 +289,7 @@ class ResizingStep : public Step {
     y_ = binding.outputs[0];
     std::vector<Shape> shapes;
     for (const Operand& x : binding.inputs) shapes.push_back(x.shape);
-    resizing_ = node_.type() == "Interp" ? OpenLayer<InterpLayer<float>>(node_.layer).Of(shapes)
-                                         : OpenLayer<ResampleLayer<float>>(node_.layer).Of(shapes);
+    resizing_ = ResizingOf(node_, shapes);
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
                 x_.block == y_.block && x_.shape.size() == 4 &&
                 ResizedShapes(x_.shape, resizing_)[0] == y_.shape,

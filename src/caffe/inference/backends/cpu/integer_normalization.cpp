@@ -57,12 +57,7 @@ class SoftmaxStep : public NormalizationStep {
     table_ = ParameterOf<int32_t>(node_, 0, ElementType::INT32, 256);
     steps_ = *ParameterOf<int32_t>(node_, 1, ElementType::INT32, 1);
     result_ = ResultOf(node_, y_);
-    const int axes = static_cast<int>(x_.shape.size());
-    const int given = node_.layer.softmax_param().axis(), axis = given < 0 ? given + axes : given;
-    Require(axis >= 0 && axis < axes, "softmax_param: axis ", given, " is none of ", axes);
-    extents_.outer = CountOf({x_.shape.begin(), x_.shape.begin() + axis});
-    extents_.length = x_.shape[axis];
-    extents_.inner = CountOf({x_.shape.begin() + axis + 1, x_.shape.end()});
+    extents_ = SoftmaxExtentsOf(node_, x_.shape);
   }
 
   kernels::SoftmaxExtents extents_;
@@ -82,16 +77,9 @@ class LrnStep : public NormalizationStep {
 
  private:
   void Prepare() override {
-    const LRNParameter& param = node_.layer.lrn_param();
-    Require(x_.shape.size() == 4, "it takes 4 axes");
     result_ = ResultOf(node_, y_, MultipliersOf(node_, 0, 1)[0]);
     table_ = Table(1);
-    shape_.num = x_.shape[0];
-    shape_.channels = x_.shape[1];
-    shape_.height = x_.shape[2];
-    shape_.width = x_.shape[3];
-    shape_.size = static_cast<int>(param.local_size());
-    shape_.within_channel = param.norm_region() == LRNParameter_NormRegion_WITHIN_CHANNEL;
+    shape_ = LrnShapeOf(node_, x_.shape);
   }
 
   kernels::LrnShape shape_;
@@ -110,12 +98,7 @@ class NormalizeStep : public NormalizationStep {
 
  private:
   void Prepare() override {
-    Require(x_.shape.size() >= 2, "it takes channels");
-    extents_.num = x_.shape[0];
-    extents_.channels = x_.shape[1];
-    extents_.spatial = CountOf({x_.shape.begin() + 2, x_.shape.end()});
-    extents_.across_spatial =
-        !node_.layer.has_normalize_param() && node_.layer.norm_param().across_spatial();
+    extents_ = NormExtentsOf(node_, x_.shape);
     const bool shared = !node_.parameters.empty() && node_.parameters[0].count() == 2;
     by_ = MultipliersOf(node_, 0, shared ? 1 : extents_.channels);
     by_.resize(extents_.channels, by_[0]);
@@ -132,21 +115,19 @@ class MvnStep : public NormalizationStep {
  public:
   using NormalizationStep::NormalizationStep;
   void Run(void*) override {
-    Write([&](auto* y) { kernels::StandardizeIntegers(rows_, length_, table_, x(), result_, y); });
+    Write([&](auto* y) {
+      kernels::StandardizeIntegers(rows_.rows, rows_.length, table_, x(), result_, y);
+    });
   }
 
  private:
   void Prepare() override {
-    const MVNParameter& param = node_.layer.mvn_param();
-    const size_t axes = x_.shape.size();
-    const size_t leading = std::min<size_t>(axes, param.across_channels() ? 1 : 2);
-    rows_ = CountOf({x_.shape.begin(), x_.shape.begin() + leading});
-    length_ = CountOf({x_.shape.begin() + leading, x_.shape.end()});
     result_ = ResultOf(node_, y_, MultipliersOf(node_, 0, 1)[0]);
-    table_ = param.normalize_variance() ? Table(1) : nullptr;
+    rows_ = StandardizedRowsOf(node_, x_.shape);
+    table_ = node_.layer.mvn_param().normalize_variance() ? Table(1) : nullptr;
   }
 
-  size_t rows_ = 0, length_ = 0;
+  RowExtents rows_;
   const int32_t* table_ = nullptr;
 };
 

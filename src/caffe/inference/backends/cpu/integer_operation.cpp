@@ -13,23 +13,6 @@ namespace inference {
 namespace cpu {
 namespace {
 
-bool IsElementwise(const Node& node) {
-  return node.type() == "Eltwise" || node.type() == "Axpy" ||
-         (node.type() == "Scale" && node.inputs.size() == 2);
-}
-
-bool IsDivision(const Node& node) {
-  return node.type() == "Softmax" || node.type() == "LRN" || node.type() == "Normalize" ||
-         node.type() == "MVN";
-}
-
-bool IsResizing(const Node& node) { return node.type() == "Interp" || node.type() == "Resample"; }
-
-/// What it is was found out when it became a node of integers (WhyNotIntegers).
-bool Computes(const Node& node) {
-  return node.integers && !MultipliesWeights(node) && !node.inputs.empty() && !node.outputs.empty();
-}
-
 /// True if the channels of all values lie in whole blocks, so that none that fill up come to lie in
 /// between.
 bool AreWhole(const Graph& graph, const Node& node) {
@@ -52,23 +35,19 @@ bool HasFactorsByChannel(const Graph& graph, const Node& node) {
           node.layer.scale_param().axis() == -static_cast<int>(x.size()));
 }
 
-/// True if every channel of the outputs is made of that channel of the inputs, in the same way.
-bool ComputesByChannel(const Node& node) {
-  return node.type() == "Eltwise" || node.type() == "Pooling" || node.type() == "Upsample" ||
-         IsResizing(node);
-}
-
 bool TakesBlocks(const Graph& graph, const Node& node) {
   if (graph.values[node.outputs[0]].shape.size() < 2) return false;
-  if (ComputesByChannel(node)) return true;
-  if (IsElementwise(node)) return HasFactorsByChannel(graph, node);
-  if (SharesAffine(node) || node.type() == "Concat") {
-    return JoinsChannels(graph, node) && AreWhole(graph, node);
+  switch (KindOf(node)) {
+    case IntegerKind::BROADCAST:
+      return HasFactorsByChannel(graph, node);
+    case IntegerKind::MOVING:
+      // Upsample moves positions, in every channel alike.
+      return node.type() == "Upsample" || (JoinsChannels(graph, node) && AreWhole(graph, node));
+    case IntegerKind::DIVISION:
+      return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
+    default:
+      return true;
   }
-  if (IsDivision(node)) {
-    return NormalizesBlocks(node, graph.values[node.inputs[0]].shape);
-  }
-  return true;
 }
 
 class Family : public Implementation {
@@ -79,53 +58,34 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!Computes(node)) return context.None("is for layers without weights, in integers");
-    const auto known = [&](int value) { return context.WhyNotInt8(value).empty(); };
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) {
-        return context.None(context.WhyNotInt8(node.inputs[i]));
-      }
-    }
-    if (!std::all_of(node.outputs.begin(), node.outputs.end(), known)) {
-      return context.None("needs the range of each top");
-    }
+    if (!ComputesIntegers(node)) return context.None(kNoIntegerOperation);
+    if (!HasIntegerRanges(context, node)) return {};
     std::vector<Candidate> candidates = InBytes(*this, node, {kPlain});
     if (TakesBlocks(context.graph, node)) {
       candidates.insert(candidates.begin(), InBytes(*this, node, {kBlocked})[0]);
     }
-    return WithShapes(context, node, std::move(candidates));
+    return WithShapeInputs(context, node, kBlocked, std::move(candidates));
   }
 
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
-    Require(Computes(node), "layer '", node.name(), "' (", node.type(),
+    Require(ComputesIntegers(node), "layer '", node.name(), "' (", node.type(),
             ") is none that integers compute");
-    if (IsElementwise(node)) return MakeIntegerElementwise(node);
-    if (node.type() == "Pooling") return MakeIntegerPooling(node);
-    if (IsDivision(node)) return MakeIntegerNormalization(node);
-    if (IsResizing(node)) return MakeIntegerResizing(node);
-    if (SharesAffine(node) || node.type() == "Concat") return MakeIntegerMoving(graph, node);
-    return MakeTableStep(node);
-  }
-
- private:
-  /// A bottom of which nothing but the shape is read may lie as it likes.
-  static std::vector<Candidate> WithShapes(const LoweringContext& context, const Node& node,
-                                           std::vector<Candidate> candidates) {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!ReadsShapeOnly(node, i) || node.inputs[i] == node.inputs[0]) continue;
-      std::vector<Candidate> all;
-      for (const Candidate& candidate : candidates) {
-        for (const ElementType type : context.storage) {
-          if (type == ElementType::INT8 && !context.ranges[node.inputs[i]].known()) continue;
-          for (const Layout::Kind layout : {kBlocked, kPlain}) {
-            all.push_back(candidate);
-            all.back().inputs[i] = {type, layout};
-          }
-        }
-      }
-      candidates = std::move(all);
+    switch (KindOf(node)) {
+      case IntegerKind::ELTWISE:
+      case IntegerKind::BROADCAST:
+        return MakeIntegerElementwise(node);
+      case IntegerKind::POOLING:
+        return MakeIntegerPooling(node);
+      case IntegerKind::DIVISION:
+        return MakeIntegerNormalization(node);
+      case IntegerKind::RESIZING:
+        return MakeIntegerResizing(node);
+      case IntegerKind::MOVING:
+        return MakeIntegerMoving(graph, node);
+      case IntegerKind::TABLE:
+        break;
     }
-    return candidates;
+    return MakeTableStep(node);
   }
 };
 

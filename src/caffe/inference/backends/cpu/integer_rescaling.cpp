@@ -7,10 +7,10 @@
 #include "../../quantize/fused_sums.hpp"
 #include "../constants.hpp"
 #include "../convolution_node.hpp"
+#include "../integer_node.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "constant_outputs.hpp"
-#include "integer_steps.hpp"
 
 namespace caffe {
 namespace inference {

@@ -112,7 +112,7 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
 
 /// Raised with each change that makes a kernel faster or slower: times measured before count no
 /// longer.
-constexpr int kKernelRevision = 2;
+constexpr int kKernelRevision = 3;
 
 /// A way for which the GPU has no room is none there.
 void* ScratchOf(size_t bytes, Rig* rig) {
@@ -129,8 +129,9 @@ class Gpu : public Target {
 
   const std::vector<const Implementation*>& implementations() const override {
     static const std::vector<const Implementation*> all = {
-        &Convolution(), &InnerProduct(), &Gemm(),    &Pooling(), &AcrossChannels(),
-        &Elementwise(), &Moving(),       &Reorder(), &AnyLayer()};
+        &Convolution(),    &InnerProduct(),     &Gemm(),        &Pooling(), &AcrossChannels(),
+        &IntegerWeights(), &IntegerOperation(), &Elementwise(), &Moving(),  &Reorder(),
+        &AnyLayer()};
     return all;
   }
   const Implementation& reorder() const override { return Reorder(); }
@@ -139,6 +140,7 @@ class Gpu : public Target {
   int block(ElementType type) const override { return ChannelMultiple(type); }
   size_t alignment() const override { return caffe::cuda::kOperandAlignment; }
   bool takes_unsigned() const override { return false; }  // no tensor core does
+  bool fuses_integer_sums() const override { return false; }
 
   std::string TimingKey() const override {
     return Join(PlanFingerprint(kTarget), " kernels ", kKernelRevision);
@@ -173,7 +175,7 @@ class Gpu : public Target {
     const double size = SizeOf(candidate.math) / 4.0;
     if (candidate.variant == "direct") return 20 * size;
     if (name == "layer") return 3;
-    if (name == "move") return 0.01;
+    if (name == "move" || name == "integers") return 0.01;
     return size;
   }
 };
@@ -198,11 +200,11 @@ int ChannelCount(const Operand& operand) {
 caffe::cuda::Pixels PixelsOf(const Operand& operand) {
   Require(operand.layout == kLast || operand.dense(), "a plain blob has gaps");
   const size_t stride = operand.layout == kPlain ? operand.elements() : operand.stride;
-  return {operand.data, operand.type, static_cast<int>(stride), operand.scale};
+  return {operand.data, operand.type, static_cast<int>(stride), operand.scale, operand.zero_point};
 }
 
 caffe::cuda::Planes PlanesOf(const Operand& operand) {
-  return {operand.data, operand.type, operand.stride, operand.scale};
+  return {operand.data, operand.type, operand.stride, operand.scale, operand.zero_point};
 }
 
 caffe::cuda::OutputFunction FunctionOf(const FusedEpilogue& epilogue, const void* slopes) {

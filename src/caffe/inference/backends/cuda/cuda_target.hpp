@@ -21,6 +21,8 @@ const Implementation& Gemm();
 const Implementation& Pooling();
 const Implementation& AcrossChannels();
 const Implementation& Elementwise();
+const Implementation& IntegerOperation();
+const Implementation& IntegerWeights();
 const Implementation& Moving();
 const Implementation& Reorder();
 const Implementation& AnyLayer();

@@ -1,0 +1,25 @@
+#ifndef CAFFE_INFERENCE_BACKENDS_MOVED_ELEMENTS_HPP_
+#define CAFFE_INFERENCE_BACKENDS_MOVED_ELEMENTS_HPP_
+
+#include <cstdint>
+#include <vector>
+
+#include "caffe/inference/graph.hpp"
+#include "caffe/layers/resize_layer.hpp"
+
+namespace caffe {
+namespace inference {
+
+/// Of a node that moves elements, where each element of the outputs comes from: the number of an
+/// element, counted through all inputs, from 1 on; 0 for what comes from none. The float layer says
+/// so: it is run on these numbers, in two parts, each of which floats hold exactly.
+std::vector<std::vector<int64_t>> MovedFrom(const Node& node, const std::vector<Shape>& inputs,
+                                            const std::vector<Shape>& outputs);
+
+/// How an Interp or Resample of bottoms of these shapes resizes.
+Resizing ResizingOf(const Node& node, const std::vector<Shape>& inputs);
+
+}  // namespace inference
+}  // namespace caffe
+
+#endif  // CAFFE_INFERENCE_BACKENDS_MOVED_ELEMENTS_HPP_
