@@ -8,6 +8,7 @@
 #include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "layer_text.hpp"
 
 namespace caffe {
 namespace inference {
@@ -23,10 +24,6 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
     const Value& value = graph.values[id];
     return Join(" ", ShapeString(value.shape), Name(value.type), layouts[value.layout]);
   };
-  LayerParameter layer = node.layer;
-  layer.clear_name();
-  layer.clear_blobs();
-  layer.clear_param();
   std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
                          node.implementation, " ", Name(node.math), " ", node.type());
   if (node.integers) key += " of integers";
@@ -37,9 +34,7 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
     key += " + " + step.layer.type();
     if (step.operand >= 0) key += describe(step.operand);
   }
-  key += " " + layer.ShortDebugString();
-  std::replace(key.begin(), key.end(), '\n', ' ');
-  return key;
+  return key + " " + CanonicalText(node.layer);
 }
 
 Timing::Alone Timing::AloneOf(const LoweringContext& context, const Node& node,

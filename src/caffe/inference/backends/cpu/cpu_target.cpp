@@ -7,6 +7,7 @@
 #include <random>
 
 #include "../../../unsupported.hpp"
+#include "../../kernel_revision.hpp"
 #include "../../plan_file.hpp"
 #include "../convolution_node.hpp"
 #include "caffe/error.hpp"
@@ -50,10 +51,6 @@ class Rig {
   Binding binding_;
 };
 
-/// Raised with each change that makes a kernel faster or slower: times measured before count no
-/// longer.
-constexpr int kKernelRevision = 9;
-
 constexpr char kOtherFormat[] = "computes this layer in another type or layout";
 
 class ThisProcessor : public Target {
@@ -91,7 +88,7 @@ class ThisProcessor : public Target {
   bool fuses_integer_sums() const override { return true; }
 
   std::string TimingKey() const override {
-    return Join(PlanFingerprint(), " kernels ", kKernelRevision, " ", omp_get_max_threads(),
+    return Join(PlanFingerprint(), " kernels ", CpuKernelRevision(), " ", omp_get_max_threads(),
                 " threads");
   }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "../../../unsupported.hpp"
+#include "../../kernel_revision.hpp"
 #include "../../plan_file.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/libraries.hpp"
@@ -110,10 +111,6 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
   return least;
 }
 
-/// Raised with each change that makes a kernel faster or slower: times measured before count no
-/// longer.
-constexpr int kKernelRevision = 3;
-
 /// A way for which the GPU has no room is none there.
 void* ScratchOf(size_t bytes, Rig* rig) {
   try {
@@ -143,7 +140,7 @@ class Gpu : public Target {
   bool fuses_integer_sums() const override { return false; }
 
   std::string TimingKey() const override {
-    return Join(PlanFingerprint(kTarget), " kernels ", kKernelRevision);
+    return Join(PlanFingerprint(kTarget), " kernels ", CudaKernelRevision());
   }
 
   void Prepare(const std::function<void()>& list) const override {
