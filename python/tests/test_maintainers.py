@@ -100,19 +100,21 @@ def kinds(header, struct):
 
 
 def fused_kinds():
-    """Those of one number; PRELU, which takes a slope for each output, is an argument of the tiles."""
-    return [kind for kind in kinds("include/caffe/kernels/fused_function.hpp", "FusedFunction")
-            if kind != "PRELU"]
+    """Those that AsPostOp gives, less those that tiles compute with a clamp or a slope."""
+    body = re.search(r"AsPostOp\(const Activation& f\) \{(.*?)return f;", text("src/caffe/kernels/cpu/activation.cpp"),
+                     re.DOTALL)[1]
+    return [kind for kind in re.findall(r"case Activation::(\w+):", body)
+            if kind not in ("NONE", "RELU", "CLIP", "PRELU")]
 
 
 def case(path, times, remedy):
-    return Place(path, text(path), r"(?:Activation|Kind|FusedFunction|Function)::NAME\b", remedy, times)
+    return Place(path, text(path), r"(?:Activation|Kind)::NAME\b", remedy, times)
 
 
 def activation_places():
     cpu, gpu = "src/caffe/kernels/cpu/activation.cpp", "src/caffe/kernels/cuda/activation.cu"
     test = f"{TESTS}/test_activation_kernels.cpp"
-    return [case(cpu, 2, "compute the value and the derivative"),
+    return [case(cpu, 3, "compute the value, the derivative and ValueOf"),
             case(gpu, 2, "compute the value and the derivative"),
             case("src/caffe/onednn/activation.cpp", 1,
                  "name oneDNN's algorithm, or break: the switch has no default"),
@@ -120,12 +122,8 @@ def activation_places():
 
 
 def fused_places():
-    return [case("src/caffe/kernels/cpu/fused_functions.inc", 1, "compute it on registers"),
-            case("src/caffe/kernels/cpu/pointwise.cpp", 1, "compute it on blocks"),
-            case("src/caffe/onednn/fused_convolution.cpp", 1, "name oneDNN's post operation, or refuse"),
+    return [case("src/caffe/kernels/cpu/smooth_activations.inc", 1, "compute it on numbers from registers"),
             case("src/caffe/kernels/cuda/lanes.hpp", 1, "compute it on a GPU"),
-            case("src/caffe/cuda/cudnn_fused_convolution.cpp", 1, "name cuDNN's pointwise mode, or refuse"),
-            case("src/caffe/inference/backends/convolution_node.cpp", 1, "make it of a LayerParameter"),
             case(f"{TESTS}/engine_values.hpp", 1, "compute it slowly, for the tests of engines")]
 
 

@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "depthwise_row.hpp"
 #include "stored.hpp"
 #include "window_row.hpp"
@@ -31,8 +30,7 @@ struct PackedTiles {
     const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
     float* partial;          ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
-    const PointwiseActivation* activation;
-    const FusedFunction* function;
+    const Activation* activation;
     const float* slopes;             ///< (V, block), of PRELU
     const void* residual;            ///< of the first block of outputs, as y; or null
     void* y;                         ///< of the first block of outputs

@@ -75,14 +75,13 @@ class DeconvolutionStep : public Step {
 
   void Run(void* scratch) override {
     if (node_.integers) return RunIntegers(scratch);
-    kernels::DepthwiseDeconvolutionEnd end;
-    end.bias = node_.parameters[1].floats();
-    end.activation = epilogue_.activation;
-    end.function = epilogue_.function();
-    end.factor = 1 / y_.scale;
+    kernels::PostOps post;
+    post.bias = node_.parameters[1].floats();
+    post.activation = epilogue_.activation();
+    post.factor = 1 / y_.scale;
     const auto run = [&](auto from, auto to) {
       kernel_->Run(IsInteger(x_) ? x_.scale : 1, x_.as<const decltype(from)>(),
-                   node_.parameters[0].floats(), end, y_.as<decltype(to)>(), scratch);
+                   node_.parameters[0].floats(), post, y_.as<decltype(to)>(), scratch);
     };
     if (IsInteger(x_)) {
       DispatchInteger(

@@ -37,8 +37,7 @@ class ActivationStep : public ByteStep {
         values[t * kBytes + i] = x_[0].scale * static_cast<float>(byte);
       }
     }
-    kernels::FinishInPlace(1, tables, kBytes, 1, function_.activation, function_.function(),
-                           values.data());
+    kernels::ActivateInPlace(1, tables, kBytes, 1, function_.activation(), values.data());
     tables_.resize(values.size());
     DispatchInteger(y_.type, [&](auto tag) {
       using Q = decltype(tag);

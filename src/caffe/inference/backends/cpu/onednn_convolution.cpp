@@ -24,9 +24,8 @@ Options OptionsFor(const Node& node, bool plain_input,
   Options options;
   options.bias = true;
   options.residual = epilogue.residual >= 0;
-  options.activation = epilogue.activation;
-  options.function = epilogue.function();
-  options.function.slopes = nullptr;  // those of a temporary
+  options.activation = epilogue.activation();
+  options.activation.slopes = nullptr;  // those of a temporary
   options.blocked_source = !plain_input;
   options.blocked_target = true;
   options.block = ChannelBlock();

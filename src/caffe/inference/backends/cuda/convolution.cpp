@@ -209,7 +209,7 @@ class Family : public Implementation {
     problem.output = output.type;
     problem.residual = epilogue.residual >= 0 ? residual.type : output.type;
     problem.has_residual = epilogue.residual >= 0;
-    problem.function = FunctionOf(epilogue, nullptr);
+    problem.activation = ActivationOf(epilogue, nullptr);
     AddVariants(problem, context.tensor_float, candidate, candidates);
   }
 };

@@ -204,12 +204,10 @@ caffe::cuda::Planes PlanesOf(const Operand& operand) {
   return {operand.data, operand.type, operand.stride, operand.scale, operand.zero_point};
 }
 
-caffe::cuda::OutputFunction FunctionOf(const FusedEpilogue& epilogue, const void* slopes) {
-  caffe::cuda::OutputFunction function;
-  function.activation = epilogue.activation;
-  function.function = epilogue.function();
-  function.function.slopes = static_cast<const float*>(slopes);
-  return function;
+kernels::Activation ActivationOf(const FusedEpilogue& epilogue, const void* slopes) {
+  kernels::Activation activation = epilogue.activation();
+  activation.slopes = static_cast<const float*>(slopes);
+  return activation;
 }
 
 std::vector<float> Padded(std::vector<float> values, size_t count, float fill) {

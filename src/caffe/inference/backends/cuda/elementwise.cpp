@@ -64,7 +64,7 @@ class ActivationStep : public ElementwiseStep {
     const void* const slopes = activation_.slopes.empty() ? nullptr : binding_.parameters.at(0);
     caffe::cuda::ApplyToPixels(caffe::cuda::CurrentStream(), PixelCount(y()), channels_,
                                PixelsOf(binding_.inputs[0]), nullptr, nullptr, nullptr,
-                               FunctionOf(activation_, slopes), PixelsOf(y()));
+                               ActivationOf(activation_, slopes), PixelsOf(y()));
   }
 
  private:
