@@ -41,6 +41,10 @@ std::vector<Candidate> InFloats(const Implementation& implementation,
                                 const LoweringContext& context, const Node& node,
                                 Layout::Kind source);
 
+/// Why a family of convolutions has no candidate for a node.
+constexpr char kNoConvolution[] = "is for convolutions of one bottom with what kernels can fuse";
+constexpr char kNoKernelForShape[] = "has no kernel for its shape, groups and layouts";
+
 /// Channels up to which an image is read in Caffe's order.
 constexpr int kPlainChannels = 4;
 

@@ -168,6 +168,8 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Graph& graph, 
   return ShapeOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
 }
 
+constexpr char kWhyNot[] = "is for Deconvolutions of each channel by itself, in two axes";
+
 class Family : public Implementation {
  public:
   const char* name() const override { return "deconvolution"; }
@@ -176,7 +178,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (node.integers) return InIntegers(context, node);
-    if (!ShapeOf(context.graph, node)) return {};
+    if (!ShapeOf(context.graph, node)) return context.None(kWhyNot);
     std::vector<Candidate> candidates = InFloats(*this, context, node, kBlocked);
     if (!context.ranges[node.inputs[0]].known() || !context.Stores(ElementType::INT8)) {
       return candidates;
@@ -219,16 +221,17 @@ class Family : public Implementation {
 
  private:
   std::vector<Candidate> InIntegers(const LoweringContext& context, const Node& node) const {
-    if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1 ||
-        !context.Stores(ElementType::INT8) || !HaveRanges(context, node)) {
-      return {};
+    if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1) {
+      return context.None("is for Deconvolutions");
     }
+    if (!HaveRanges(context, node)) return {};
     const Graph& graph = context.graph;
     const auto shape = ShapeOf(graph, node);
     const bool takes = (shape && Kernel::HoldsIntegers(*shape)) ||
                        DenseStep::KernelOf(node, graph.values[node.inputs[0]].shape,
                                            graph.values[node.outputs[0]].shape);
-    return takes ? InBytes(*this, node, {kBlocked}) : std::vector<Candidate>();
+    if (!takes) return context.None("has no kernel of integers for its shape or weights");
+    return InBytes(*this, node, {kBlocked});
   }
 
   // Less their zero point; the kernel takes the input's off where it reads it.

@@ -184,10 +184,11 @@ class Int8Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node) || !context.Stores(ElementType::INT8) ||
-        !context.ranges[node.inputs[0]].known() ||
-        ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
-      return {};
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
+    const std::string reason = context.WhyNotInt8(node.inputs[0]);
+    if (!reason.empty()) return context.None(reason);
+    if (ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
+      return context.None(Join("sums up ", kMostInputs, " inputs at most"));
     }
     const Format integers = {ElementType::INT8, kPlain};
     std::vector<Candidate> candidates;
@@ -231,7 +232,7 @@ class BlasFamily : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node)) return {};
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
     return {Formats(*this, node, ElementType::FLOAT, Format(), Format())};
   }
 

@@ -69,7 +69,9 @@ class Family : public Implementation {
   const char* name() const override { return "int8_activation"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!FunctionOf(context.graph, node) || !HaveRanges(context, node)) return {};
+    if (!FunctionOf(context.graph, node))
+      return context.None("is for activations of blobs with channels");
+    if (!HaveRanges(context, node)) return {};
     return InBytes(*this, node, {kBlocked, kPlain});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {

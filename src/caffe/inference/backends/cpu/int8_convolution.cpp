@@ -102,18 +102,20 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const Graph& graph = context.graph;
-    if (!context.Stores(ElementType::INT8) || node.inputs.size() != 1 ||
-        !context.ranges[node.inputs[0]].known()) {
-      return {};
-    }
     const auto shape = ConvolutionShapeOf(graph, node);
     const auto epilogue = FusedEpilogueOf(node);
-    if (!shape || !epilogue) return {};
+    if (!shape || !epilogue) return context.None(kNoConvolution);
+    const std::string reason = context.WhyNotInt8(node.inputs[0]);
+    if (!reason.empty()) return context.None(reason);
     std::vector<Candidate> candidates;
     for (const std::string& variant : variants_) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-        if (!MakeKernel(variant, *shape, plain) || !SumsFit(variant, *shape, node)) continue;
+        if (!MakeKernel(variant, *shape, plain)) continue;
+        if (!SumsFit(variant, *shape, node)) {
+          context.Note(variant + ": its weights are too large for sums of 32 bits");
+          continue;
+        }
         for (Candidate& candidate :
              InFormats(context, node, plain ? kPlain : kBlocked, epilogue->residual)) {
           candidate.variant = variant;
@@ -123,6 +125,7 @@ class Family : public Implementation {
         if (plain) break;
       }
     }
+    if (candidates.empty()) context.Note(kNoKernelForShape);
     return candidates;
   }
 

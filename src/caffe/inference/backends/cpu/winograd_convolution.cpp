@@ -57,10 +57,14 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node) || !kernels::HasWinograd(*shape) ||
-        shape->channels <= kPlainChannels || context.graph.values[node.inputs[0]].shape[0] == 0) {
-      return {};
+    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
+    if (!kernels::HasWinograd(*shape)) {
+      return context.None("is for 3x3 and 5x5 kernels with stride 1, without groups");
     }
+    if (shape->channels <= kPlainChannels) {
+      return context.None(Join("is for more than ", kPlainChannels, " channels"));
+    }
+    if (context.graph.values[node.inputs[0]].shape[0] == 0) return context.None("has no images");
     return InFloats(*this, context, node, kBlocked);
   }
 

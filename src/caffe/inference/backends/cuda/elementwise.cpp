@@ -121,17 +121,19 @@ bool IsCombination(const Node& node) {
          (coefficients == 0 || coefficients == static_cast<int>(inputs));
 }
 
+constexpr char kWhyNot[] = "is for activations, scales of channels and Eltwise by themselves";
+
 class Family : public Implementation {
  public:
   const char* name() const override { return "elementwise"; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (node.inputs.empty() || node.outputs.size() != 1) return {};
+    if (node.inputs.empty() || node.outputs.size() != 1) return context.None(kWhyNot);
     const Shape& shape = context.graph.values[node.outputs[0]].shape;
     const auto activation = ActivationOfNode(node, ChannelsOf(shape));
     const bool affine = IsAffine(node) && AffineOf(context.graph, node);
-    if (!activation && !affine && !IsCombination(node)) return {};
+    if (!activation && !affine && !IsCombination(node)) return context.None(kWhyNot);
     // What differs between channels is known to pixels only.
     const bool by_channel = affine || (activation && !activation->slopes.empty());
     const bool has_channels = shape.size() >= 3;

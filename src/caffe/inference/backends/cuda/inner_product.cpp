@@ -90,7 +90,7 @@ class ConvolutionFamily : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node)) return {};
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
     std::vector<Candidate> candidates;
     const bool integers =
         context.Stores(ElementType::INT8) && context.ranges[node.inputs[0]].known();
