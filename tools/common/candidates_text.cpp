@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "caffe/util/text_table.hpp"
 #include "engine_building.hpp"
@@ -23,10 +25,21 @@ void PrintPossible(const inference::LayerCandidates& candidates, std::ostream& o
   table.Print(out);
 }
 
+/// Those with the same reason on one line.
 void PrintRejected(const inference::LayerCandidates& candidates, std::ostream& out) {
   if (candidates.rejected.empty()) return;
+  std::vector<std::pair<std::string, std::string>> lines;  // names, the reason
+  for (const auto& way : candidates.rejected) {
+    const auto same = std::find_if(lines.begin(), lines.end(),
+                                   [&](const auto& line) { return line.second == way.reason; });
+    if (same == lines.end()) {
+      lines.emplace_back(way.implementation, way.reason);
+    } else {
+      same->first += ", " + way.implementation;
+    }
+  }
   TextTable table({"  ", "not possible", "because it"}, 3);
-  for (const auto& way : candidates.rejected) table.Add({"", way.implementation, way.reason});
+  for (const auto& [names, reason] : lines) table.Add({"", names, reason});
   table.Print(out);
 }
 
