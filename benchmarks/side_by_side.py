@@ -19,7 +19,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKERS = os.path.join(ROOT, "benchmarks", "nets", "workers.py")
 TURN_SECONDS = 0.25
-# The nets of models/ that take pictures of ImageNet's size or SSD's, and how large those are.
+# The nets of models/ that take images of ImageNet's size or SSD's, and how large those are.
 LARGE_NETS = {"bvlc_alexnet": 227, "squeezenet_v1.1": 227, "bvlc_googlenet": 224, "resnet18": 224,
               "resnet50": 224, "mobilenet_v1": 224, "mobilenet_v2": 224, "vgg16": 224,
               "ssd300_vgg16": 300}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the packages that a build needs and that are not there (Debian, Ubuntu). Does nothing
-# when all are. With --tests also what only tests need: old programs' OpenCV headers; pictures,
+# when all are. With --tests also what only tests need: old programs' OpenCV headers; images,
 # drawings, plots and notebooks in Python.
 set -euo pipefail
 

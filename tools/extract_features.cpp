@@ -30,7 +30,7 @@ usage: extract_features WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHE
                         [-threads N]
 
 NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
-BLOB goes to the DATABASE at its place, a record of floats for each picture, under the keys
+BLOB goes to the DATABASE at its place, a record of floats for each image, under the keys
 0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
 With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields fields that
 NET should not have are left out, with a warning. -threads N: how many threads share a loop on the

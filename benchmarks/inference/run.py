@@ -42,16 +42,16 @@ COMPARED = {INTEGERS: "int8"}
 
 
 class Net(NamedTuple):
-    """What is timed. Without weights they are made by chance, without a picture pixels are."""
+    """What is timed. Without weights they are made by chance, without an image pixels are."""
     name: str
     model: str
     shape: Tuple[int, int, int]
     weights: str = ""
-    picture: str = ""
+    image: str = ""
     transform: str = ""
 
 
-# Detectors of the data folder: the shape they take, a picture, and how it is prepared.
+# Detectors of the data folder: the shape they take, an image, and how it is prepared.
 DETECTORS = (
     ("hyperlpr_mininet_ssd_v1", (3, 512, 512), "plates/zeusees_1.jpg",
      "scale: 0.007843 mean_value: 127.5"),
@@ -71,12 +71,12 @@ def all_nets(data: str) -> Dict[str, Net]:
     """The nets of models/ and, where they are, the detectors of the data folder."""
     nets = {name: Net(name, f"models/{name}/deploy.prototxt", (3, size, size))
             for name, size in LARGE_NETS.items() if name != "resnet18"}
-    for name, shape, picture, transform in DETECTORS:
+    for name, shape, image, transform in DETECTORS:
         folder = os.path.join(data, "models", name)
         if os.path.exists(os.path.join(folder, "weights.caffemodel")):
             nets[name] = Net(name, os.path.join(folder, "deploy.prototxt"), shape,
                              os.path.join(folder, "weights.caffemodel"),
-                             os.path.join(data, "images", picture), transform)
+                             os.path.join(data, "images", image), transform)
     return nets
 
 
@@ -97,8 +97,8 @@ class Case:
             command += ["-weights", net.weights]
         else:
             command += ["-save", self._weights]
-        if net.picture:
-            command += ["-picture", net.picture, "-transform", net.transform]
+        if net.image:
+            command += ["-picture", net.image, "-transform", net.transform]
         self.ready = call(command) and call([*self._engine("fp32"), "-calibrate", "-table",
                                              self._table])
 

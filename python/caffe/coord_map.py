@@ -1,6 +1,6 @@
 """Where a point of one blob lies in another: the arithmetic behind Crop layers.
 
-Fully convolutional nets enlarge a coarse blob again and cut it to the size of the picture. The
+Fully convolutional nets enlarge a coarse blob again and cut it to the size of the image. The
 right offset of the cut follows from strides, pads and kernels of all layers on the way:
 
     n.upscore = L.Deconvolution(n.score, convolution_param=dict(num_output=21, kernel_size=64,

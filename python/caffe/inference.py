@@ -9,7 +9,7 @@
     engine = inference.Engine.load('net.plan')      # one for all threads
     context = inference.ExecutionContext(engine)    # one per thread
     context.set_batch(2)
-    probabilities = context.run(data=pictures)['prob']
+    probabilities = context.run(data=images)['prob']
 
 docs/optimizer.md says what the builder does.
 """
@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _caffe, _pictures
+from . import _caffe, _images
 from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, ImagePreprocessing, LayerInfo, LayerParameter,
     ShapeProfile, TimingCache)
@@ -170,7 +170,7 @@ class Calibrator:
             method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
 
             def get_batch(self, inputs):
-                return {'data': next_pictures()}    # None: there are no more
+                return {'data': next_images()}    # None: there are no more
 
     Any object with ``get_batch`` will do; the rest may be missing.
     """
@@ -201,7 +201,7 @@ class Calibrator:
 class BatchCalibrator(Calibrator):
     """Calibrates with batches that are there: an iterable of what ``get_batch`` may return.
 
-        batches = ({'data': pictures[i:i + 8]} for i in range(0, 500, 8))
+        batches = ({'data': images[i:i + 8]} for i in range(0, 500, 8))
         BatchCalibrator(batches, cache_file='net.table')
     """
 
@@ -425,10 +425,10 @@ class ExecutionContext(_caffe.ExecutionContext):
 
         context = ExecutionContext(engine)
         context.set_batch(2)
-        prob = context.run(data=pictures)['prob']      # (2, 3, 227, 227) -> (2, 1000)
+        prob = context.run(data=images)['prob']      # (2, 3, 227, 227) -> (2, 1000)
 
         data = context.input('data')                   # the same without a copy
-        data[...] = pictures
+        data[...] = images
         prob = context.run()['prob']
 
     Other Python threads run meanwhile. A context that two threads use is used by one after the
@@ -612,9 +612,9 @@ def _item_of(name: str, values: Any, item: int) -> np.ndarray:
 
 def _pixels_of(image: Any) -> np.ndarray:
     """A file or an array as bytes, (height, width, 3), in the order blue, green, red."""
-    pixels = _pictures.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
+    pixels = _images.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
     if pixels.dtype != np.uint8:
-        pixels = np.clip(_pictures.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
+        pixels = np.clip(_images.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     if pixels.ndim == 2:

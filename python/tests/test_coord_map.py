@@ -188,7 +188,7 @@ def test_layers_along_different_axes():
 # --- crop ---
 
 
-def test_crop_to_the_picture():
+def test_crop_to_the_image():
     start = data()
     # FCN-32s in small: pad 100 in front, then down and up by 2.
     top = deconv(pool(conv(start, 3, 1, 100), 2, 2), 4, 2)

@@ -300,7 +300,7 @@ def test_bad_flags(small, capsys):
 
 
 def test_unknown_extents_are_named(small, capsys):
-    """A fully connected layer needs to know how large the picture is."""
+    """A fully connected layer needs to know how large the image is."""
     assert main(arguments(small, "--shape", "data:1,3,height,8")) == 1
     assert "layer 'conv' (Convolution): what it computes depends on the extent 'height'" in (
         capsys.readouterr().err)

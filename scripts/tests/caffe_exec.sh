@@ -4,7 +4,7 @@ set -euo pipefail
 root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 small_net
-pictures 12 8
+make_images 12 8
 tool=$build/tools/caffe_exec
 short="--duration=0 --warmUp=0 --iterations=1"
 deploy="--deploy=net.prototxt --model=net.caffemodel"

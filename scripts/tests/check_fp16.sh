@@ -50,7 +50,7 @@ runs "$caffe" check_fp16 -model fp16.prototxt -weights fp16.caffemodel -random 2
 has out.txt "no blob leaves FP16's range"
 runs "$caffe" time -phase TEST -model fp16.prototxt -weights fp16.caffemodel -iterations 1
 
-# Pictures: a grey one of 8 x 8, with a space in its name, and a list with a label.
+# Images: a grey one of 8 x 8, with a space in its name, and a list with a label.
 python3 - <<'PYTHON'
 import struct
 import zlib
@@ -79,7 +79,7 @@ wrong 'empty.txt: the file is empty' $net -images empty.txt
 printf '\n\n' > blank.txt
 wrong 'blank.txt: the list names no images' $net -images blank.txt
 # What no terminal should get is not shown: binary files, and names in other encodings.
-wrong 'a picture.png: this is not a list of images, it looks like a picture (PNG): -images takes' \
+wrong 'a picture.png: this is not a list of images, it looks like an image (PNG): -images takes' \
   $net -images 'a picture.png'
 printf 'a\033[31mb\n' > binary.txt
 wrong 'binary.txt: this is not a list of images, byte 1 is no text' $net -images binary.txt

@@ -7,7 +7,7 @@ unset GLOG_minloglevel
 export GLOG_log_dir=$work
 
 small_net
-pictures 12 8
+make_images 12 8
 mkdir -p folder/below
 mv [0-5].png folder/
 mv [6-9].png 1?.png folder/below/

@@ -9,7 +9,7 @@
 
 namespace caffe {
 
-/// A rectangle by its corners, as fractions of a picture's sides or in pixels. With `normalized`
+/// A rectangle by its corners, as fractions of an image's sides or in pixels. With `normalized`
 /// false in the functions below, corners are the first and last pixel: a side is max - min + 1.
 struct Box {
   float xmin = 0, ymin = 0, xmax = 0, ymax = 0;

@@ -9,7 +9,7 @@
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/box.hpp"
 
-/// What MultiBoxLoss is made of: which predictions of one picture are compared with what. The layer
+/// What MultiBoxLoss is made of: which predictions of one image are compared with what. The layer
 /// and the functions of the SSD fork's names (caffe/util/bbox_util.hpp) share it.
 namespace caffe {
 

@@ -25,7 +25,7 @@ Box Moved(const Box& box, float x, float y);
 /// How a region is told relative to an anchor, and a true box relative to a region.
 BoxCode RegionCode();
 
-/// Rows of corners and class, one a true box of a picture.
+/// Rows of corners and class, one a true box of an image.
 struct LabelledBox {
   Box box;
   float label = 0;

@@ -24,9 +24,9 @@ examples:
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx
       a net for the batch that deploy.prototxt says, checked with onnxruntime if that is installed
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --batch dynamic
-      a net for any number of pictures at once
+      a net for any number of images at once
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --shape data:1,3,480,640
-      a fully convolutional net for larger pictures
+      a fully convolutional net for larger images
   python -m caffe.onnx train_val.prototxt net.caffemodel net.onnx --shape data:1,3,227,227
       from the file that describes training
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --fp16
@@ -36,7 +36,7 @@ examples:
       8-bit integers, as an engine with -quantization affine -arithmetic integer computes: pairs of
       QuantizeLinear and DequantizeLinear (this needs the compiled part of Caffe)
 
-A detection net has standard operators in its end: its output has one row [picture, label, score,
+A detection net has standard operators in its end: its output has one row [image, label, score,
 xmin, ymin, xmax, ymax] for each box, as in Caffe. What cannot be expressed is said, with the layer
 and the reason.
 """
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
                         help=f"version of ONNX's operators, {OLDEST_OPSET} or later (%(default)s)")
     parser.add_argument(
         "--batch", type=_batch, metavar="N|dynamic",
-        help="pictures at once: a number, or dynamic for any (default: what the net "
+        help="images at once: a number, or dynamic for any (default: what the net "
         "says)")
     parser.add_argument(
         "--shape", type=_shape, action="append", default=[], metavar="NAME:EXTENTS",

@@ -98,7 +98,7 @@ template <typename Dtype>
 void MemoryDataLayer<Dtype>::AddMatVector(const vector<cv::Mat>& images,
                                           const vector<int>& labels) {
   PrepareFor(images.size());
-  Require(labels.size() == images.size(), "MemoryData: ", images.size(), " pictures have ",
+  Require(labels.size() == images.size(), "MemoryData: ", images.size(), " images have ",
           labels.size(), " labels");
   this->data_transformer_->Transform(images, &added_data_);
   std::copy(labels.begin(), labels.end(), added_label_.mutable_cpu_data());

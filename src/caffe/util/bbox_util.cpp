@@ -80,7 +80,7 @@ void OutputBBox(const NormalizedBBox& bbox, const std::pair<int, int>& img_size,
     return SetMoved(bbox, Clipped(box, height, width), false, out_bbox);
   }
   if (has_resize && resize_param.resize_mode() == ResizeParameter::FIT_LARGE_SIZE_AND_PAD) {
-    // What lies between the bars that fill the picture up.
+    // What lies between the bars that fill the image up.
     const float resized_h = resize_param.height(), resized_w = resize_param.width();
     const float aspect = float(width) / height;
     const float bar_w = std::max(0.f, (resized_w - resized_h * aspect) / 2);

@@ -17,7 +17,7 @@ _LISTED = ("ImageData", "DenseImageData", "ImageSegData")
 
 
 def _database_shape(param: Any) -> Optional[Shape]:
-    """The pictures' shape as far as the net says it: with crop_size or new_height, and colour."""
+    """The images' shape as far as the net says it: with crop_size or new_height, and colour."""
     message = getattr(param, _DATABASES[param.type])
     transform = param.transform_param
     height = width = transform.crop_size

@@ -1,4 +1,4 @@
-"""Pooling over regions of interest. Regions are rows [item, x1, y1, x2, y2] in the picture's
+"""Pooling over regions of interest. Regions are rows [item, x1, y1, x2, y2] in the image's
 pixels."""
 from __future__ import annotations
 
