@@ -119,7 +119,7 @@ def take_turns(commands: Iterable[Tuple[str, Sequence[str]]], threads: int, roun
     for number in range(rounds):
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{title}: round {number + 1} of {rounds} \r")
-        # Nobody always comes first.
+        # Workers take turns at being first.
         for i in range(len(workers)):
             workers[(i + number) % len(workers)].turn()
             time.sleep(0.02)

@@ -39,7 +39,7 @@ def require(module: str, reason: str) -> None:
 
 
 def shared(*parts: str) -> str:
-    """The path of a real net or image beside the source tree; skips the notebook where it is
+    """The path of a real net or image next to the source tree; skips the notebook where it is
     absent."""
     path = os.path.normpath(os.path.join(SHARED_DATA, *parts))
     if not os.path.exists(path):

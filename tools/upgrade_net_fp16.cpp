@@ -43,7 +43,7 @@ const char kUsage[] = R"(upgrade_net_fp16: turns a net and its weights into half
 
 usage: upgrade_net_fp16 -input NET.prototxt -model WEIGHTS -output NEW.caffemodel <flags>
 
-Writes the weights and, beside them, a prototxt, prints what rounding did to each layer's weights,
+Writes the weights and, next to them, a prototxt, prints what rounding did to each layer's weights,
 then runs the old net and the new one and prints how far their outputs are from each other.
 
 flags:

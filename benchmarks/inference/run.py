@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times engines beside OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow
+"""Times engines next to OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow
 types that each offers, and prints Markdown tables: milliseconds (the median of the quietest turn)
 and, in parentheses, how many times as long as the fastest of the row that is.
 

@@ -85,7 +85,7 @@ class Detector {
     for (std::string value; std::getline(stream, value, ',');) {
       std::istringstream number(value);
       values.emplace_back();
-      Require(!(number >> values.back()).fail(), "-mean_value: '", value, "' is no number");
+      Require(!(number >> values.back()).fail(), "-mean_value: '", value, "' is not a number");
     }
     const size_t channels = input().channels();
     Require(values.size() == 1 || values.size() == channels, "-mean_value: ", values.size(),

@@ -45,7 +45,7 @@ class Precision(str, enum.Enum):
     """
 
     FP32 = "fp32"
-    FP16 = "fp16"  #: halves, sums in float
+    FP16 = "fp16"  #: FP16 values, sums in float
     BF16 = "bf16"  #: the upper half of a float, sums in float
     INT8 = "int8"  #: 8-bit integers, 32-bit sums; needs calibration
     BEST = "best"  #: for each layer the fastest, as far as the accuracy allows
@@ -164,7 +164,7 @@ class NetworkDefinition(_caffe.NetworkDefinition):
 
 
 class Calibrator:
-    """Where INT8 takes its data from; a class of one's own derives from this one.
+    """Where INT8 takes its data from; derive your own class from this one.
 
         class Cameras(Calibrator):
             method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
@@ -444,10 +444,10 @@ class ExecutionContext(_caffe.ExecutionContext):
             max_workers=1, thread_name_prefix="caffe.inference")
         #: The engine that it runs.
         self.engine = engine
-        #: ``profiler(layer, milliseconds)`` is called after each layer; None: nobody.
+        #: ``profiler(layer, milliseconds)`` is called after each layer, if it is set.
         self.profiler: Optional[Callable[[str, float], Any]] = None
-        #: ``observer(blob, values)`` is called with a copy of each blob that a layer has made;
-        #: None: nobody.
+        #: ``observer(blob, values)`` is called with a copy of each blob that a layer has made,
+        #: if it is set.
         self.observer: Optional[Callable[[str, np.ndarray], Any]] = None
 
     def set_batch(self, batch: int) -> None:

@@ -1,4 +1,4 @@
-"""Real nets and images beside the checkout, where they are present."""
+"""Real nets and images next to the checkout, where they are present."""
 import itertools
 import os
 import tarfile

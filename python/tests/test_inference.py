@@ -343,7 +343,7 @@ class TestPrecisions:
 
         with pytest.raises(ZeroDivisionError, match="on purpose"):
             Builder(precision="best", accuracy_loss=accuracy_loss).build(net)
-        with pytest.raises(TypeError, match="returned 'bad', which is no number"):
+        with pytest.raises(TypeError, match="returned 'bad', which is not a number"):
             Builder(precision="best", accuracy_loss=lambda engine: "bad").build(net)
 
     def test_progress_and_times_of_candidates(self, net, tmp_path):

@@ -1,4 +1,4 @@
-"""The programs beside the package: classify.py, detect.py, draw_net.py, train.py."""
+"""The programs next to the package: classify.py, detect.py, draw_net.py, train.py."""
 import contextlib
 import csv
 import io

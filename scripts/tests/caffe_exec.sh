@@ -319,7 +319,7 @@ fails 'cut.plan: it is truncated' --loadEngine=cut.plan
 fails "there is no flag '--exportTime'; did you mean '--exportTimes'" --exportTime=times.json
 fails "there is no flag '--frobnicate'" --deploy=net.prototxt --frobnicate
 fails 'loadEngine needs a value' --loadEngine
-fails "'many' is no number" --loadEngine=net.plan --iterations=many
+fails "'many' is not a number" --loadEngine=net.plan --iterations=many
 fails 'iterations must be 1 or more, got 0' --loadEngine=net.plan --iterations=0
 fails 'verbose=maybe: it is a switch' --loadEngine=net.plan --verbose=maybe
 for flag in --onnx=net.onnx --refitFromOnnx=net.onnx --uff=net.uff --uffInput=data,3,8,8 --uffNHWC; do

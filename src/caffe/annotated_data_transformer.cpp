@@ -12,7 +12,7 @@
 namespace caffe {
 namespace {
 
-/// A record of an image, with what `datum` says besides of it.
+/// A record of an image, with what else `datum` says about it.
 void SetPixels(const cv::Mat& image, const Datum& datum, Datum* result) {
   Datum with_pixels;
   CVMatToDatum(image, &with_pixels);

@@ -57,7 +57,7 @@ bool MemoryPool::Request::operator==(const Request& other) const {
   return size == other.size && begin == other.begin && end == other.end;
 }
 
-// Where requests changed each time, a plan would only bring memory that has to be made anew.
+// Where requests changed each time, a plan would only bring memory that has to be reallocated.
 void MemoryPool::Gather() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (in_use_ == 0 && !seen_.empty() && seen_ == before_ && !(seen_ == plan_)) {
@@ -113,7 +113,7 @@ size_t MemoryPool::PlaceInOrder(std::vector<Request>* requests, Less&& less) {
   return total;
 }
 
-// Null if the plan has none for this request, or somebody else is there.
+// Null if the plan has none for this request, or another one is there.
 char* MemoryPool::PlannedPlace(size_t size) {
   const size_t index = seen_.size();
   if (!recording_ || !planned_ || index >= plan_.size() || plan_[index].size != size) {

@@ -102,7 +102,7 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   return loss;
 }
 
-// A layer does the work of those it absorbed unless somebody can see what lies between; on the CPU,
+// A layer does the work of those it absorbed unless a caller can see what lies between; on the CPU,
 // whose layers know how.
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
@@ -140,7 +140,7 @@ void Net<Dtype>::StampInputs() {
   }
 }
 
-// Likewise they keep the pointers of blobs they read. Where nobody asked for Dtype nothing is
+// Likewise they keep the pointers of blobs they read. Where no caller asked for Dtype nothing is
 // converted.
 template <typename Dtype>
 void Net<Dtype>::RefreshBlobs() {
@@ -185,7 +185,7 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   }
 }
 
-// A layer that another absorbed is left to that one, unless somebody can see what lies between.
+// A layer that another absorbed is left to that one, unless a caller can see what lies between.
 template <typename Dtype>
 void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
   const int owner = phase_ == TRAIN ? absorbed_by_[layer_id] : -1;

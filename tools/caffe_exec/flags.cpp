@@ -194,7 +194,7 @@ double Flags::Number(const std::string& name, double least) const {
   const std::string text = Text(name);
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  Require(!text.empty() && *end == '\0', "--", name, ": '", text, "' is no number");
+  Require(!text.empty() && *end == '\0', "--", name, ": '", text, "' is not a number");
   Require(value >= least, "--", name, " must be ", least, " or more, got ", text);
   return value;
 }

@@ -119,7 +119,7 @@ def write_csv(output_filename: str, dict_list: list[Row], delimiter: str = ",",
 
 def save_csv_files(logfile_path: str, output_dir: str, train_dict_list: list[Row],
                    test_dict_list: list[Row], delimiter: str = ",", verbose: bool = False) -> None:
-    """Writes the tables beside each other, as the log's name with .train and .test."""
+    """Writes the tables next to each other, as the log's name with .train and .test."""
     base = os.path.join(output_dir, os.path.basename(logfile_path))
     write_csv(base + ".train", train_dict_list, delimiter, verbose)
     write_csv(base + ".test", test_dict_list, delimiter, verbose)

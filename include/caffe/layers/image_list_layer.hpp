@@ -11,8 +11,8 @@
 namespace caffe {
 
 /// What layers that read the images of a list file have in common: the lines, in the order of the
-/// file or shuffled anew for each pass, and where in them the layer is. `Label` is what a line has
-/// beside its image.
+/// file or shuffled again for each pass, and where in them the layer is. `Label` is what a line has
+/// next to its image.
 template <typename Dtype, typename Label>
 class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
  public:

@@ -75,7 +75,7 @@ struct SoftSuppression {
 std::vector<ScoredIndex> SoftlySuppress(const Box* boxes, std::vector<ScoredIndex> candidates,
                                         const SoftSuppression& how, bool normalized = true);
 
-/// What a prediction is matched to beside a true box's index.
+/// What a prediction is matched to if not to a true box, by its index.
 enum : int { kUnmatched = -1, kCrossesBoundary = -2 };
 
 /// Matches predicted boxes to true ones. First each true box gets the prediction that overlaps it

@@ -19,7 +19,7 @@ namespace caffe {
 ///   ILSVRC  PREFIX.txt: image label score xmin ymin xmax ymax
 ///   COCO    PREFIX.json: an array of {image_id, category_id, bbox: [x, y, width, height], score}
 ///
-/// The files are written when num_test_image images have passed, and anew with each further
+/// The files are written when num_test_image images have passed, and again with each further
 /// round.
 class DetectionResults {
  public:

@@ -12,7 +12,7 @@
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
 
-/// Random changes of images. Each comes in two halves: what is random is drawn with the calling
+/// Random changes of images. Each comes in two parts: what is random is drawn with the calling
 /// thread's generator, in the SSD fork's order; then pixels are changed, in any thread.
 namespace caffe {
 

@@ -25,7 +25,7 @@ inline bool ReadFileToDatum(const string& filename, Datum* datum) {
 #ifdef USE_OPENCV
 
 /// An image as a record: its bytes, channels outermost; with `encoding` ("png", "jpg"), the file
-/// as it is or compressed anew. False if the file cannot be read as an image.
+/// as it is or recompressed. False if the file cannot be read as an image.
 bool ReadImageToDatum(const string& filename, const int label, const int height, const int width,
                       const bool is_color, const string& encoding, Datum* datum);
 inline bool ReadImageToDatum(const string& filename, const int label, const int height,

@@ -24,7 +24,7 @@ class ParamStr {
   bool Flag(const std::string& name, bool otherwise);
   std::vector<float> Numbers(const std::string& name, const std::vector<float>& otherwise);
 
-  /// Throws Error for settings that nobody has asked for, with a list of those asked for.
+  /// Throws Error for settings that were not asked for, with a list of those that were.
   void RequireAllKnown() const;
 
  private:

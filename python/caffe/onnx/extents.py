@@ -1,4 +1,4 @@
-"""Extents that are known only when the model runs, beside those that are plain numbers.
+"""Extents that are known only when the model runs, along with those that are plain numbers.
 
 A shape is a tuple whose entries are ``int`` or :class:`Symbolic`. What a layer does with extents is
 mostly to multiply and to divide them, and that works for both alike; anything that would need the

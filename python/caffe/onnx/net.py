@@ -157,7 +157,7 @@ class NetExporter:
         return (Symbolic("batch") if batch == "dynamic" else int(batch),) + shape[1:]
 
     def _outputs(self) -> List[Value]:
-        """The blobs that nobody reads, under their own names."""
+        """The blobs that no layer reads, under their own names."""
         inputs = {value.name for value in self._graph.inputs}
         outputs = [
             self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)

@@ -15,7 +15,7 @@ namespace db {
 template <typename Handle>
 class SharedDatabases {
  public:
-  /// The handle of `source`, made by open(source) if nobody holds one.
+  /// The handle of `source`, made by open(source) if there is none.
   template <typename Function>
   std::shared_ptr<Handle> Open(const std::string& source, Function&& open) {
     std::error_code ignored;

@@ -135,7 +135,7 @@ void MemoryDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
   Require(data_ != nullptr,
           "MemoryData needs to be given data first: call AddDatumVector, AddMatVector or Reset");
   Require(n_ % batch_size_ == 0, "MemoryData: ", n_, " items are no multiple of batch_size ",
-          batch_size_, ", which was changed: give data anew");
+          batch_size_, ", which was changed: give new data");
   top[0]->Reshape(batch_size_, channels_, height_, width_);
   top[1]->Reshape(vector<int>(1, batch_size_));
   top[0]->set_cpu_data(data_ + pos_ * size_);

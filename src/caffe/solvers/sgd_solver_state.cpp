@@ -57,7 +57,7 @@ void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
   const string* type = FindExtra(state, kSolverType);
   Require(!type || *type == this->type(), "this is the state of a solver of type '",
           type ? *type : "", "', not '", this->type(),
-          "': set type to that, or start anew with the snapshot's ", "caffemodel as weights");
+          "': set type to that, or start again with the snapshot's ", "caffemodel as weights");
 }
 
 template <typename Dtype>

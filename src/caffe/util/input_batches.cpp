@@ -178,7 +178,7 @@ class DatabaseImages : public NumberedImages {
   int64_t batches(const Net<float>&) const override { return limit_; }
 
  protected:
-  // Records are read forward; whoever asks for batch 0 starts again.
+  // Records are read forward; asking for batch 0 starts again.
   bool Begin(int64_t first, int count) override {
     if (first / count >= limit_) return false;
     if (first < next_) {
