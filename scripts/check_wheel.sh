@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Python package with pip into fresh virtual environments, as a user would, and tests it
-# there, away from the source tree. Needs a registry that pip reaches, so it is no part of test.sh.
+# there, away from the source tree. Needs a registry that pip reaches, so it is not part of test.sh.
 set -euo pipefail
 
 usage() {

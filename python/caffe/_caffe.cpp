@@ -126,7 +126,7 @@ void BindSettings(py::module_& module) {
 /// A serialized NetParameter of any age in today's form.
 py::bytes UpgradedNet(const py::bytes& message) {
   NetParameter net;
-  Require(net.ParseFromString(message.cast<std::string>()), "this is no NetParameter");
+  Require(net.ParseFromString(message.cast<std::string>()), "this is not a NetParameter");
   Require(UpgradeNetAsNeeded("NetParameter", &net), "net '", net.name(),
           "' is in an old format, parts of which have no equivalent today; the log lists them");
   return py::bytes(net.SerializeAsString());

@@ -163,7 +163,7 @@ def crop(top_from: Top, top_to: Top) -> Top:
         raise CoordinateError(f"cannot crop: the offset {-shift} is negative; more padding in the "
                               "layers before helps")
     if not (np.round(shift) == shift).all():
-        raise CoordinateError(f"cannot crop: the offset {-shift} is no whole number")
+        raise CoordinateError(f"cannot crop: the offset {-shift} is not a whole number")
     offset = [int(value) for value in np.atleast_1d(-shift)]
     return layers.Crop(top_from, top_to,
                        crop_param=dict(axis=(1 if axis is None else axis) + 1, offset=offset))

@@ -149,7 +149,7 @@ class NetworkDefinition(_caffe.NetworkDefinition):
             else:
                 self._add_layer(LayerParameter(layer), list(given.pop(layer.name, ())))
         if given:
-            raise ValueError(f"parameters are given for {sorted(given)}, which are no layers")
+            raise ValueError(f"parameters are given for {sorted(given)}, which are not layers")
 
     @property
     def layer_precisions(self) -> Dict[str, Precision]:
@@ -512,7 +512,7 @@ class ExecutionContext(_caffe.ExecutionContext):
         last ones.
 
         Raises :class:`caffe.Error` for an engine that does not know how images are prepared, and
-        with a file that is no image; TypeError or ValueError for an array that is none.
+        with a file that is not an image; TypeError or ValueError for an array that is none.
         """
         if isinstance(images, (str, bytes, os.PathLike)):
             raise TypeError(f"run_images takes a list of images: [{images!r}]")
@@ -647,7 +647,7 @@ def draw(image: Any, outputs: Mapping[str, Any], names: Union[Path, Sequence[str
 
     An image whose longer side has less than 200 pixels is enlarged. Raises :class:`caffe.Error` for
     an output that does not fit its kind, where names are missing, where there is nothing to draw,
-    and without OpenCV; ValueError for what is no image or no item.
+    and without OpenCV; ValueError for what is not an image or no item.
     """
     if channel_order not in ("BGR", "RGB"):
         raise ValueError(f"channel_order is 'BGR' or 'RGB', not {channel_order!r}")

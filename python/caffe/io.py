@@ -167,7 +167,7 @@ class Transformer:
 
     def _shape(self, in_: str) -> tuple[int, ...]:
         if in_ not in self.inputs:
-            raise ValueError(f"'{in_}' is no input of the net; they are: {', '.join(self.inputs)}")
+            raise ValueError(f"'{in_}' is not an input of the net; they are: {', '.join(self.inputs)}")
         return self.inputs[in_]
 
     def preprocess(self, in_: str, data: np.ndarray) -> np.ndarray:

@@ -217,7 +217,7 @@ def test_crop_of_blobs_in_the_same_place():
 @pytest.mark.parametrize("top, reason", [
     (lambda start: pool(start, 2, 2), "scales"),
     (lambda start: conv(start, 5), "negative"),
-    (lambda start: conv(start, 2, 1, 2), "no whole number"),
+    (lambda start: conv(start, 2, 1, 2), "not a whole number"),
 ])
 def test_crops_that_cannot_be(top, reason):
     start = data()

@@ -783,7 +783,7 @@ class TestCalibration:
             inference.calibrate(net, inference.Calibrator())
 
     @pytest.mark.parametrize("batch, message", [
-        ({"z": [[1, 2, 3]]}, "'z', which is no input"),
+        ({"z": [[1, 2, 3]]}, "'z', which is not an input"),
         ({"x": [[1, 2]]}, "input 'x' has shape 2 3 .*the values have 1 2"),
         ({}, "None ends"),
         (np.ones((0, 3)), "input 'x' has shape"),

@@ -564,5 +564,5 @@ def test_orders_that_do_not_fit():
     lambda steps: steps.set_raw_scale("label", 255),
     lambda steps: steps.set_input_scale("label", 1)])
 def test_inputs_that_the_net_has_not(call):
-    with pytest.raises(ValueError, match="'label' is no input.*data"):
+    with pytest.raises(ValueError, match="'label' is not an input.*data"):
         call(transformer())

@@ -50,7 +50,7 @@ def test_feature_extraction(cifar, tmp_path):
     description, weights, _ = cifar
     with_gradients = tmp_path / "deploy.prototxt"
     with_gradients.write_text("force_backward: true\n" + description.read_text())
-    images = [path for path, _ in cifar10_images(tmp_path, 1)][:6]  # no multiple of the batch
+    images = [path for path, _ in cifar10_images(tmp_path, 1)][:6]  # not a multiple of the batch
     text = run("extract_features.py", with_gradients, weights, "pool3", "pool3",
                tmp_path / "out.npy", *images)
     features = np.load(tmp_path / "out.npy")

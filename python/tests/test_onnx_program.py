@@ -187,7 +187,7 @@ class TestWeights:
         path = tmp_path / "it.caffemodel"
         for content in (whole[:-3], whole[:7], b"\xff" * 20, b"layer { }"):
             path.write_bytes(content)
-            with pytest.raises(ExportError, match="it.caffemodel: is no caffemodel, or is damaged"):
+            with pytest.raises(ExportError, match="it.caffemodel: is not a caffemodel, or is damaged"):
                 read_weights(str(path))
 
     def test_shapes_that_differ(self):

@@ -342,7 +342,7 @@ fails 'exportTimes: x.json is what --saveEngine writes' $deploy --saveEngine=x.j
 fails 'calib is for --int8' --deploy=net.prototxt --calib=net.cache
 fails "'-1' does not lie from 0 to 100" --loadEngine=net.plan --percentile=-1
 fails "'dlaROM' is not one of workspace" --deploy=net.prototxt --memPoolSize=dlaROM:1
-fails 'no size in MiB' --deploy=net.prototxt --memPoolSize=workspace:much
+fails 'not a size in MiB' --deploy=net.prototxt --memPoolSize=workspace:much
 fails 'fp32, fp16, bf16' --deploy=net.prototxt --layerPrecisions=conv:int32
 fails "'conv' is not NAME:TYPE" --deploy=net.prototxt --layerPrecisions=conv
 fails "'must' is not one of none, prefer, obey" $deploy --layerPrecisions=fc:fp16 \

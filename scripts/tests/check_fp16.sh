@@ -85,7 +85,7 @@ printf 'a\033[31mb\n' > binary.txt
 wrong 'binary.txt: this is not a list of images, byte 1 is no text' $net -images binary.txt
 printf 'caf\351.png\n' > latin.txt
 wrong "latin.txt, line 1: 'caf.xe9.png': there is no such image" $net -images latin.txt
-! LC_ALL=C grep -q "$(printf '\351')" err.txt || fail 'a byte that is no text was printed'
+! LC_ALL=C grep -q "$(printf '\351')" err.txt || fail 'a byte that is not text was printed'
 echo 'no_such.png 1' > wrong.txt
 wrong "wrong.txt, line 1: 'no_such.png 1': there is no such image" $net -images wrong.txt
 wrong 'missing_lmdb' $net -data missing_lmdb

@@ -179,7 +179,7 @@ has out.txt '"box"'
 
 # infer -draw: a file for each image into a folder, or one file.
 drawing=$(printf '\211PNG')
-is_drawn() { [ "$(head -c 4 "$1")" = "$drawing" ] || fail "$1 is no image"; }
+is_drawn() { [ "$(head -c 4 "$1")" = "$drawing" ] || fail "$1 is not an image"; }
 runs "$caffe" infer -plan boxes.plan -labels map.prototxt -json -draw found/new 3.png 4.png
 has out.txt '"box"'
 has err.txt '^drew 2 images into found/new$'

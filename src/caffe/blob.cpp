@@ -214,7 +214,7 @@ void Blob<unsigned int>::Update() {
 namespace {
 
 /// f applied to the elements in the type in which they lie, so that asking for a sum makes no new
-/// representation; in Dtype when that is no type that kernels compute in.
+/// representation; in Dtype when that is not a type that kernels compute in.
 template <typename Dtype, typename Function>
 Dtype Reduce(Tensor& tensor, size_t count, Function&& f) {
   if (count == 0) return 0;

@@ -134,7 +134,7 @@ void Ranks<Dtype>::BroadcastParameters() {
   }
 }
 
-// They are no sums of gradients: each rank's come from its own part of the data.
+// They are not sums of gradients: each rank's come from its own part of the data.
 template <typename Dtype>
 void Ranks<Dtype>::AverageStatistics() {
   const Net<Dtype>& net = *solver_->net();

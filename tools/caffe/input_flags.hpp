@@ -47,7 +47,7 @@ inference::ImagePreprocessing Preprocessing(const NetParameter& net);
 inference::ImagePreprocessing Preprocessing(const inference::Engine& engine,
                                             const NetParameter& net);
 
-/// The names of -labels. Throws Error if the file is no text, or names nothing.
+/// The names of -labels. Throws Error if the file is not text, or names nothing.
 inference::ClassNames ClassNamesOfFlag();
 
 /// What the flags say that the net shall run on; of a database and of the net's own data at most

@@ -202,7 +202,7 @@ double Flags::Number(const std::string& name, double least) const {
 int Flags::Int(const std::string& name, int least, int most) const {
   const double value = Number(name, least);
   Require(value <= most, "--", name, " must be ", most, " or less, got ", Text(name));
-  Require(value == static_cast<int>(value), "--", name, ": '", Text(name), "' is no integer");
+  Require(value == static_cast<int>(value), "--", name, ": '", Text(name), "' is not an integer");
   return static_cast<int>(value);
 }
 

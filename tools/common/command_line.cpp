@@ -149,7 +149,7 @@ int RunTool(int argc, char** argv, const std::string& usage,
     gflags::SetVersionString(Version());
     AddOptionalValues(argc, argv);
     CheckFlags(argc, argv);
-    // gflags drops what stands before "--" and is no flag.
+    // gflags drops what stands before "--" and is not a flag.
     std::vector<char*> before(argv, argv + flags_end), after(argv + flags_end, argv + argc);
     before.push_back(nullptr);
     int left = flags_end;

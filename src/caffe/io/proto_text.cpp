@@ -247,7 +247,7 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   parser.SetRecursionLimit(kDeepest);
   if (parser.ParseFromString(text, message)) return;
   std::string what = collector.message();
-  if (what.empty()) what = Join("this is no text of a ", message->GetDescriptor()->name());
+  if (what.empty()) what = Join("this is not text of a ", message->GetDescriptor()->name());
   if (what.back() == '.') what.pop_back();
   Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
        Remedy(message->GetDescriptor()->file(), what, text));

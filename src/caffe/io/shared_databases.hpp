@@ -32,8 +32,8 @@ class SharedDatabases {
   std::map<std::string, std::weak_ptr<Handle>> handles_;
 };
 
-/// " (it is ...)" if `source` is no database of kind `wanted` ("lmdb" or "leveldb") but something
-/// that can be told, with the remedy; else "".
+/// " (it is ...)" if `source` is not a database of kind `wanted` ("lmdb" or "leveldb") but
+/// something that can be told, with the remedy; else "".
 std::string OtherKindHint(const std::string& source, const std::string& wanted);
 
 }  // namespace db

@@ -120,7 +120,7 @@ void DetectNetTransformationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&
   Require(augmentation.scale_min() > 0 && augmentation.scale_min() <= augmentation.scale_max() &&
               augmentation.scale_max() <= 100,
           "detectnet_augmentation_param: scale_min ", augmentation.scale_min(), " and scale_max ",
-          augmentation.scale_max(), " are no range of positive factors");
+          augmentation.scale_max(), " are not a range of positive factors");
   if (transform.has_mean_file()) {
     BlobProto proto;
     ReadProtoFromBinaryFileOrDie(transform.mean_file(), &proto);

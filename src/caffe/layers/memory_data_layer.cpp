@@ -110,7 +110,7 @@ template <typename Dtype>
 void MemoryDataLayer<Dtype>::Reset(Dtype* data, Dtype* labels, int n) {
   Require(data != nullptr && labels != nullptr, "MemoryData: Reset needs data and labels");
   Require(n > 0 && n % batch_size_ == 0, "MemoryData: Reset with ", n,
-          " items, which is no positive multiple of batch_size ", batch_size_);
+          " items, which is not a positive multiple of batch_size ", batch_size_);
   LOG_IF(WARNING, this->layer_param_.has_transform_param())
       << this->type() << " does not transform array data on Reset()";
   data_ = data;

@@ -63,7 +63,7 @@ def _is_constant(param: Any) -> bool:
 
 
 def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
-    """One shape for each top, None where the net does not say it; None if the layer is no
+    """One shape for each top, None where the net does not say it; None if the layer is not a
     source."""
     unknown: List[Optional[Shape]] = [None] * len(param.top)
     if param.type == "Input":
