@@ -11,7 +11,7 @@
 #include "common/command_line.hpp"
 #include "common/image_database.hpp"
 
-DEFINE_bool(gray, false, "Take images as grey ones.");
+DEFINE_bool(gray, false, "Convert images to grey.");
 DEFINE_bool(shuffle, false, "Put the images in random order.");
 DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
 DEFINE_string(anno_type, "classification", "The annotations: classification or detection.");

@@ -8,7 +8,7 @@
 #include "common/command_line.hpp"
 #include "common/image_database.hpp"
 
-DEFINE_bool(gray, false, "Take images as grey ones.");
+DEFINE_bool(gray, false, "Convert images to grey.");
 DEFINE_bool(shuffle, false, "Put the images in random order.");
 DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
 DEFINE_int32(resize_width, 0, "Resize images to this width; 0: leave them as they are.");
@@ -34,10 +34,10 @@ LISTFILE has a line for each image: its path below ROOTFOLDER, a space, its labe
 Paths may contain spaces. DB_NAME must not exist yet. Files that are not images are left out.
 
 flags:
-  -gray                              take images as grey ones
+  -gray                              convert images to grey
   -shuffle                           put them in random order
   -backend lmdb|leveldb              the kind of database (default lmdb)
-  -resize_width N -resize_height N   resize them; 0 leaves them as they are
+  -resize_width N -resize_height N   resize images; 0 leaves them as they are
   -check_size                        stop at an image of another size than the first
   -encoded                           keep them compressed
   -encode_type png|jpg|...           compress them as this; implies -encoded

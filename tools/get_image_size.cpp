@@ -25,7 +25,7 @@ const char kUsage[] = R"(get_image_size: writes the sizes of images, for name_si
 usage: get_image_size [flags] ROOTFOLDER/ LISTFILE OUTFILE
 
 LISTFILE is the one that convert_annoset reads: an image's path below ROOTFOLDER, a space, and
-something more. OUTFILE gets a line for each: the file's name without folder and extension, height,
+anything else. OUTFILE gets a line for each: the file's name without folder and extension, height,
 width.
 
 flags:

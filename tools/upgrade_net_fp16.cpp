@@ -60,7 +60,7 @@ flags:
   -inputs FILE[,FILE]   inputs for the comparison, .npy files in the order of the net's inputs
   -seed N               of the random inputs between -1 and 1 that are used otherwise (default 1)
   -skip_check           do not run the nets, so neither their fit nor their outputs are checked
-  -ignore_unknown_fields  warn of fields that NET should not have, and leave them out
+  -ignore_unknown_fields  skip unknown fields of NET, with a warning
 
 example:
   upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel

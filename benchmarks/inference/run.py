@@ -34,7 +34,7 @@ PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 INTEGERS = "integers"
 OFFERED = {"OpenVINO": PRECISIONS, "onnxruntime": ("fp32", "int8"), "ncnn": PRECISIONS,
            "OpenCV": ("fp32", "int8")}
-# How far outputs may be off, as a share of the largest value; weights by chance lose more than
+# How far outputs may be off, as a share of the largest value; random weights lose more than
 # trained ones, so that for INT8 this finds only what is plainly wrong.
 TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0, INTEGERS: 1.0}
 # What an engine's time is compared with, where that was measured too.
@@ -42,7 +42,7 @@ COMPARED = {INTEGERS: "int8"}
 
 
 class Net(NamedTuple):
-    """What is timed. Without weights they are made by chance, without an image pixels are."""
+    """What is timed. Without weights or an image these are random."""
     name: str
     model: str
     shape: Tuple[int, int, int]

@@ -23,11 +23,11 @@
 DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
 DEFINE_string(train, "", "The net with a loss (prototxt); without it forward passes are timed.");
 DEFINE_int32(batch, 1, "Images in a batch.");
-DEFINE_string(save, "", "Write deploy's weights, filled by chance, to this caffemodel, and end.");
+DEFINE_string(save, "", "Write deploy's weights, filled at random, to this caffemodel, and end.");
 DEFINE_string(reference, "",
               "Write deploy's images and output to this path and .input or .output, and end.");
-DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of ones by chance.");
-DEFINE_string(picture, "", "A file whose image fills the batch, instead of numbers by chance.");
+DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of random ones.");
+DEFINE_string(picture, "", "A file whose image fills the batch, instead of random numbers.");
 DEFINE_string(transform, "",
               "Fields of a transform_param for -picture: scale: 0.5 mean_value: 104");
 DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");

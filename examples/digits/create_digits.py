@@ -6,7 +6,7 @@ the package scikit-learn. This script needs no more than the file digits.csv.gz 
 from an installed scikit-learn, from the folder given with --package, or from Debian's package
 python3-sklearn, which is downloaded and unpacked, not installed.
 
-Images are enlarged to 28 x 28 (bilinear, values 0 to 255) and put in an order of chance that is
+Images are enlarged to 28 x 28 (bilinear, values 0 to 255) and put in a random order that is
 always the same: 1500 to train with, 297 to test with.
 
     create_digits.py OUT_DIR

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-DEFINE_string(mean_file, "", "the mean image (.binaryproto) that is taken off");
+DEFINE_string(mean_file, "", "the mean image (.binaryproto) that is subtracted");
 DEFINE_string(mean_value, "104,117,123", "instead: a value for each channel, or one for all");
 DEFINE_double(scale, 1, "what the pixels are multiplied with, after the mean");
 DEFINE_string(file_type, "image", "what LIST_FILE names: image");
@@ -29,9 +29,9 @@ constexpr char kUsage[] =
     "Writes, for each object in each image that LIST_FILE names (a path a line), a line\n"
     "\"image label score left top right bottom\", the corners in pixels.\n"
     "\n"
-    "  -mean_value A,B,C         taken off blue, green, red, or one value for all (104,117,123)\n"
+    "  -mean_value A,B,C         subtracted from blue, green, red, or one for all (104,117,123)\n"
     "  -mean_file FILE           instead: the mean image, a .binaryproto\n"
-    "  -scale S                  what the pixels are multiplied with then (1)\n"
+    "  -scale S                  what the pixels are then multiplied by (1)\n"
     "  -confidence_threshold T   scores below are left out (0.01)\n"
     "  -out_file FILE            where the lines go (standard output)\n"
     "\n"

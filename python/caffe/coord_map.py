@@ -22,7 +22,7 @@ from .net_spec import Function, Top, layers
 Values = Union[float, np.ndarray]
 Map = tuple[Optional[int], Values, Values]
 
-# Layers that leave every point at its place.
+# Layers that do not move points.
 PASS_THROUGH_LAYERS = [
     "AbsVal", "BatchNorm", "Bias", "BNLL", "Clip", "Dropout", "Eltwise", "ELU", "Exp",
     "FakeQuantization", "LRN", "Log", "MVN", "PReLU", "Power", "ReLU", "Scale", "Sigmoid", "Split",

@@ -332,7 +332,7 @@ class BuilderConfig:
 
 
 class Builder:
-    """Optimizes nets and makes engines of them: ``Builder(precision='fp16').build(net)``.
+    """Optimizes nets and builds engines from them: ``Builder(precision='fp16').build(net)``.
 
     Takes a :class:`BuilderConfig`, or its fields as keyword arguments.
     """
@@ -382,7 +382,7 @@ class ThreadSplit(NamedTuple):
 
 
 def split_threads(hint: str, threads: int = 0) -> ThreadSplit:
-    """What a hint makes of so many threads (0: ``caffe.threads()``).
+    """How a hint divides this many threads (0: ``caffe.threads()``).
 
     ``'latency'``: one context, all threads share each of its loops. ``'throughput'``: as many
     contexts as threads, each with one thread.

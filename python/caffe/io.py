@@ -1,4 +1,4 @@
-"""Images and arrays on their way into nets and databases, and back.
+"""Converts images and arrays for nets and databases, and back.
 
     image = caffe.io.load_image('cat.jpg')                         # H x W x 3, RGB, 0 to 1
     transformer = caffe.io.Transformer({'data': net.blobs['data'].data.shape})

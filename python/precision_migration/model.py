@@ -59,7 +59,7 @@ class ModelLayer:
 
 
 class LayerIdentity(NamedTuple):
-    """What a layer of a prototxt says of itself."""
+    """What a prototxt says about a layer."""
 
     name: str
     type: str

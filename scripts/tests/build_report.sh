@@ -38,7 +38,7 @@ page report.html fp32 fp16 bf16 int8 'int8 integers' 'fp32 as built'
 has report.html 'top-1 of 12 images'
 has report.html 'Magnitudes in 12 images'
 
-# With a table: thresholds, and images are there to test on alone.
+# With a table: thresholds, and images only to test on.
 runs "$caffe" calibrate $net -images list.txt -min_images 12 -calibration_table net.table
 runs "$caffe" build $net -plan net.plan -calibration_table net.table -images list.txt \
   -report report.html $quickly

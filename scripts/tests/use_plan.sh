@@ -220,7 +220,7 @@ has out.txt '^engine 1: 0 layers in FP32, error '
 has out.txt '^widen [1-9] of [1-9] layers: -layer_precision '
 widened=$(sed -n 's/^widen .*: //p' out.txt)
 runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 $widened -min_sqnr 90
-# With a table the images are only what is compared on.
+# With a table the images only serve the comparison.
 runs "$caffe" calibrate $net $data -calibration_table net.table
 int8="-precision int8 -calibration_table net.table -timing_iterations 1"
 runs "$caffe" compare $net $int8 -images list.txt -bisect -max_error 1e-5

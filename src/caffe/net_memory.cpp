@@ -210,9 +210,9 @@ void Net<Dtype>::StopSharing() const {
   const_cast<Net*>(this)->RestoreReleased();
 }
 
-// Blobs that are gone are asked for: the layers that made them run again, and those that work in
-// place on another top of such a layer, which is written again with it. If a layer fails now (its
-// input has changed since), the blobs that do not depend on it can still be read.
+// Blobs whose memory was reused are asked for: the layers that made them run again, and those that
+// work in place on another top of such a layer, which is written again with it. If a layer fails
+// now (its input has changed since), the blobs that do not depend on it can still be read.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
   std::set<const Tensor*> written;

@@ -22,7 +22,7 @@ int DeviceQuery() {
 Command DeviceQueryCommand() {
   Command command;
   command.name = "device_query";
-  command.summary = "shows what computes here: the processor, and GPUs with -gpu";
+  command.summary = "shows the processor, and with -gpu the GPUs";
   command.usage = {"[-gpu 0|0,1|all]"};
   command.examples = "  caffe device_query\n  caffe device_query -gpu all\n";
   command.takes_any_flag = true;

@@ -22,7 +22,7 @@ DECLARE_double(max_accuracy_loss);
 
 namespace caffe {
 
-/// What engine is made, and what INT8 needs to know.
+/// What engine is built, and what INT8 needs.
 std::vector<FlagGroup> EngineFlags();
 
 /// Throws Error if what -plot, -timing_cache or one of `also` writes is read, or written twice.

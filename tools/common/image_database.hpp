@@ -16,7 +16,7 @@
 
 namespace caffe {
 
-/// A line of a list of images: a path, which may have spaces in it, a space, and something more.
+/// A line of a list of images: a path, which may contain spaces, a space, and one more field.
 struct ListLine {
   std::string path, rest;
   int number = 0;  ///< in the file, from 1

@@ -33,10 +33,10 @@ struct AnchorTargetSettings {
 /// are A = ratios * scales anchors in each cell of feat_stride pixels.
 /// Tops: labels (1, 1, A H, W): 1 for anchors that overlap a true box by rpn_positive_overlap or
 /// more, or a true box more than all others do, 0 for those that overlap each one by less than
-/// rpn_negative_overlap, else -1, also where an anchor sticks out of the image and where chance
-/// leaves it out; what the boxes are to be (1, 4 A, H, W), as codes relative to the anchors; inside
-/// weights, which are 0 but for objects; outside weights, whose sum over the anchors that count is
-/// 1. Gradients are 0.
+/// rpn_negative_overlap, else -1, also where an anchor sticks out of the image and where it is
+/// left out at random; what the boxes are to be (1, 4 A, H, W), as codes relative to the anchors;
+/// inside weights, which are 0 but for objects; outside weights, whose sum over the anchors that
+/// count is 1. Gradients are 0.
 ///
 /// Of the objects at most rpn_fg_fraction * rpn_batchsize count, of the background the rest of
 /// rpn_batchsize; the calling thread's random generator chooses.

@@ -8,13 +8,13 @@
 
 namespace caffe {
 
-/// DetectNet's input (NVIDIA DIGITS): images with objects become changed images, and what the
-/// net has to answer at each place of a grid.
+/// DetectNet's input (NVIDIA DIGITS): augments images with objects, and makes the
+/// labels that the net is to predict at each place of a grid.
 ///
 /// Bottoms: images (N, 3, h, w) of values 0 to 255; objects (N, 1, R, 16), whose first row is
 /// (number of objects, 16, ...) and whose others are (x, y, width, height, angle, class, ?, ?,
 /// truncated, ...) in pixels.
-/// Tops: images (N, 3, image_size_y, image_size_x), the mean of transform_param taken off;
+/// Tops: images (N, 3, image_size_y, image_size_x), less the mean of transform_param;
 /// and (N, 8 + classes, image_size_y / stride, image_size_x / stride): at each place that an
 /// object's coverage (its box shrunk around its middle by scale_cvg, see gridbox_type) touches: 1;
 /// the object's left, top, right and bottom from there; 1 / width, 1 / height; the share of a place

@@ -9,8 +9,8 @@ namespace caffe {
 
 /// Batches of what the program puts in: images, which transform_param changes and which are
 /// copied (AddDatumVector, AddMatVector), or memory of the caller's that is used as it is (Reset).
-/// Tops: data (batch_size, channels, height, width), labels (batch_size). The images are gone
-/// through batch by batch, again and again; new ones are taken when all of the last ones were used.
+/// Tops: data (batch_size, channels, height, width), labels (batch_size). The images are read
+/// batch by batch, again and again; new ones are taken when all of the last ones were used.
 ///
 ///     auto layer = boost::dynamic_pointer_cast<MemoryDataLayer<float>>(net.layers()[0]);
 ///     layer->AddMatVector(images, labels);

@@ -11,7 +11,7 @@
 
 namespace caffe {
 
-/// Detections on their way into the files that benchmarks score, in the pixels of the images as
+/// Writes detections to the files that benchmarks score, in the pixels of the images as
 /// they were. save_output_param names the images (name_size_file, in the order in which they
 /// pass), the labels and the format:
 ///

@@ -75,7 +75,7 @@ NormalizedBBox BoxOfExpansion(const Expansion& expansion, int height, int width)
 /// The part in `bbox`, at least one pixel; it shares the image's memory.
 cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox);
 
-/// What resize_param makes of an image's size.
+/// The size of an image after resize_param.
 void InferNewSize(const ResizeParameter& resize_param, const int old_width, const int old_height,
                   int* new_width, int* new_height);
 /// The size and frame that resize_param says, by one of its interp_modes: drawn from the calling

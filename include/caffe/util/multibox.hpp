@@ -65,7 +65,7 @@ double ConfidenceLoss(MultiBoxLossParameter_ConfLossType type, const Dtype* scor
 /// Which priors mining chooses: MAX_NEGATIVE, the neg_pos_ratio times `positives` unmatched ones of
 /// the largest losses; HARD_EXAMPLE, the sample_size of all of the largest losses; with nms_param
 /// only such that do not overlap others. `losses` has one for each prior; `left_out`, if it is not
-/// empty, says of each prior that it cannot be chosen.
+/// empty, marks the priors that cannot be chosen.
 std::vector<bool> MineExamples(const MultiBoxLossParameter& param, const std::vector<Prior>& priors,
                                const Matches& matches, const std::vector<double>& losses,
                                size_t positives, const PredictedBox& predicted,

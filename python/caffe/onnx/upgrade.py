@@ -162,7 +162,7 @@ def _upgrade_inputs(net: Any) -> None:
 
 
 def upgrade(net: Any) -> None:
-    """Brings a NetParameter of any version into today's form, in place."""
+    """Upgrades a NetParameter of any version to the current format, in place."""
     if net.layers:
         if net.layer:
             raise ExportError(

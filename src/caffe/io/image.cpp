@@ -47,7 +47,7 @@ cv::Mat EmptyIfBroken(Function&& read) {
   }
 }
 
-/// True if the file is an image of so many channels of 8 bits as it is.
+/// True if the file is an image of 8 bits and this many channels, without conversion.
 bool HoldsChannels(const string& filename, int channels) {
   const cv::Mat image = EmptyIfBroken([&] { return cv::imread(filename, cv::IMREAD_UNCHANGED); });
   return !image.empty() && image.type() == CV_8UC(channels);

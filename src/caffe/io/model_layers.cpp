@@ -125,7 +125,7 @@ ModelLayer ReadLayer(const wire::Field& field, const MappedFile& file) {
   return layer;
 }
 
-/// A blob on its way to the file: `head` is everything in front of the elements.
+/// A blob to be written to the file: `head` is everything in front of the elements.
 struct EncodedBlob {
   std::string head;
   const Payload* elements;

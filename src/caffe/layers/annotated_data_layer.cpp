@@ -32,7 +32,7 @@ AnnotatedDataLayer<Dtype>::AnnotatedDataLayer(const LayerParameter& param)
 
 #ifdef USE_OPENCV
 
-/// A record on its way from the database to the batch, and all that is random about it.
+/// A record between the database and the batch, and all random choices for it.
 template <typename Dtype>
 struct AnnotatedDataLayer<Dtype>::Record {
   std::string key, value;
@@ -129,7 +129,7 @@ void AnnotatedDataLayer<Dtype>::Parse(Record* record) const {
   record->annotated.mutable_datum()->clear_data();
 }
 
-/// Keeps the boxes that lie in `patch`, a box of the image they are in, and tells them as
+/// Keeps the boxes that lie in `patch`, a box of the image they are in, and makes them
 /// fractions of it.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::Project(const NormalizedBBox& patch,
@@ -139,7 +139,7 @@ void AnnotatedDataLayer<Dtype>::Project(const NormalizedBBox& patch,
             /*mirrored=*/false);
 }
 
-/// Draws what becomes of an image. Its boxes move along, as a patch is drawn after them.
+/// Draws the changes of an image. Its boxes move along, as a patch is drawn after them.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::DrawAugmentation(Record* record) const {
   const int height = record->image.rows, width = record->image.cols;

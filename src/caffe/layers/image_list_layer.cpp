@@ -98,7 +98,7 @@ string ImageListLayer<Dtype, Label>::SourceState() {
   return state.text();
 }
 
-// Every pass shuffles the order of the one before: they are all gone through again.
+// Every pass shuffles the order of the one before: they are all repeated.
 template <typename Dtype, typename Label>
 void ImageListLayer<Dtype, Label>::SetSourceState(const string& text) {
   StateReader state(text);
