@@ -93,7 +93,7 @@ def main():
     if arguments.labels:
         print_best(names, scores, arguments.labels)
     print(f"Saving results into {arguments.output_file}")
-    with written_aside(arguments.output_file) as beside, open(beside, "wb") as file:
+    with written_aside(arguments.output_file) as temporary, open(temporary, "wb") as file:
         np.save(file, scores)
 
 

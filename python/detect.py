@@ -71,8 +71,8 @@ def read_names(path):
 
 def write_csv(path, detections):
     classes = len(detections[0]["prediction"].ravel()) if detections else 0
-    with written_aside(path) as beside, \
-            open(beside, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+    with written_aside(path) as temporary, \
+            open(temporary, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["filename"] + CORNERS + [f"class{n}" for n in range(classes)])
         for found in detections:
@@ -90,8 +90,8 @@ def write_hdf5(path, detections):
     table = pandas.DataFrame(detections).set_index("filename")
     table[CORNERS] = pandas.DataFrame(np.vstack(table["window"]), index=table.index,
                                       columns=CORNERS)
-    with written_aside(path) as beside:
-        table.drop(columns="window").to_hdf(beside, key="df", mode="w")
+    with written_aside(path) as temporary:
+        table.drop(columns="window").to_hdf(temporary, key="df", mode="w")
 
 
 def main():

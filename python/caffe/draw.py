@@ -192,5 +192,5 @@ def draw_net_to_file(caffe_net: Any, filename: str, rankdir: str = "LR",
     if not ext:
         raise ValueError(f"{filename} has no extension, which says what to draw: .png, .svg, .dot")
     drawing = draw_net(caffe_net, rankdir, ext, phase, display_lrm)
-    with written_aside(filename) as beside, open(beside, "wb") as file:
+    with written_aside(filename) as temporary, open(temporary, "wb") as file:
         file.write(drawing)

@@ -215,7 +215,7 @@ class Transformer:
         """The order of the axes: ``(2, 0, 1)`` puts an image's channels first."""
         if len(order) != len(self._shape(in_)) - 1:
             raise ValueError(f"the order {tuple(order)} names {len(order)} axes, and the input "
-                             f"'{in_}' has {len(self._shape(in_)) - 1} besides its number of items")
+                             f"'{in_}' has {len(self._shape(in_)) - 1} without the number of items")
         self.transpose[in_] = order
 
     def set_channel_swap(self, in_: str, order: Sequence[int]) -> None:

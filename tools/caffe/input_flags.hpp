@@ -12,7 +12,7 @@
 #include "caffe/inference/results.hpp"
 #include "caffe/util/input_batches.hpp"
 
-// The flags by which commands are told what to run a net on.
+// The flags that choose what a net runs on.
 
 DECLARE_string(images);
 DECLARE_string(data);

@@ -107,12 +107,12 @@ def write_csv(output_filename: str, dict_list: list[Row], delimiter: str = ",",
             print(f"Not writing {output_filename}: the log has no such lines")
         return
     names = list(dict.fromkeys(name for row in dict_list for name in row))
-    beside = output_filename + ".writing"
-    with open(beside, "w", newline="", encoding="utf-8") as file:
+    temporary = output_filename + ".writing"
+    with open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, delimiter=delimiter, lineterminator="\n")
         writer.writeheader()
         writer.writerows(dict_list)
-    os.replace(beside, output_filename)
+    os.replace(temporary, output_filename)
     if verbose:
         print(f"Wrote {output_filename}")
 

@@ -20,7 +20,7 @@ bool ReadXMLToAnnotatedDatum(const string& labelname, const int img_height, cons
                              AnnotatedDatum* anno_datum);
 /// COCO's JSON, one file per image: `annotation`, an array of objects with category_id, bbox (x, y,
 /// width, height) and iscrowd, which makes a box difficult. `image` has height and width, or else
-/// those given count. Labels are what name_to_label makes of category_id.
+/// those given count. Labels are category_id mapped by name_to_label.
 bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, const int img_width,
                               const std::map<string, int>& name_to_label,
                               AnnotatedDatum* anno_datum);

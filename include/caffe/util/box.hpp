@@ -36,7 +36,7 @@ struct Prior {
   float variance[4] = {1, 1, 1, 1};
 };
 
-/// How a box is told relative to a prior: each number is divided by its variance, unless the
+/// How a box is encoded relative to a prior: each number is divided by its variance, unless the
 /// variance is in the target.
 ///
 ///   CORNER       corner - prior's corner

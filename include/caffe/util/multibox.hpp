@@ -24,7 +24,7 @@ int LocationClasses(const MultiBoxLossParameter& param);
 int MultiBoxLabel(const MultiBoxLossParameter& param, const TrueBox& truth);
 
 /// For each class of locations, the index in `truths` of what each prior is matched to. Priors are
-/// matched to all true boxes, and what was matched is then told apart by class; with
+/// matched to all true boxes, and the matches are then separated by class; with
 /// use_prior_for_matching false each class's predictions are matched to its own true boxes only.
 std::vector<Matches> MatchClasses(const MultiBoxLossParameter& param,
                                   const std::vector<Prior>& priors,

@@ -24,7 +24,7 @@ class Symbolic:
     def _unknown(self, other: object) -> Inexpressible:
         return Inexpressible(
             f"what it computes depends on the extent '{self}', which is known only "
-            f"when the model runs (beside {other}): give that extent a number")
+            f"when the model runs (with {other}): give that extent a number")
 
     def __mul__(self, other: Extent) -> Extent:
         if isinstance(other, int):

@@ -33,7 +33,7 @@ class SharedDatabases {
 };
 
 /// " (it is ...)" if `source` is not a database of kind `wanted` ("lmdb" or "leveldb") but
-/// something that can be told, with the remedy; else "".
+/// something that is recognised, with the remedy; else "".
 std::string OtherKindHint(const std::string& source, const std::string& wanted);
 
 }  // namespace db

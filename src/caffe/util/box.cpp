@@ -63,7 +63,7 @@ struct CenterSize {
 
 void RequireArea(const CenterSize& size, const char* what) {
   Require(size.width > 0 && size.height > 0, what, " of ", size.width, " x ", size.height,
-          " has no area: sizes cannot be told relative to it");
+          " has no area: sizes cannot be encoded relative to it");
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ InputItem ImageOnLine(const std::string& line, const std::filesystem::path& fold
         {line.substr(0, line.find_last_not_of(" \t", space) + 1), LabelIn(line.substr(space + 1))});
   }
   for (const InputItem& candidate : candidates) {
-    const std::filesystem::path beside = folder / candidate.name;
-    if (std::filesystem::exists(beside)) return {beside.string(), candidate.label};
+    const std::filesystem::path sibling = folder / candidate.name;
+    if (std::filesystem::exists(sibling)) return {sibling.string(), candidate.label};
     if (std::filesystem::exists(candidate.name)) return candidate;
   }
   Fail("'", Printable(line), "': there is no such image");

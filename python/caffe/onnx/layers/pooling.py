@@ -2,7 +2,7 @@
 
 Caffe rounds the number of windows up, leaves out a last window that begins behind the image and
 its padding in front, and divides averages by the part of the window on the image and its padding
-of both sides. ONNX is told all of that by explicit padding.
+of both sides. The ONNX model expresses all of that by explicit padding.
 """
 from __future__ import annotations
 
