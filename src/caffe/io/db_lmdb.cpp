@@ -38,7 +38,7 @@ uint64_t ReachedFileLimit(const string& source) {
   return known && uint64_t(file.st_size) + kNearlyNothing > limit.rlim_cur ? limit.rlim_cur : 0;
 }
 
-/// Of a write that stops short LMDB says that it is an input/output error.
+/// LMDB reports a short write as an input/output error.
 void CheckWritten(int status, const string& source) {
   const bool stopped = status == EIO || status == ENOSPC;
   if (stopped && IsDeviceFull(source)) {

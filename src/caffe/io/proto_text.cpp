@@ -167,7 +167,7 @@ std::string FindOpenBlock(const std::string& text) {
   return Join(open.back().first, " ('", text.substr(begin, end - begin), "{')");
 }
 
-/// What would be right, for the parser's `message`.
+/// The remedy for the parser's `message`.
 std::string Remedy(const FileDescriptor* schema, const std::string& message,
                    const std::string& text) {
   const std::vector<std::string> quoted = Quoted(message);
