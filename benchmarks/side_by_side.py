@@ -1,4 +1,4 @@
-"""What benchmarks of several programs have in common: processes that take turns, and what the other
+"""The common part of benchmarks of several programs: processes that take turns, and what the other
 programs need.
 
 A worker is a process that answers each line with a number of iterations on standard input by as

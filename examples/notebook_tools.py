@@ -1,4 +1,4 @@
-"""What the notebooks in this folder have in common: where caffe and the data are.
+"""The common part of the notebooks in this folder: where caffe and the data are.
 
 Importing this module makes ``import caffe`` work in the source tree as well as where it is
 installed, and makes the folder ``notebook_files``, which git ignores and where notebooks write.

@@ -160,7 +160,7 @@ Speed DecodingSpeed(const std::vector<Datum>& records, int threads) {
   });
 }
 
-/// Of images in memory: as OpenCV has them, or as raw records have them.
+/// Speed for images in memory: in OpenCV's order, or in that of raw records.
 Speed TransformingSpeed(const std::vector<cv::Mat>& images, bool planar) {
   caffe::DataTransformer<float> transformer(Transform(), caffe::TRAIN);
   transformer.InitRand();
@@ -181,7 +181,7 @@ Speed TransformingSpeed(const std::vector<cv::Mat>& images, bool planar) {
   });
 }
 
-/// Of a data layer; what it made ahead does not count.
+/// Speed of a data layer, without the batches that it made ahead.
 Speed LayerSpeed(caffe::LayerParameter param) {
   *param.mutable_transform_param() = Transform();
   param.set_phase(caffe::TRAIN);

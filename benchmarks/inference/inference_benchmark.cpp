@@ -96,7 +96,7 @@ void WriteTable() {
   const std::unique_ptr<Net<float>> net = MakeNet();
   caffe::CalibrationOptions options;
   options.minimum_images = 1;
-  // What is the same everywhere on so few images stays float.
+  // Blobs that are constant on so few images stay float.
   caffe::ActivationStatistics seen(net.get());
   seen.Forward();
   for (const caffe::BlobStatistics& blob : seen.blobs()) {
@@ -188,7 +188,7 @@ std::vector<float> Comparable(const float* values, const Shape& shape) {
   return scores;
 }
 
-/// As a share of the largest value; of detections as many as both have.
+/// As a share of the largest value; of detections only as many as both have.
 double Difference(const std::vector<float>& expected, const std::vector<float>& actual) {
   double largest = 0, difference = 0;
   for (size_t i = 0; i < std::min(expected.size(), actual.size()); ++i) {

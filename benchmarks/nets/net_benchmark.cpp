@@ -115,7 +115,7 @@ void FillImages(Blob<float>* blob) {
   for (int i = 0; i < blob->count(); ++i) data[i] = value(random);
 }
 
-// As a trained net's: sums neither vanish nor overflow. Fillers of deploy files say nothing.
+// Weights like a trained net's: sums neither vanish nor overflow. Deploy files name no fillers.
 void FillWeights(Net<float>* net) {
   if (!FLAGS_weights.empty()) return net->CopyTrainedLayersFrom(FLAGS_weights);
   std::mt19937 random(3);

@@ -1,4 +1,4 @@
-"""What times a net in another framework: a process that answers each line with a number of
+"""Times a net in another framework: a process that answers each line with a number of
 iterations on standard input by as many times in milliseconds on one line, as net_benchmark does.
 
     workers.py opencv DEPLOY CAFFEMODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]

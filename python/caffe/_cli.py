@@ -1,4 +1,4 @@
-"""What the programs next to this package have in common: their flags for images, and how they
+"""The common part of the programs next to this package: their flags for images, and how they
 fail."""
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ void BindTimingCache(py::module_& module) {
       .def("__len__", &TimingCache::size);
 }
 
-/// For one call that a context must be alone for.
+/// Guards one call during which a context must not be used by others.
 class Busy {
  public:
   explicit Busy(ContextHandle* handle) : handle_(handle) {

@@ -117,7 +117,7 @@ class Detector(Net):
         if not 0 < 2 * context_pad < self.crop_dims[0]:
             raise ValueError(f"context_pad {context_pad} leaves nothing of a side of "
                              f"{self.crop_dims[0]} pixels")
-        # What the net sees as zero, as it is before preprocessing.
+        # The value that is zero after preprocessing.
         zero = np.zeros(self.blobs[name].data.shape[1:], dtype=np.float32)
         self.crop_mean = self.transformer.deprocess(name, zero)
 

@@ -164,7 +164,7 @@ class NetworkDefinition(_caffe.NetworkDefinition):
 
 
 class Calibrator:
-    """Where INT8 takes its data from; derive your own class from this one.
+    """The source of data for INT8 calibration; derive your own class from this one.
 
         class Cameras(Calibrator):
             method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
@@ -283,7 +283,7 @@ class BuilderConfig:
     #: For BEST: ``accuracy_loss(engine)`` judges a candidate; smaller is better, 0 as good as
     #: FLOAT. None: every allowed type may be taken.
     accuracy_loss: Optional[Callable[[Engine], float]] = None
-    #: What accuracy_loss may return at most.
+    #: The largest accuracy_loss that is accepted.
     max_accuracy_loss: float = 0.0
     #: Types that BEST chooses from.
     allowed: Sequence[Union[Precision, str]] = ("fp32", "fp16", "bf16", "int8")
@@ -421,7 +421,7 @@ def _image(source: Any) -> Any:
 
 
 class ExecutionContext(_caffe.ExecutionContext):
-    """What one thread needs to run an engine: activations, a batch, shapes of inputs.
+    """The state with which one thread runs an engine: activations, a batch, shapes of inputs.
 
         context = ExecutionContext(engine)
         context.set_batch(2)

@@ -20,7 +20,7 @@ import numpy as np
 from . import _images, _resize
 from .proto import caffe_pb2
 
-# What grey is made of, from red, green and blue (ITU-R BT.709, as scikit-image has it).
+# The weights of red, green and blue in grey (ITU-R BT.709, as in scikit-image).
 _GREY = np.array([0.2125, 0.7152, 0.0721], dtype=np.float32)
 
 # Element types of NVCaffe's raw values, little-endian in the file.
@@ -231,7 +231,7 @@ class Transformer:
         self.raw_scale[in_] = scale
 
     def set_mean(self, in_: str, mean: np.ndarray) -> None:
-        """What is subtracted: one value per channel, or an image (C x H x W, or H x W for all
+        """The mean, which is subtracted: one value per channel, or an image (C x H x W, or H x W for all
         channels).
 
         It is in the order of channels and in the scale that the net sees. An image of another size

@@ -54,7 +54,7 @@ void AddPackageFolders() {
   path.append(OwnFolder() + "/../../python");
 }
 
-/// What Python does at its end that others see: functions of atexit, and buffered output.
+/// The visible part of Python's shutdown: functions of atexit, and buffered output.
 void FlushAtExit() {
   if (!Py_IsInitialized()) return;
   const py::gil_scoped_acquire with_gil;
