@@ -20,6 +20,27 @@ add_custom_command(
   VERBATIM)
 set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS "-w")
 
+set(revision_file ${generated_dir}/caffe/kernel_revision.inc)
+set(revision_script ${PROJECT_SOURCE_DIR}/cmake/KernelRevision.cmake)
+file(GLOB kernel_files CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/include/caffe/kernels/*.hpp
+  ${PROJECT_SOURCE_DIR}/include/caffe/kernels/cuda/*.hpp
+  ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cpu/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cuda/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cuda/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.*)
+add_custom_command(
+  OUTPUT ${revision_file}
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${revision_file}
+          "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}"
+          -P ${revision_script}
+  DEPENDS ${kernel_files} ${revision_script}
+  COMMENT "Hashing the kernels' sources"
+  VERBATIM)
+
 file(GLOB sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
   ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
@@ -61,8 +82,9 @@ if(HAVE_MPI)
     INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
     COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 endif()
+list(APPEND sources ${caffe_kernel_sources})
 add_library(caffe ${sources} ${onednn_sources} ${mpi_source} ${proto_dir}/caffe.pb.cc ${proto_dir}/caffe.pb.h
-  ${proto_dir}/names.inc)
+  ${proto_dir}/names.inc ${revision_file})
 add_library(Caffe::caffe ALIAS caffe)
 set_target_properties(caffe PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}

@@ -101,7 +101,9 @@ run_script() {
   name=$(basename "$1" .sh)
   "$1" "$root" "$build" > "$logs/$name.log" 2>&1 < /dev/null || status=$?
   case $status in
-    0) passed=$((passed + 1)) ;;
+    0)
+      passed=$((passed + 1))
+      grep '^note: ' "$logs/$name.log" || true ;;
     77) skipped=$((skipped + 1)) ;;
     *)
       failed=$((failed + 1))

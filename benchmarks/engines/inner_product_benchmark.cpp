@@ -27,6 +27,7 @@ using caffe::float16;
 using caffe::kernels::Int8Convolution;
 using caffe::kernels::Int8InnerProduct;
 using caffe::kernels::PackedConvolution;
+using caffe::kernels::PostOps;
 
 struct Row {
   const char* name;
@@ -84,8 +85,7 @@ std::function<void()> Own(const Row& row, int num, const std::vector<float>& x,
   const auto scratch = std::make_shared<Aligned>(product->scratch_bytes(num));
   const auto y = std::make_shared<std::vector<W>>(size_t(num) * row.outputs);
   return [=] {
-    product->Forward(num, input->data(), packed->data(), PackedConvolution::Epilogue<W>(),
-                     scratch->get(), y->data());
+    product->Forward(num, input->data(), packed->data(), PostOps(), scratch->get(), y->data());
   };
 }
 
@@ -97,9 +97,9 @@ std::function<void()> OwnInt8(const Row& row, int num) {
   const auto y = std::make_shared<std::vector<float>>(size_t(num) * row.outputs);
   const auto scale = std::make_shared<std::vector<float>>(row.outputs, 1e-3f);
   return [=] {
-    Int8Convolution::Epilogue<float> epilogue;
-    epilogue.scale = scale->data();
-    product->Forward(num, input->data(), packed->data(), epilogue, scratch->get(), y->data());
+    PostOps post;
+    post.scale = scale->data();
+    product->Forward(num, input->data(), packed->data(), post, scratch->get(), y->data());
   };
 }
 

@@ -177,8 +177,8 @@ class Layer {
 
   /// From now on negative numbers are multiplied by a quarter.
   void SetSlopes() {
-    floats_.function.kind = caffe::kernels::FusedFunction::PRELU;
-    floats_.function.slopes = slopes_.data();
+    floats_.activation.kind = caffe::kernels::Activation::PRELU;
+    floats_.activation.slopes = slopes_.data();
     integers_.negative_multipliers = multipliers_.data();
     integers_.negative_shifts = other_shifts_.data();
   }
@@ -220,7 +220,7 @@ class Layer {
   std::vector<float> slopes_;
   std::vector<int32_t> other_shifts_;
   std::vector<char> scratch_;
-  Int8Convolution::Epilogue<int8_t> floats_;
+  caffe::kernels::PostOps floats_;
   caffe::kernels::Rescaling integers_;
 };
 
@@ -270,7 +270,7 @@ void Compare(const Row& row, int rounds) {
   caffe::kernels::Convert(half_w.size(), w.data(), half_w.data());
   const auto floats = [&](const auto& from, const auto& weights, auto& to) {
     return Milliseconds([&] {
-      packed->Forward(1, from.data(), weights.data(), bias.data(), caffe::PointwiseActivation(),
+      packed->Forward(1, from.data(), weights.data(), caffe::kernels::PostOps(bias.data()),
                       float_scratch.data(), to.data());
     });
   };

@@ -24,8 +24,7 @@
 namespace {
 
 using caffe::float16;
-using caffe::PointwiseActivation;
-using caffe::kernels::WinogradEpilogue;
+using caffe::kernels::PostOps;
 using caffe::kernels::WinogradShape;
 
 /// A layer with as many inputs as outputs on a side.
@@ -109,7 +108,7 @@ void Compare(const Row& row, int num, int rounds) {
   shape.stride = shape.dilation = {1, 1};
   caffe::onednn::LinearMap::Options options;
   options.bias = true;
-  options.activation.kind = PointwiseActivation::RELU;
+  options.activation.kind = caffe::kernels::Activation::RELU;
   const auto onednn = caffe::onednn::Convolution::Make(shape, num, options);
   WinogradShape s;
   s.num = num;
@@ -136,19 +135,13 @@ void Compare(const Row& row, int num, int rounds) {
   std::vector<float16> half_y(outputs);
   const size_t scratch_size = caffe::kernels::WinogradScratchSize(s);
   Aligned scratch(scratch_size);
-  WinogradEpilogue<float> epilogue;
-  epilogue.bias = bias.data();
-  epilogue.activation = options.activation;
-  WinogradEpilogue<float16> half_epilogue;
-  half_epilogue.bias = bias.data();
-  half_epilogue.activation = options.activation;
+  const PostOps post(bias.data(), {}, options.activation);
 
   const std::vector<std::function<void()>> ways = {
       [&] { onednn->ForwardPacked(onednn_weights.data(), x.data(), bias.data(), onednn_y.data()); },
-      [&] { WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get()); },
+      [&] { WinogradForward(s, x.data(), packed.data(), post, y.data(), scratch.get()); },
       [&] {
-        WinogradForward(s, half_x.data(), half_packed.data(), half_epilogue, half_y.data(),
-                        scratch.get());
+        WinogradForward(s, half_x.data(), half_packed.data(), post, half_y.data(), scratch.get());
       }};
   std::vector<std::vector<double>> times(ways.size());
   std::vector<int> often;

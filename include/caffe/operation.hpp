@@ -2,10 +2,12 @@
 #define CAFFE_OPERATION_HPP_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/activation.hpp"
 
 namespace caffe {
 
@@ -105,6 +107,11 @@ struct Operation {
     loss = true;
     return *this;
   }
+  /// Applies an activation, found from its parameters, to each number. Throws Error for bad ones.
+  Operation& Activates(std::function<kernels::Activation(const LayerParameter&)> function) {
+    activation = std::move(function);
+    return *this;
+  }
   /// Has no kernels for the GPU, and why the CPU is right: a part of a sentence about the layer.
   Operation& CpuOnly(std::string why) {
     cpu_only = std::move(why);
@@ -112,7 +119,9 @@ struct Operation {
   }
 
   std::string type;
-  TopShapes top_shapes;       ///< empty: only a layer can tell
+  TopShapes top_shapes;  ///< empty: only a layer can tell
+  /// Empty: it is more than a function of one number. Slopes of PRELU are the layer's parameter.
+  std::function<kernels::Activation(const LayerParameter&)> activation;
   bool in_place = false;      ///< top 0 may be bottom 0
   bool any_in_place = false;  ///< so may any other top be any bottom
   unsigned backward_reads = kBottomData | kTopData;
@@ -134,6 +143,9 @@ struct Operation {
   bool IsFloatTop(int index) const;
   bool IsFloatBottom(int index) const;
 };
+
+/// What the layer does to each number; nothing where it does anything else.
+std::optional<kernels::Activation> ActivationOf(const LayerParameter& layer);
 
 /// All operations, by layer type.
 class OperationTable {

@@ -3,28 +3,15 @@
 
 #include <vector>
 
-namespace caffe {
+#include "caffe/kernels/activation.hpp"
 
-/// An activation that a layer in front of it can apply while it writes its results.
-struct PointwiseActivation {
-  enum Kind {
-    NONE,
-    RELU,  ///< x for x > 0, alpha x otherwise
-    CLIP   ///< min(max(x, alpha), beta)
-  };
-  Kind kind = NONE;
-  float alpha = 0;
-  float beta = 0;
-  bool operator==(const PointwiseActivation& other) const {
-    return kind == other.kind && alpha == other.alpha && beta == other.beta;
-  }
-};
+namespace caffe {
 
 /// y = activation(scale[c] x + shift[c]), c being the channel (axis 1): all that some elementwise
 /// layers compute in the TEST phase.
 struct Pointwise {
   std::vector<float> scale, shift;  ///< one a channel, or empty: 1 and 0
-  PointwiseActivation activation;
+  kernels::Activation activation;   ///< NONE, RELU or CLIP
 };
 
 }  // namespace caffe

@@ -25,8 +25,8 @@ Map = tuple[Optional[int], Values, Values]
 # Layers that do not move points.
 PASS_THROUGH_LAYERS = [
     "AbsVal", "BatchNorm", "Bias", "BNLL", "Clip", "Dropout", "Eltwise", "ELU", "Exp",
-    "FakeQuantization", "LRN", "Log", "MVN", "PReLU", "Power", "ReLU", "Scale", "Sigmoid", "Split",
-    "Swish", "TanH", "Threshold"]
+    "FakeQuantization", "GELU", "HardSwish", "LRN", "Log", "MVN", "PReLU", "Power", "ReLU", "Scale",
+    "Sigmoid", "Split", "Swish", "TanH", "Threshold"]
 
 _SEPARATE_SIZES = {f"{what}_{side}" for what in ("kernel", "stride", "pad") for side in "hw"}
 

@@ -1,5 +1,4 @@
 """What documents and `--help` texts show: code blocks, and the commands in them."""
-import os
 import pathlib
 import re
 import shlex
@@ -15,12 +14,6 @@ class Block(NamedTuple):
     line: int       # of its first line
     language: str   # what follows the fence, "" for none
     text: str
-
-
-def python_path(first: pathlib.Path) -> str:
-    """PYTHONPATH with this folder in front of the packages that only tests need."""
-    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return os.pathsep.join([str(first), *filter(os.path.isabs, given)])
 
 
 def documents() -> List[pathlib.Path]:

@@ -89,6 +89,7 @@ EXACT: Dict[str, Callable] = {
     "PReLU of vectors": function("'PReLU'", prelu, 0.04, 60, shape=(2, 6)),
     "BNLL": function("'BNLL'", lambda x: np.log1p(np.exp(x)), 0.04, 0),
     "Swish": function("'Swish'", lambda x: x / (1 + np.exp(-x)), 0.03, 20),
+    "HardSwish": function("'HardSwish'", lambda x: x * np.clip(x / 6 + 0.5, 0, 1), 0.03, 20),
     "AbsVal": function("'AbsVal'", np.abs, 0.05, 0),
 }
 for _method in ("MAX", "AVE"):

@@ -8,6 +8,7 @@ import functools
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -183,6 +184,9 @@ SETUPS = {
     "caffe infer": SSD + """
         cp ssd/deploy.prototxt .
         caffe build -model deploy.prototxt -weights ssd.caffemodel -plan ssd.plan -timing_iterations 0""",
+    "python -m caffe.onnx": """
+        sed -i 's/dim: 32 dim: 32/dim: 227 dim: 227/' deploy.prototxt
+        python3 -c 'import caffe; caffe.Net("deploy.prototxt", caffe.TEST).save("net.caffemodel")'""",
     "detect.py": """
         sed -i 's/32 dim: 32/64 dim: 64/' deploy.prototxt
         python3 -c 'import caffe; caffe.Net("deploy.prototxt", caffe.TEST).save("weights.caffemodel")'
@@ -254,6 +258,14 @@ def link_or_copy(root, folder):
             (folder / part).symlink_to(source)
 
 
+def write_interpreter(path):
+    """This interpreter with the packages of PYTHONPATH as if they were installed: commands set PYTHONPATH."""
+    packages = filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    folders = "".join(f":{shlex.quote(folder)}" for folder in packages)
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH"{folders} exec {shlex.quote(sys.executable)} "$@"\n')
+    path.chmod(0o755)
+
+
 class Sandbox:
     """A folder with the tree, the build and the files that documents name."""
 
@@ -261,7 +273,7 @@ class Sandbox:
         self.folder = folder
         self.environment = {
             **os.environ, "HOME": str(folder / "home"), "OMP_NUM_THREADS": "1",
-            "OMP_WAIT_POLICY": "passive", "PYTHONPATH": documents.python_path(folder / "python"),
+            "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(folder / "python"),
             "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "", "CAFFE_GPU_FALLBACK": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "CAFFE_DOCUMENTS_BUILD": str(build),
@@ -294,7 +306,7 @@ def prepared(request, tmp_path_factory):
     for name in ("bin", "home"):
         (folder / name).mkdir()
     for name in ("python", "python3"):
-        (folder / "bin" / name).symlink_to(sys.executable)
+        write_interpreter(folder / "bin" / name)
     sandbox = Sandbox(folder, build)
 
     for net in folder.glob("examples/*/*train_test.prototxt"):
@@ -425,7 +437,7 @@ def help_text(program, build):
     environment = {**os.environ, "PATH": os.pathsep.join(
         [str(build / "tools"), *(str(ROOT / folder) for folder in (
             "python", "tools/extra", "examples", "scripts")), os.environ["PATH"]]),
-                   "PYTHONPATH": documents.python_path(pathlib.Path(caffe.__file__).resolve().parents[1])}
+                   "PYTHONPATH": str(pathlib.Path(caffe.__file__).resolve().parents[1])}
     words = program.replace("python ", f"{sys.executable} ") + " --help"
     if program.endswith(".py"):
         words = f"{sys.executable} $(command -v {program}) --help"

@@ -66,9 +66,16 @@ def exporter_places():
 
 
 def passes():
-    """Names of passes with the functions that they are."""
-    return re.findall(r'^      \{"(\w+)",.*?(\w+)(?:, true)?\},$', text("src/caffe/inference/passes/passes.cpp"),
+    """Names of passes with the functions that they are, of those that need nothing but the graph."""
+    return re.findall(r'^      \{"(\w+)",(?:(?!^      \{).)*?\bOf<(\w+)>', text("src/caffe/inference/passes/passes.cpp"),
                       re.DOTALL | re.MULTILINE)
+
+
+def build_passes():
+    """The same of those that depend on what is built."""
+    rows = re.findall(r'^      \{("\w+",.*?)\},$', text("src/caffe/inference/passes/passes.cpp"), re.DOTALL | re.MULTILINE)
+    return [(re.match(r'"(\w+)"', row)[1], re.search(r'"\s*,\s*(\w+)(?:,|$)', row)[1])
+            for row in rows if "Of<" not in row]
 
 
 def pass_places(function):
@@ -93,19 +100,21 @@ def kinds(header, struct):
 
 
 def fused_kinds():
-    """Those of one number; PRELU, which takes a slope for each output, is an argument of the tiles."""
-    return [kind for kind in kinds("include/caffe/kernels/fused_function.hpp", "FusedFunction")
-            if kind != "PRELU"]
+    """Those that AsPostOp gives, less those that tiles compute with a clamp or a slope."""
+    body = re.search(r"AsPostOp\(const Activation& f\) \{(.*?)return f;", text("src/caffe/kernels/cpu/activation.cpp"),
+                     re.DOTALL)[1]
+    return [kind for kind in re.findall(r"case Activation::(\w+):", body)
+            if kind not in ("NONE", "RELU", "CLIP", "PRELU")]
 
 
 def case(path, times, remedy):
-    return Place(path, text(path), r"(?:Activation|Kind|FusedFunction|Function)::NAME\b", remedy, times)
+    return Place(path, text(path), r"(?:Activation|Kind)::NAME\b", remedy, times)
 
 
 def activation_places():
     cpu, gpu = "src/caffe/kernels/cpu/activation.cpp", "src/caffe/kernels/cuda/activation.cu"
     test = f"{TESTS}/test_activation_kernels.cpp"
-    return [case(cpu, 2, "compute the value and the derivative"),
+    return [case(cpu, 3, "compute the value, the derivative and ValueOf"),
             case(gpu, 2, "compute the value and the derivative"),
             case("src/caffe/onednn/activation.cpp", 1,
                  "name oneDNN's algorithm, or break: the switch has no default"),
@@ -113,27 +122,39 @@ def activation_places():
 
 
 def fused_places():
-    return [case("src/caffe/kernels/cpu/fused_functions.inc", 1, "compute it on registers"),
-            case("src/caffe/kernels/cpu/pointwise.cpp", 1, "compute it on blocks"),
-            case("src/caffe/onednn/fused_convolution.cpp", 1, "name oneDNN's post operation, or refuse"),
+    return [case("src/caffe/kernels/cpu/smooth_activations.inc", 1, "compute it on numbers from registers"),
             case("src/caffe/kernels/cuda/lanes.hpp", 1, "compute it on a GPU"),
-            case("src/caffe/cuda/cudnn_fused_convolution.cpp", 1, "name cuDNN's pointwise mode, or refuse"),
-            case("src/caffe/inference/backends/convolution_node.cpp", 1, "make it of a LayerParameter"),
             case(f"{TESTS}/engine_values.hpp", 1, "compute it slowly, for the tests of engines")]
 
 
+KERNELS = "src/caffe/kernels/cpu"
+
+
 def kernel_families():
-    """Names of loops that are compiled once for each instruction set."""
-    return sorted(path.name[:-len("_generic.cpp")]
-                  for path in (ROOT / "src/caffe/kernels/cpu").glob("*_generic.cpp"))
+    """Tables of functions that are compiled once for each instruction set."""
+    return sorted(re.findall(r"^set\((\w+)_loops \w+\)", text("cmake/Kernels.cmake"), re.MULTILINE))
 
 
 def family_places():
-    names = "\n".join(path.name for path in (ROOT / "src/caffe/kernels/cpu").iterdir())
-    listed = re.search(r"foreach\(loops ([^)]*)\)", text("cmake/Kernels.cmake"))[1]
-    return [Place("src/caffe/kernels/cpu/", names, rf"^NAME_{isa}\.cpp$", f"write NAME_{isa}.cpp: the loops for it")
-            for isa in ("avx2", "avx512")] + [
-                Place("cmake/Kernels.cmake", listed, r"\bNAME\b", "add it to foreach(loops ...)")]
+    lines = "\n".join(re.findall(r"^ *caffe_kernels\(.*\)$", text("cmake/Kernels.cmake"), re.MULTILINE))
+    return [Place("cmake/Kernels.cmake", lines, r"\bNAME\b", "add it to lines caffe_kernels(...)"),
+            Place(f"{KERNELS}/instruction_set_row.hpp", text(f"{KERNELS}/instruction_set_row.hpp"), r"const NAME\* ",
+                  "add a column for it"),
+            Place(f"{KERNELS}/instruction_sets.cpp", text(f"{KERNELS}/instruction_sets.cpp"), r"::kNAME\b",
+                  "name it in the rows")]
+
+
+def compiled_sets():
+    """Instruction sets that cmake/Kernels.cmake compiles kernels for."""
+    return sorted(re.findall(r"^ *caffe_kernels\((\w+)", text("cmake/Kernels.cmake"), re.MULTILINE))
+
+
+def instruction_set_places():
+    names = "\n".join(path.name for path in (ROOT / KERNELS).iterdir())
+    return [Place(f"{KERNELS}/", names, r"^simd_NAME\.hpp$", "write simd_NAME.hpp: its vector primitives"),
+            Place(f"{KERNELS}/instruction_sets.cpp", text(f"{KERNELS}/instruction_sets.cpp"), r'^ *\{"NAME",',
+                  "add its row"),
+            Place("cmake/Kernels.cmake", text("cmake/Kernels.cmake"), r"^ *caffe_kernels\(NAME ", "add its line")]
 
 
 def kernel_headers():
@@ -167,8 +188,14 @@ def test_passes():
     assert len(found) > 10
     header = text("include/caffe/inference/passes.hpp")
     declared = set(re.findall(r"^Graph (\w+)\(Graph graph\);", header, re.MULTILINE))
-    assert declared == {function for _, function in found}, \
+    assert declared - {"PlanMemory"} == {function for _, function in found}, \
         "declared without a row of passes.cpp, or the other way round"
+    of_builds = set(re.findall(r"^Graph (\w+)\(Graph graph, BuildContext\* build\);",
+                               text("src/caffe/inference/passes/lowering_passes.hpp"), re.MULTILINE))
+    assert of_builds == {function for _, function in build_passes()}, \
+        "declared in lowering_passes.hpp without a row of passes.cpp, or the other way round"
+    rows = Place("docs/optimizer.md", text("docs/optimizer.md"), r"^\| `NAME` \|", "add a row to \"What the passes do\"")
+    report([line for name, _ in build_passes() for line in missing("pass", [name], [rows])])
     report([line for name, function in found for line in missing("pass", [name], pass_places(function))])
 
 
@@ -183,8 +210,29 @@ def test_kernels():
            missing("kernel", kernel_headers(), header_places()))
 
 
+def test_instruction_sets():
+    registered = re.findall(r'^ *\{"(\w+)",', text(f"{KERNELS}/instruction_sets.cpp"), re.MULTILINE)
+    assert "generic" in registered
+    headers = [path.stem[len("simd_"):] for path in (ROOT / KERNELS).glob("simd_*.hpp")]
+    report(missing("instruction set", sorted(set(registered + compiled_sets() + headers)), instruction_set_places()))
+
+
+def test_kernels_have_no_intrinsics_of_their_own():
+    """What is compiled once per instruction set is written on the primitives of its header."""
+    for path in sorted((ROOT / KERNELS).glob("*.inc")):
+        found = re.findall(r"\b(?:_mm\w*|__m\d+\w*|__AVX\w*|__F16C__)", path.read_text(encoding="utf-8"))
+        assert not found, f"{path.name}: {found}"
+
+
+def test_instruction_sets_are_not_compared_by_order():
+    for path in sorted([*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "tools").rglob("*.[ch]pp")]):
+        assert not re.search(r"InstructionSet\(\) *[<>]=?|[<>]=? *InstructionSet::",
+                             path.read_text(encoding="utf-8")), path
+
+
 @pytest.mark.parametrize("places", [layer_places(), pass_places("Frobnicate"), activation_places(), fused_places(),
-                                    family_places(), exporter_places()])
+                                    family_places(),
+                                    instruction_set_places(), exporter_places()])
 def test_a_new_name_lacks_every_place(places):
     """What the tests above find for a name that is nowhere: each place, with what to do."""
     assert [line.split(": ", 1)[1] for line in missing("new", ["Frobnicate"], places)] == [

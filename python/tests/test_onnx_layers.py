@@ -21,6 +21,8 @@ CASES = {
     "TanH": ([(2, 3)], "type: 'TanH'"),
     "BNLL": ([(2, 3)], "type: 'BNLL'"),
     "Swish": ([(2, 3)], "type: 'Swish' swish_param { beta: 1.5 }"),
+    "HardSwish": ([(2, 3)], "type: 'HardSwish'"),
+    "GELU": ([(2, 3)], "type: 'GELU'"),
     "Clip": ([(2, 3)], "type: 'Clip' clip_param { min: -0.3 max: 0.4 }"),
     "Threshold": ([(2, 3)], "type: 'Threshold' threshold_param { threshold: 0.1 }"),
     "Power": ([(2, 3)], "type: 'Power' power_param { power: 3 scale: 0.5 shift: 2 }"),

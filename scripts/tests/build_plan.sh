@@ -16,12 +16,17 @@ has out.txt '^  build '
 
 runs "$caffe" build -list_passes
 has out.txt '^affine  *BatchNorm, Scale'
-passes=$(wc -l < out.txt)
+has out.txt '^kernels  *\*  each layer gets the kernel'
+has out.txt '^memory  *every blob gets its place'
+has out.txt '^\* -skip_pass cannot leave it out$'
+sed '1d;/^\*/d' out.txt | awk '{print $1}' > listed.txt
 
 runs "$caffe" build $net -plan net.plan -dump_passes passes
 has out.txt 'wrote net.plan: 6 layers became [0-9]*, [0-9.]* KB of weights'
-# Before the first, after each, and after the layers' lowering to the machine.
-[ "$(find passes -name '*.txt' | wc -l)" = $((passes + 2)) ] || fail 'not a text for each pass'
+# Before the first, and after each of those that a build in floats has.
+find passes -name '*.txt' | sed 's/.*[0-9]_//;s/\.txt//' | sort > dumped.txt
+grep -v -e '^integer' -e '^equalization$' listed.txt | cat - <(echo parsed) | sort | cmp - dumped.txt ||
+  fail 'not a text for each pass'
 has passes/00_parsed.txt '^drop = Dropout'
 has passes/02_identities.txt '^bn = BatchNorm'
 has passes/05_affine.txt '^relu = ReLU'
@@ -53,6 +58,18 @@ assert layers['conv']['fused'] == ['relu'], layers['conv']
 assert layers['conv']['precision'] == 'FLOAT', layers['conv']
 assert layers['prob']['tops'] == [[2, 5]], layers['prob']
 PYTHON
+
+# What could compute each layer, what does, and why the rest could not, in columns.
+runs "$caffe" build $net -plan verbose.plan -verbose
+has out.txt '^layer conv + relu (Convolution)$'
+has out.txt '^    possible  *computes in  reads  *writes  *time$'
+has out.txt '^ \*  [a-z_]*  *FLOAT  '
+has out.txt '^    not possible  *because it$'
+has out.txt '^    int8  *computes in INT8, which is not asked for$'
+has out.txt '^    crop  *is for Crop of positions$'
+[ "$(grep -c '^ \*  ' out.txt)" = "$(grep -c '^layer ' out.txt)" ] || fail 'not one chosen each'
+runs "$caffe" build $net -plan quiet.plan
+lacks out.txt '^layer '
 
 runs "$caffe" build $net -plan eight.plan -max_batch 8 -skip_pass activations,memory
 runs "$caffe" inspect -plan eight.plan -graph
@@ -173,6 +190,7 @@ refuses "net.caffemodel: no layer of the net 'small' has weights there" "$caffe"
   -model renamed.prototxt -weights net.caffemodel -plan a.plan
 refuses 'build needs a plan to write' "$caffe" build $net
 refuses 'inspect needs a plan' "$caffe" inspect
+refuses "pass 'kernels' cannot be left out" "$caffe" build $net -plan a.plan -skip_pass kernels
 refuses "no pass 'afine'" "$caffe" build $net -plan a.plan -skip_pass afine
 refuses 'max_batch must not be negative' "$caffe" build $net -plan a.plan -max_batch -1
 refuses '/no/such/folder/a.plan' "$caffe" build $net -plan /no/such/folder/a.plan

@@ -50,6 +50,13 @@ fi
 export GLOG_minloglevel=0
 OMP_NUM_THREADS=3 runs "$caffe" device_query
 has err.txt 'CPU threads:  *3$'
+has err.txt 'CPU features:  *[a-z]'
+has err.txt 'CPU kernels  *instruction set$'
+has err.txt '8-bit integers  *[a-z0-9_]*$'
+CAFFE_CPU_ISA=generic runs "$caffe" device_query
+has err.txt 'elementwise loops  *generic$'
+CAFFE_CPU_ISA=emulated_amx runs "$caffe" device_query
+has err.txt 'matrix products in tiles  *emulated_amx$'
 OMP_NUM_THREADS=3 runs "$caffe" device_query -threads 2
 has err.txt 'CPU threads:  *2$'
 export GLOG_minloglevel=1

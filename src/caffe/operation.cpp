@@ -45,6 +45,12 @@ std::vector<const Operation*> OperationTable::All() {
   return all;
 }
 
+std::optional<kernels::Activation> ActivationOf(const LayerParameter& layer) {
+  const Operation* operation = OperationTable::Find(layer.type());
+  if (!operation || !operation->activation) return {};
+  return operation->activation(layer);
+}
+
 bool IsRepeatable(const LayerParameter& layer) {
   const Operation* operation = OperationTable::Find(layer.type());
   if (!operation || operation->stateful) return false;

@@ -6,14 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "../common/candidates_text.hpp"
 #include "build_report.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/util/graphviz.hpp"
+#include "caffe/util/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"
 
-CAFFE_FLAG(bool, list_passes, false, "", "list what the optimizer does, in order, and exit");
+DECLARE_bool(verbose);
+
+CAFFE_FLAG(bool, list_passes, false, "",
+           "list all that a build does with the net, in order, and exit");
 CAFFE_FLAG(string, dump_passes, "", "DIR",
            "write the graph before the first and after each pass: NN_pass.txt, NN_pass.dot and, "
            "where Graphviz is installed, a drawing NN_pass.svg");
@@ -52,14 +57,12 @@ class PassDump {
 };
 
 void ListPasses() {
-  size_t width = 0;
+  TextTable table({"pass", "", "what becomes of the net"}, 3);
   for (const inference::Pass& pass : inference::Passes()) {
-    width = std::max(width, std::string(pass.name).size());
+    table.Add({pass.name, pass.can_be_skipped ? "" : "*", pass.description});
   }
-  for (const inference::Pass& pass : inference::Passes()) {
-    std::cout << std::left << std::setw(static_cast<int>(width) + 2) << pass.name
-              << pass.description << '\n';
-  }
+  table.Print(std::cout);
+  std::cout << "* -skip_pass cannot leave it out\n";
 }
 
 /// What to do with the plan.
@@ -96,7 +99,13 @@ int Build() {
       dump->Add(pass, graph);
     };
   }
+  if (FLAGS_verbose) {
+    maker.config.on_candidates = [](const inference::LayerCandidates& candidates) {
+      PrintCandidates(candidates, std::cout);
+    };
+  }
   const auto engine = maker.Build();
+  maker.config.on_candidates = nullptr;
   engine->Save(FLAGS_plan);
   if (dump && !dump->draws()) {
     std::cout << "no drawings in " << FLAGS_dump_passes << ": Graphviz (dot) is not installed\n";
@@ -140,7 +149,12 @@ Command BuildCommand() {
        "-mean, -scale, -resize, -channel_order and -constant are stored too, and apply wherever "
        "the\n"
        "plan is used.\n"});
-  command.groups.push_back({"what the optimizer does", "", {"list_passes", "dump_passes"}, ""});
+  command.groups.push_back({"what the optimizer does",
+                            "",
+                            {"list_passes", "dump_passes"},
+                            "  -verbose              shows what could compute each layer, with "
+                            "times, and why\n"
+                            "                        the rest could not\n"});
   command.groups.push_back(ReportFlags());
   command.examples =
       "  caffe build -model deploy.prototxt -weights net.caffemodel -plan net.plan -precision int8 "

@@ -56,7 +56,8 @@ CAFFE_FLAG(int32, timing_iterations, 5, "N", "how often each candidate is timed"
 CAFFE_FLAG(string, hint, "latency", "latency|throughput",
            "what the CPU's threads are for: latency, they share each loop of one run; throughput, "
            "each does a run of its own. Plans are tuned for it, time and infer run them so");
-CAFFE_FLAG(string, skip_pass, "", "A,B", "leave out these passes");
+CAFFE_FLAG(string, skip_pass, "", "A,B",
+           "leave out these passes (-list_passes shows which can be)");
 CAFFE_FLAG(double, max_accuracy_loss, 0, "X",
            "with -precision best: layers are widened until what is lost on the data is at most X: "
            "the share of images that are no longer recognised (0.003 is 0.3 %), where they have "

@@ -15,7 +15,8 @@ CAFFE_FLAG(int32, level, 0, "N", "the net's level, for include and exclude rules
 CAFFE_FLAG(string, stage, "", "A,B", "the net's stages, likewise");
 CAFFE_FLAG(int32, iterations, 50, "N", "how many iterations to run");
 CAFFE_FLAG(bool, json, false, "", "print JSON instead of tables");
-CAFFE_FLAG(bool, verbose, false, "", "show what nets log");
+CAFFE_FLAG(bool, verbose, false, "",
+           "show what nets log; caffe build: and what could compute each layer");
 CAFFE_FLAG(string, gpu, "", "0|0,1|all", "the GPUs to use; the CPU when not given, or -1");
 CAFFE_FLAG(string, gpus, "", "0|0,1|all", "the same as -gpu");
 CAFFE_FLAG(string, forward_type, "", "FLOAT|FLOAT16|DOUBLE",

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "../common/candidates_text.hpp"
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
 #include "caffe/util/edit_distance.hpp"
@@ -238,6 +239,11 @@ std::shared_ptr<const inference::Engine> BuildEngine(const Flags& flags, bool gp
   if (flags.IsOn("verbose")) {
     config.pass_observer = [](const std::string& pass, const inference::Graph& graph) {
       Say('V', Join(pass.empty() ? "parsed" : "pass " + pass, ": ", graph.nodes.size(), " layers"));
+    };
+    config.on_candidates = [](const inference::LayerCandidates& candidates) {
+      std::ostringstream text;
+      PrintCandidates(candidates, text);
+      SayLines('V', text.str());
     };
   }
   const CachedBuilder builder(TimingCacheFile(flags), &notes);

@@ -85,6 +85,12 @@ std::shared_ptr<const inference::Engine> CachedBuilder::Build(
     *out_ << "note: " << line << '\n';
     if (other_remark) other_remark(line);
   };
+  if (const auto show = config.on_candidates) {
+    config.on_candidates = [&progress, show](const inference::LayerCandidates& candidates) {
+      if (progress) progress->Clear();
+      show(candidates);
+    };
+  }
   auto engine = inference::Builder(std::move(config)).Build(net);
   if (progress) progress->Clear();
   WriteCache();

@@ -11,6 +11,7 @@
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/calibrator.hpp"
 #include "caffe/inference/engine.hpp"
+#include "caffe/inference/layer_candidates.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
 #include "caffe/inference/precision.hpp"
@@ -78,10 +79,13 @@ struct BuilderConfig {
   size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any
   size_t max_memory = 0;     ///< bytes of weights, activations and scratch together; 0: any
 
-  std::vector<std::string> skip_passes;  ///< names of Passes()
+  std::vector<std::string> skip_passes;  ///< names of Passes() that can be skipped
   PassObserver pass_observer;            ///< sees the graph before the first and after each pass
   /// Called while candidates are timed: layers done, of how many, the layer.
   std::function<void(int done, int of, const std::string& layer)> progress;
+  /// Called for each layer, in order, when kernels have been chosen. BEST with accuracy_loss: of
+  /// the first engine, for which all types are tried.
+  std::function<void(const LayerCandidates& candidates)> on_candidates;
   /// Called with a line for each demand that could not be met (a layer that stays FP32).
   std::function<void(const std::string& line)> remark;
 };
@@ -97,7 +101,8 @@ class Builder {
  public:
   explicit Builder(BuilderConfig config = BuilderConfig()) : config_(std::move(config)) {}
 
-  /// Throws Error naming the pass, layer or value; for a preprocessing that does not fit the net,
+  /// Throws Error naming the pass, layer or value; with the layer and the implementation where a
+  /// kernel fails while it is timed; for a preprocessing that does not fit the net,
   /// or says other than NormalizeInput did; for INT8 without calibration; where max_memory does not
   /// suffice, with what is needed; for a profile whose extents are not in order, or with the layer
   /// that cannot be run at its smallest, tuned or largest shapes.

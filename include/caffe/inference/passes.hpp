@@ -10,29 +10,33 @@
 namespace caffe {
 namespace inference {
 
-/// A transformation of a graph that computes the same outputs, up to the rounding of sums that are
-/// taken in another order.
+struct BuildContext;
+
+/// A stage of a build: a function from graph to graph, and to what the passes of a build share.
+/// The graph computes the same outputs, up to rounding.
 struct Pass {
   const char* name;
   const char* description;  ///< a line
-  Graph (*run)(Graph);
-  bool places = false;  ///< finds places in memory: after types and layouts have been chosen
+  Graph (*run)(Graph graph, BuildContext* build);
+  bool can_be_skipped = true;
+  /// True if this build has the pass; null: every build has it.
+  bool (*applies)(const BuildContext& build) = nullptr;
 };
 
-/// All passes, in the order in which they run.
+/// All passes, in the order in which they run: all that happens to a graph between the parser and
+/// the engine.
 const std::vector<Pass>& Passes();
 
 /// Called before the first pass with an empty name, and after each with its name.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-/// Runs all passes but those named in `skipped`; the graph is validated after each. `lower` chooses
-/// types, layouts and implementations before the first pass that places; the observer sees its
-/// result under the name "lower". Throws Error for a name that is none.
+/// Runs all passes that the reference backend has, which lowers nothing, but those named in
+/// `skipped`; the graph is validated after each. Throws Error for a name that is none, and for that
+/// of a pass that cannot be skipped.
 Graph Optimize(Graph graph, const std::vector<std::string>& skipped = {},
-               const PassObserver& observer = nullptr,
-               const std::function<Graph(Graph)>& lower = nullptr);
+               const PassObserver& observer = nullptr);
 
-// Each alone; the table says what they do.
+// Those that need nothing but the graph, each alone; the table says what they do.
 Graph LossesToInference(Graph graph);
 Graph RemoveIdentities(Graph graph);
 Graph RemoveDeadLayers(Graph graph);

@@ -8,9 +8,13 @@
 namespace caffe {
 namespace kernels {
 
-/// A function of one number, applied element by element.
+/// A function of one number, applied element by element: by layers of their own, and by kernels to
+/// what they have computed, before they write it (post_ops.hpp).
 struct Activation {
   enum Kind {
+    NONE,          ///< x
+    RELU,          ///< x for x > 0, a x otherwise
+    PRELU,         ///< x for x > 0, slopes[channel] x otherwise; of PostOps alone
     ABSOLUTE,      ///< |x|
     POWER,         ///< (a + b x)^c
     EXPONENTIAL,   ///< b exp(a x)
@@ -23,15 +27,26 @@ struct Activation {
     CLIP,          ///< a for x < a, b for x > b, x otherwise
     THRESHOLD,     ///< 1 for x > a, 0 otherwise; has no gradient
     CLIPPED_RELU,  ///< a for x > a, b x for x < 0, x otherwise
+    HARD_SWISH,    ///< x times a x + b, which is 0 at least and 1 at most
+    GELU,          ///< x times the normal distribution's probability of less than x
   };
   /// What the derivative is computed from. EITHER: x and y serve alike.
   enum class Argument { INPUT, OUTPUT, EITHER };
 
-  Kind kind = ABSOLUTE;
+  Kind kind = NONE;
   double a = 0, b = 0, c = 0;
+  /// Of PRELU: one a channel, and any up to the next multiple of 16.
+  const float* slopes = nullptr;
 
   Argument GradientArgument() const;
+  bool operator==(const Activation& other) const {
+    return kind == other.kind && a == other.a && b == other.b && c == other.c &&
+           slopes == other.slopes;
+  }
 };
+
+/// f(x) by its definition: for tables. Not of PRELU.
+double ValueOf(const Activation& f, double x);
 
 // T, D: float, double or float16; double only beside double. An output may be one of the inputs
 // of the same type. Arithmetic is in float for 16-bit types.

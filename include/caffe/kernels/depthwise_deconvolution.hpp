@@ -6,25 +6,16 @@
 #include <memory>
 
 #include "caffe/kernels/fixed_point.hpp"
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 namespace caffe {
 namespace kernels {
 
-/// A Deconvolution of each channel by itself, as nets enlarge pictures with: x (num, channels,
+/// A Deconvolution of each channel by itself, as nets enlarge images with: x (num, channels,
 /// height, width) becomes (num, channels, out_height, out_width).
 struct DepthwiseDeconvolutionShape {
   int num = 0, channels = 0, height = 0, width = 0, out_height = 0, out_width = 0;
   int kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {0, 0}, dilation[2] = {1, 1};
-};
-
-/// What follows the sums.
-struct DepthwiseDeconvolutionEnd {
-  const float* bias = nullptr;  ///< one a channel, filled up to whole blocks
-  PointwiseActivation activation;
-  FusedFunction function;
-  float factor = 1;  ///< 1 / scale, where Y is an integer
 };
 
 /// Such a Deconvolution of one shape, for any weights. Channels lie in blocks, as many in one as
@@ -43,13 +34,13 @@ class DepthwiseDeconvolution {
 
   /// Of the memory that Run needs for itself.
   size_t scratch_bytes() const;
-  /// y = function(activation(x_scale sum + bias)), computed in float and rounded once: to the
-  /// nearest number of Y, or as by Quantize for Y = int8_t or uint8_t. X and Y are float, float16
-  /// or bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of
-  /// these or float. `weights` are packed.
+  /// y = post(x_scale sum), computed in float and rounded once. X and Y are float, float16 or
+  /// bfloat16, with x_scale 1; or X is int8_t or uint8_t, standing for x_scale x, and Y one of
+  /// these or float. `weights` are packed, the bias is filled up to whole blocks; scale, residual
+  /// and zero_point of `post` are not read.
   template <typename X, typename Y>
-  void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
-           Y* y, void* scratch) const;
+  void Run(float x_scale, const X* x, const float* weights, const PostOps& post, Y* y,
+           void* scratch) const;
   /// y = Rescaled(by, channel, sum of (x - by.input_zero_point) weight), to the bit: with a bias
   /// that has no zero point folded in. Packed weights are whole numbers up to 255 either way, of
   /// shapes that HoldsIntegers. X, Y: int8_t or uint8_t. Throws Error if the output's zero point,

@@ -36,7 +36,7 @@ class InnerProductPanels {
   size_t depth_, padded_outputs_;
 };
 
-/// y (num, outputs) = epilogue(x (num, inputs) weights^T), for batches of one to some dozens, where
+/// y (num, outputs) = post(x (num, inputs) weights^T), for batches of one to some dozens, where
 /// reading the weights is what takes time: few rows of x are multiplied with weights of 16 bits
 /// while these are widened in registers.
 ///
@@ -60,38 +60,19 @@ class InnerProduct {
   template <typename W>
   void UnpackWeights(const W* packed, W* weights) const;
 
-  /// X, W, Y: float, float16 or bfloat16 each. Work is spread over outputs.
-  template <typename X, typename W, typename Y>
-  void Forward(int num, const X* x, const W* packed, const PackedConvolution::Epilogue<Y>& epilogue,
-               void* scratch, Y* y) const {
-    Run(num, {x, kElementType<X>}, {packed, kElementType<W>},
-        {epilogue.bias, epilogue.residual, epilogue.activation, epilogue.function, y,
-         kElementType<Y>},
-        scratch);
-  }
+  /// y = post(x weights^T). x, packed and y: float, float16 or bfloat16 each; the residual is of
+  /// y's type. Work is spread over outputs.
+  void Forward(int num, Numbers x, Numbers packed, const PostOps& post, void* scratch,
+               Destination y) const;
 
  private:
-  struct Array {
-    const void* data;
-    ElementType type;
-  };
-  struct Writing {
-    const float* bias;
-    const void* residual;
-    PointwiseActivation activation;
-    FusedFunction function = {};
-    void* y;
-    ElementType type;  // of y and the residual
-  };
-  void Run(int num, Array x, Array weights, const Writing& writing, void* scratch) const;
-
   const PackedTiles& tiles_;
   const AmxTiles* amx_;  // or null
   ElementType math_;
   InnerProductPanels panels_;
 };
 
-/// The same for 8-bit integers, with exact sums and Int8Convolution's epilogue or Rescaling: the
+/// The same for 8-bit integers, with exact sums and PostOps or Rescaling: the
 /// same bits on every instruction set and with any number of threads.
 class Int8InnerProduct {
  public:
@@ -105,45 +86,17 @@ class Int8InnerProduct {
   size_t scratch_bytes(int num) const;
   void PackWeights(const int8_t* weights, int8_t* packed) const;
 
-  /// X: int8_t or uint8_t; Y and R, the residual's: float, int8_t or uint8_t each.
-  template <typename X, typename Y, typename R>
-  void Forward(int num, const X* x, const int8_t* packed,
-               const Int8Convolution::Epilogue<Y, R>& epilogue, void* scratch, Y* y) const {
-    Run(num, x, kElementType<X>, packed,
-        {epilogue.scale, epilogue.bias, epilogue.residual, kElementType<R>, epilogue.residual_scale,
-         epilogue.activation, epilogue.function, epilogue.factor, kElementType<Y>, y,
-         epilogue.zero_point, nullptr},
-        scratch);
-  }
-  /// y = Rescaled(by, output, sum), to the bit. X, Y: int8_t or uint8_t each. Throws Error as
+  /// y = post(sums). x: int8_t or uint8_t; y and the residual: float, int8_t or uint8_t each.
+  void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
+               Destination y) const;
+  /// y = Rescaled(by, output, sum), to the bit. x and y: int8_t or uint8_t each. Throws Error as
   /// Int8Convolution's does.
-  template <typename X, typename Y>
-  void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch,
-               Y* y) const {
-    static_assert(sizeof(X) == 1 && sizeof(Y) == 1, "int8_t or uint8_t");
-    Writing writing = {};
-    writing.type = kElementType<Y>;
-    writing.y = y;
-    writing.rescaling = &by;
-    Run(num, x, kElementType<X>, packed, writing, scratch);
-  }
+  void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
+               Destination y) const;
 
  private:
-  struct Writing {
-    const float *scale, *bias;
-    const void* residual;
-    ElementType residual_type;
-    float residual_scale;
-    PointwiseActivation activation;
-    FusedFunction function = {};
-    float factor;
-    ElementType type;
-    void* y;
-    int zero_point;
-    const Rescaling* rescaling;  // in place of all of the above but type and y; or null
-  };
-  void Run(int num, const void* x, ElementType type, const int8_t* packed, const Writing& writing,
-           void* scratch) const;
+  template <typename Writing>  // Int8Tiles::Writing
+  void Run(int num, Numbers x, const int8_t* packed, const Writing& writing, void* scratch) const;
 
   const Int8Tiles& tiles_;
   const AmxTiles* amx_;  // or null

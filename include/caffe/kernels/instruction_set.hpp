@@ -1,46 +1,76 @@
 #ifndef CAFFE_KERNELS_INSTRUCTION_SET_HPP_
 #define CAFFE_KERNELS_INSTRUCTION_SET_HPP_
 
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "caffe/kernels/cpu_features.hpp"
 
 namespace caffe {
 namespace kernels {
 
-/// What the CPU kernels may use, in the order of preference. Sets with VNNI differ from those
-/// before them in the kernels of 8-bit integers alone.
-enum class InstructionSet {
-  GENERIC,      ///< what every processor of the architecture has
-  AVX2,         ///< x86-64 with AVX2, FMA and F16C
-  AVX2_VNNI,    ///< and AVX-VNNI: sums of four products of bytes in vectors of 256 bits
-  AVX512,       ///< AVX2 and AVX-512 F, BW, DQ, VL
-  AVX512_VNNI,  ///< and AVX512-VNNI: the same sums in vectors of 512 bits
-  AMX,          ///< and matrix products in tiles of bfloat16 and of 8-bit integers
-  /// AMX in software, for tests: matrix products by the kernels of AMX, whose instructions are
-  /// computed one by one, the rest by the best other set. Runs everywhere, slowly.
-  EMULATED_AMX
+struct InstructionSetRow;
+
+/// What the CPU kernels are compiled for: a row of the registry (kernels/cpu/instruction_sets.cpp).
+/// A value that is copied and compared; sets have no order.
+class InstructionSet {
+ public:
+  /// The registered set of this name: "generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
+  /// "amx", "emulated_amx". Throws Error for another name.
+  static InstructionSet Named(const std::string& name);
+
+  explicit InstructionSet(const InstructionSetRow& row) : row_(&row) {}
+
+  const char* name() const;
+  CpuFeatures needed() const;
+  /// Used only if CAFFE_CPU_ISA or SetCpuInstructionSet names it: emulations, for tests.
+  bool by_name_only() const;
+  bool supported() const { return Includes(FoundCpuFeatures(), needed()); }
+  /// It has matrix products in tiles; all else is done by VectorInstructionSet().
+  bool has_tiles() const;
+  const InstructionSetRow& row() const { return *row_; }
+
+  bool operator==(const InstructionSet& other) const { return row_ == other.row_; }
+  bool operator!=(const InstructionSet& other) const { return row_ != other.row_; }
+
+ private:
+  const InstructionSetRow* row_;
 };
 
-/// "generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx", "emulated_amx".
-const char* Name(InstructionSet set);
+inline const char* Name(InstructionSet set) { return set.name(); }
 
-/// What this processor and operating system can run, GENERIC first; without EMULATED_AMX. The first
-/// call asks the operating system for the use of AMX's registers; where it refuses, AMX is missing.
+/// All that are registered, the plainest first.
+std::vector<InstructionSet> RegisteredInstructionSets();
+
+/// What this processor and operating system can run, the plainest first; without what is used only
+/// by its name.
 std::vector<InstructionSet> SupportedInstructionSets();
 
-/// Those of them whose kernels of floats differ: all but the sets with VNNI.
+/// Those of them whose kernels of floats differ from those of the sets before.
 std::vector<InstructionSet> FloatInstructionSets();
 
-/// The set in use: the best supported one, or the one that the environment variable
-/// CAFFE_CPU_ISA names (emulated_amx too). Throws Error for a name that is unknown or not supported
-/// here.
+/// The set in use: the last supported one, or the one that the environment variable CAFFE_CPU_ISA
+/// names. Throws Error for a name that is unknown, and for a set that is not supported here, with
+/// the features that are missing; both list the names that are valid on this machine.
 InstructionSet CpuInstructionSet();
 
-/// What kernels use that know no tiles: the set in use; for AMX and EMULATED_AMX the best set
-/// supported here below AMX.
+/// What kernels use that know no tiles: the set in use; where that has tiles, the last one
+/// supported here that has none.
 InstructionSet VectorInstructionSet();
 
-/// Uses another supported set, or EMULATED_AMX, from now on (for tests; not while kernels run).
+/// Uses another set from now on (for tests; not while kernels run). Throws Error as
+/// CpuInstructionSet.
 void SetCpuInstructionSet(InstructionSet set);
+
+/// Channels of a block in the kernels in use: lanes of a vector of floats, 8 or 16.
+int BlockChannels();
+/// True if the kernels in use sum four products of bytes in one instruction.
+bool HasByteProducts();
+
+/// For people: what kernels are for, and the set whose kernels are in use. In the order of the
+/// registry's columns.
+std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies();
 
 }  // namespace kernels
 }  // namespace caffe

@@ -4,13 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "caffe/kernels/byte_sum.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/kernels/image_strides.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -56,104 +53,25 @@ class Int8Convolution {
   /// packed = the weights (outputs, channels / group, kernel...) in the order that Forward reads.
   virtual void PackWeights(const int8_t* weights, int8_t* packed) const = 0;
 
-  /// y = function(activation(scale[o] * sum + bias[o] + residual_scale * residual)) as float, or
-  /// times `factor`, rounded to the nearest integer (halves to even), plus zero_point and
-  /// saturated: to [-127, 127] for int8_t, to [0, 255] for uint8_t.
-  template <typename Y, typename R = Y>
-  struct Epilogue {
-    const float* scale = nullptr;  ///< of each output: input's scale times the weights'
-    const float* bias = nullptr;   ///< of each output, or null
-    const R* residual = nullptr;   ///< shaped as y, may be y; or null
-    float residual_scale = 1;      ///< of a float residual too
-    PointwiseActivation activation;
-    float factor = 1;  ///< 1 / the output's scale
-    FusedFunction function = {};
-    int input_zero_point = 0;  ///< the byte that pads the input
-    int zero_point = 0;        ///< the output's, if that is bytes
-  };
+  /// y = post(conv(x)) in float. x: int8_t or uint8_t; y and the residual: float, int8_t or uint8_t
+  /// each. Work is spread over images, rows and outputs. `input_zero_point` is the byte that pads
+  /// the input.
+  virtual void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
+                       Destination y, int input_zero_point = 0) const = 0;
 
-  /// X: int8_t or uint8_t; Y and R, the residual's: float, int8_t or uint8_t each. Work is spread
-  /// over images, rows and outputs.
-  template <typename X, typename Y, typename R>
-  void Forward(int num, const X* x, const int8_t* packed, const Epilogue<Y, R>& epilogue,
-               void* scratch, Y* y, const ImageStrides& strides = {}) const {
-    static_assert(sizeof(X) == 1, "int8_t or uint8_t");
-    const Writing writing = {epilogue.scale,
-                             epilogue.bias,
-                             epilogue.residual,
-                             KindOf<R>(),
-                             epilogue.residual_scale,
-                             epilogue.activation,
-                             epilogue.function,
-                             epilogue.factor,
-                             KindOf<Y>(),
-                             y,
-                             strides,
-                             epilogue.zero_point,
-                             nullptr,
-                             nullptr};
-    Run(num, {x, std::is_signed<X>::value, epilogue.input_zero_point}, packed, writing, scratch);
-  }
-  /// What Forward reads of `by` and a residual, whose data may be another then, for outputs of Y.
-  /// Throws Error if the zero_point, least or most of what is written is no byte of Y, or the
-  /// residual's form is not one of bytes from least to most.
-  template <typename Y>
-  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by,
-                                               const Residual* residual = nullptr) const {
-    return Prepare(by, residual, KindOf<Y>());
-  }
+  /// What Forward reads of `by` and a residual, whose data may be another then, for outputs of
+  /// `type`, INT8 or UINT8. Throws Error if the zero_point, least or most of what is written is no
+  /// byte of that type, or the residual's form is not one of bytes from least to most.
+  virtual std::shared_ptr<const RescalingRows> Prepare(
+      const Rescaling& by, ElementType type, const Residual* residual = nullptr) const = 0;
 
   /// y = Rescaled(by, output, sum) or, with a residual, whose data lies as y and may be y,
-  /// residual->sum.Of(that, the residual's byte), to the bit. X, Y: int8_t or uint8_t each. `by`
+  /// residual->sum.Of(that, the residual's byte), to the bit. x and y: int8_t or uint8_t each. `by`
   /// has a number for each output in its arrays. `rows`: what Prepare made of both; null: they are
   /// prepared now, and errors are Prepare's.
-  template <typename X, typename Y>
-  void Forward(int num, const X* x, const int8_t* packed, const Rescaling& by, void* scratch, Y* y,
-               const ImageStrides& strides = {}, const Residual* residual = nullptr,
-               const RescalingRows* rows = nullptr) const {
-    static_assert(sizeof(X) == 1 && sizeof(Y) == 1, "int8_t or uint8_t");
-    const auto prepared = rows ? nullptr : Prepare<Y>(by, residual);
-    Writing writing = {};
-    writing.kind = KindOf<Y>();
-    writing.y = y;
-    writing.strides = strides;
-    writing.rows = rows ? rows : prepared.get();
-    writing.added = residual;
-    Run(num, {x, std::is_signed<X>::value, by.input_zero_point}, packed, writing, scratch);
-  }
-
- protected:
-  enum class Kind { FLOAT, INT8, UINT8 };
-  struct Input {
-    const void* data;
-    bool is_signed;
-    int zero_point;
-  };
-  struct Writing {
-    const float *scale, *bias;
-    const void* residual;
-    Kind residual_kind;
-    float residual_scale;
-    PointwiseActivation activation;
-    FusedFunction function = {};
-    float factor;
-    Kind kind;
-    void* y;
-    ImageStrides strides;
-    int zero_point;
-    const RescalingRows* rows;  ///< in place of all of the above but kind, y and strides; or null
-    const Residual* added;      ///< to what is rescaled; or null
-  };
-  template <typename Y>
-  static constexpr Kind KindOf() {
-    static_assert(std::is_same<Y, float>::value || sizeof(Y) == 1, "float, int8_t or uint8_t");
-    return sizeof(Y) > 1 ? Kind::FLOAT : std::is_signed<Y>::value ? Kind::INT8 : Kind::UINT8;
-  }
-  virtual std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by,
-                                                       const Residual* residual,
-                                                       Kind kind) const = 0;
-  virtual void Run(int num, Input x, const int8_t* packed, const Writing& writing,
-                   void* scratch) const = 0;
+  virtual void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
+                       Destination y, const Residual* residual = nullptr,
+                       const RescalingRows* rows = nullptr) const = 0;
 };
 
 }  // namespace kernels

@@ -7,9 +7,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/kernels/image_strides.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -20,7 +18,7 @@ namespace kernels {
 ///
 /// Input and output are (num, channels / block(), rows, columns, block()), the last block filled up
 /// with zeros, which the output's are too. A plain input is (num, channels, rows, columns): for the
-/// few channels of a picture. Each may hold float, float16 or bfloat16, and so may the weights.
+/// few channels of an image. Each may hold float, float16 or bfloat16, and so may the weights.
 ///
 /// Sums run over the channels and the kernel's positions, in float; the padding takes part as
 /// zeros, or not at all. Of n terms with the magnitudes |x w|, and bias and residual, the error is
@@ -58,49 +56,12 @@ class PackedConvolution {
   template <typename W>
   void UnpackWeights(const W* packed, W* weights) const;
 
-  /// What is done to a sum before it is written: y =
-  /// function(activation(sum + bias[o] + residual)).
-  template <typename Y>
-  struct Epilogue {
-    const float* bias = nullptr;  ///< one an output, or null
-    const Y* residual = nullptr;  ///< shaped as y, may be y; or null
-    PointwiseActivation activation;
-    FusedFunction function = {};
-  };
-
-  /// y = epilogue(conv(x)). X, W and Y: float, float16 or bfloat16 each. Work is spread over
-  /// images, rows and outputs.
-  template <typename X, typename W, typename Y>
-  void Forward(int num, const X* x, const W* weights, const Epilogue<Y>& epilogue, float* scratch,
-               Y* y, const ImageStrides& strides = {}) const {
-    Run(num, {x, kElementType<X>}, {weights, kElementType<W>},
-        {epilogue.bias, epilogue.residual, epilogue.activation, epilogue.function, y,
-         kElementType<Y>, strides},
-        scratch);
-  }
-  /// The same without a residual.
-  template <typename X, typename W, typename Y>
-  void Forward(int num, const X* x, const W* weights, const float* bias,
-               const PointwiseActivation& activation, float* scratch, Y* y) const {
-    Forward(num, x, weights, Epilogue<Y>{bias, nullptr, activation}, scratch, y);
-  }
+  /// y = post(conv(x)). x, weights and y: float, float16 or bfloat16 each; the residual is of y's
+  /// type. Work is spread over images, rows and outputs.
+  virtual void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+                       Destination y) const = 0;
 
  protected:
-  struct Array {
-    const void* data;
-    ElementType type;
-  };
-  struct Writing {
-    const float* bias;
-    const void* residual;
-    PointwiseActivation activation;
-    FusedFunction function = {};
-    void* y;
-    ElementType type;  // of y and the residual
-    ImageStrides strides;
-  };
-  virtual void Run(int num, Array x, Array weights, const Writing& writing,
-                   float* scratch) const = 0;
   /// Calls f(index among the packed weights, index among the weights) for each weight; no other
   /// packed elements are anything but zero.
   virtual void ForEachWeight(const std::function<void(size_t, size_t)>& f) const = 0;

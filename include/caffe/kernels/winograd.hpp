@@ -5,9 +5,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/kernels/image_strides.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 // Convolution with 3x3 or 5x5 kernels, stride 1, dilation 1, by Winograd's algorithm
 // (Lavin and Gray, 2015): F(m x m, r x r) takes (m + r - 1)^2 products for m x m outputs instead of
@@ -87,27 +85,16 @@ void WinogradPackWeights(const WinogradShape& shape, const From* weights, To* pa
 template <typename From, typename To>
 void WinogradUnpackWeights(const WinogradShape& shape, const From* packed, To* weights);
 
-/// What is done to a sum before it is written: y = function(activation(sum + bias[o] +
-/// residual)).
-template <typename Y>
-struct WinogradEpilogue {
-  const float* bias = nullptr;  ///< `outputs` values, or null
-  const Y* residual = nullptr;  ///< as y, may be y; or null
-  PointwiseActivation activation;
-  FusedFunction function = {};
-};
-
 /// Bytes of scratch memory for WinogradForward on as many threads as
 /// OpenMP would use now: at most `max_scratch` a thread where that is possible at all.
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch = kWinogradScratch);
 
-/// y = epilogue(conv(x, packed)); false as said above. `scratch`: WinogradScratchSize(shape,
+/// y = post(conv(x, packed)); false as said above. `scratch`: WinogradScratchSize(shape,
 /// max_scratch) bytes, aligned to 64. Weights are transformed a few output channels at a time.
-/// x, y and scratch must not overlap. Throws Error for shapes that are not for this algorithm.
-template <typename X, typename W, typename Y>
-bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
-                     const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch,
-                     size_t max_scratch = kWinogradScratch, const ImageStrides& strides = {});
+/// x, y and scratch must not overlap; the residual is of y's type. Throws Error for shapes that are
+/// not for this algorithm.
+bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
+                     Destination y, void* scratch, size_t max_scratch = kWinogradScratch);
 
 }  // namespace kernels
 }  // namespace caffe

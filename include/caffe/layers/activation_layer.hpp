@@ -16,13 +16,15 @@ template <typename>
 class ForShape;
 }  // namespace onednn
 
-/// What layers that apply a kernels::Activation have in common: a subclass sets `function_` in
-/// LayerSetUp. May be in place: in the TRAIN phase the input is then kept where its gradient needs
-/// it. Backward in place in the TEST phase throws Error where it would be needed.
+/// What layers that apply a kernels::Activation have in common: which one it is, the row of their
+/// type in the operation table says (Operation::Activates). May be in place: in the TRAIN phase the
+/// input is then kept where its gradient needs it. Backward in place in the TEST phase throws Error
+/// where it would be needed.
 template <typename Dtype>
 class ActivationLayer : public NeuronLayer<Dtype> {
  public:
   explicit ActivationLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
+  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   bool DescribePointwise(Pointwise* description) override;
   const char* forward_engine() const override { return EngineName(active_); }
 

@@ -13,7 +13,6 @@ template <typename Dtype>
 class ClipLayer : public ActivationLayer<Dtype> {
  public:
   explicit ClipLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
-  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "Clip"; }
 };
 

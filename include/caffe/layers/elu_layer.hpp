@@ -14,7 +14,6 @@ template <typename Dtype>
 class ELULayer : public ActivationLayer<Dtype> {
  public:
   explicit ELULayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
-  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "ELU"; }
 };
 

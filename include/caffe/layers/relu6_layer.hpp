@@ -13,7 +13,6 @@ template <typename Dtype>
 class ReLU6Layer : public ActivationLayer<Dtype> {
  public:
   explicit ReLU6Layer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
-  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "ReLU6"; }
 };
 

@@ -12,7 +12,6 @@ template <typename Dtype>
 class TanHLayer : public ActivationLayer<Dtype> {
  public:
   explicit TanHLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
-  void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   const char* type() const override { return "TanH"; }
 };
 

@@ -25,8 +25,8 @@ examples:
       a net for the batch that deploy.prototxt says, checked with onnxruntime if that is installed
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --batch dynamic
       a net for any number of images at once
-  python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --shape data:1,3,480,640
-      a fully convolutional net for larger images
+  python -m caffe.onnx face.prototxt face.caffemodel face.onnx --shape data:1,3,480,640
+      a fully convolutional net for larger images than face.prototxt says
   python -m caffe.onnx train_val.prototxt net.caffemodel net.onnx --shape data:1,3,227,227
       from the file that describes training
   python -m caffe.onnx deploy.prototxt net.caffemodel net.onnx --fp16

@@ -23,8 +23,8 @@ _WEIGHTED = ("Convolution", "DepthwiseConvolution", "ConvolutionDepthwise", "Dec
              "InnerProduct")
 _BYTES, _SIGNED = np.dtype(np.uint8), np.dtype(np.int8)
 # Functions of one number that their LayerParameter says all about.
-_FUNCTIONS = ("AbsVal", "BNLL", "Clip", "ELU", "Exp", "Log", "Power", "ReLU", "ReLU6", "Sigmoid",
-              "Swish", "TanH")
+_FUNCTIONS = ("AbsVal", "BNLL", "Clip", "ELU", "Exp", "GELU", "HardSwish", "Log", "Power", "ReLU",
+              "ReLU6", "Sigmoid", "Swish", "TanH")
 
 
 def real_of(multiplier: int, shift: int) -> float:

@@ -24,10 +24,11 @@ and outputs mean is printed.
 EXAMPLES = """\
 examples:
   caffe calibrate -model deploy.prototxt -weights net.caffemodel -images images.txt \\
-      -calibration_table net.table
+      -mean 104,117,123 -calibration_table net.table
   python -m caffe.tflite deploy.prototxt net.caffemodel net.tflite --calibration-table net.table
       ranges of a table
-  python -m caffe.tflite deploy.prototxt net.caffemodel net.tflite --images images --mean 128
+  python -m caffe.tflite deploy.prototxt net.caffemodel net.tflite --images images \\
+      --mean 104,117,123
       ranges of what the net computes from these images
   python -m caffe.tflite deploy.prototxt trained.caffemodel net.tflite
       a net that was trained with quantized_training: its ranges lie with its weights

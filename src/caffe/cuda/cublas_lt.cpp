@@ -5,6 +5,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "../unsupported.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/cuda/blas.hpp"
@@ -17,7 +18,9 @@ namespace {
 
 void CheckLt(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  Fail(what, ": cuBLASLt says ", static_cast<int>(status));
+  const std::string message = Join(what, ": cuBLASLt says ", static_cast<int>(status));
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) throw Unsupported(message);
+  throw Error(message);
 }
 
 template <typename T>

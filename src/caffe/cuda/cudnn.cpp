@@ -1,7 +1,9 @@
 #include "cudnn.hpp"
 
 #include <map>
+#include <string>
 
+#include "../unsupported.hpp"
 #include "caffe/common.hpp"
 #include "check.hpp"
 
@@ -21,7 +23,11 @@ struct Handles {
 
 void CheckCudnn(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  Fail(what, ": cuDNN says ", CAFFE_CALL(Cudnn, cudnnGetErrorString, status));
+  const std::string said = CAFFE_CALL(Cudnn, cudnnGetErrorString, status);
+  const std::string message = Join(what, ": cuDNN says ", said);
+  // Since version 9 there are many of these, which say what is not supported.
+  if (said.rfind("CUDNN_STATUS_NOT_SUPPORTED", 0) == 0) throw Unsupported(message);
+  throw Error(message);
 }
 
 cudnnHandle_t CudnnHandle(const Stream& stream) {

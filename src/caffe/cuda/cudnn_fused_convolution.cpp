@@ -141,42 +141,44 @@ class Describer {
   }
 
   Tensor Activate(Tensor value) {
-    const PointwiseActivation& activation = problem_.function.activation;
-    if (activation.kind == PointwiseActivation::RELU) {
-      CudnnGraph::Function relu = {CUDNN_POINTWISE_RELU_FWD, {}};
-      if (activation.alpha != 0) {
-        relu.numbers[CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE] = activation.alpha;
+    using kernels::Activation;
+    const Activation& f = problem_.activation;
+    const float a = static_cast<float>(f.a), b = static_cast<float>(f.b);
+    switch (f.kind) {
+      case Activation::NONE:
+        return value;
+      case Activation::RELU: {
+        CudnnGraph::Function relu = {CUDNN_POINTWISE_RELU_FWD, {}};
+        if (a != 0) relu.numbers[CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE] = a;
+        return d_.graph.Apply(relu, value);
       }
-      value = d_.graph.Apply(relu, value);
-    } else if (activation.kind == PointwiseActivation::CLIP) {
-      value = d_.graph.Apply({CUDNN_POINTWISE_RELU_FWD,
-                              {{CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, activation.alpha},
-                               {CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, activation.beta}}},
-                             value);
-    }
-    const kernels::FusedFunction& function = problem_.function.function;
-    switch (function.kind) {
-      case kernels::FusedFunction::PRELU: {  // max(x, 0) + slope min(x, 0)
+      case Activation::CLIP:
+        return d_.graph.Apply({CUDNN_POINTWISE_RELU_FWD,
+                               {{CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, a},
+                                {CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, b}}},
+                              value);
+      case Activation::PRELU: {  // max(x, 0) + slope min(x, 0)
         d_.zero = Number();
         d_.slopes = PerOutput();
         const Tensor above = Apply(CUDNN_POINTWISE_MAX, value, d_.zero);
         const Tensor below = Apply(CUDNN_POINTWISE_MIN, value, d_.zero);
         return Apply(CUDNN_POINTWISE_ADD, above, Apply(CUDNN_POINTWISE_MUL, below, d_.slopes));
       }
-      case kernels::FusedFunction::ELU:
-        return d_.graph.Apply(
-            {CUDNN_POINTWISE_ELU_FWD, {{CUDNN_ATTR_POINTWISE_ELU_ALPHA, function.alpha}}}, value);
-      case kernels::FusedFunction::SIGMOID:
+      case Activation::ELU:
+        if (b != 1) break;
+        return d_.graph.Apply({CUDNN_POINTWISE_ELU_FWD, {{CUDNN_ATTR_POINTWISE_ELU_ALPHA, a}}},
+                              value);
+      case Activation::SIGMOID:
         return Apply(CUDNN_POINTWISE_SIGMOID_FWD, value, CudnnGraph::kNone);
-      case kernels::FusedFunction::SWISH:
-        return d_.graph.Apply(
-            {CUDNN_POINTWISE_SWISH_FWD, {{CUDNN_ATTR_POINTWISE_SWISH_BETA, function.alpha}}},
-            value);
-      case kernels::FusedFunction::TANH:
+      case Activation::SWISH:
+        return d_.graph.Apply({CUDNN_POINTWISE_SWISH_FWD, {{CUDNN_ATTR_POINTWISE_SWISH_BETA, a}}},
+                              value);
+      case Activation::TANH:
         Fail("cuDNN's hyperbolic tangent is NaN far from 0 (cuDNN 9 on an H100)");
       default:
-        return value;
+        break;
     }
+    Fail("cuDNN has no such activation");
   }
 
   /// That writing rounds to the nearest even integer and saturates is an assumption: cuDNN's
@@ -188,10 +190,10 @@ class Describer {
     }
   }
   bool IsNeverNegative() const {
-    const PointwiseActivation& activation = problem_.function.activation;
-    return (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) ||
-           (activation.kind == PointwiseActivation::CLIP && activation.alpha >= 0) ||
-           problem_.function.function.kind == kernels::FusedFunction::SIGMOID;
+    using kernels::Activation;
+    const Activation& f = problem_.activation;
+    return (f.kind == Activation::RELU && f.a == 0) || (f.kind == Activation::CLIP && f.a >= 0) ||
+           f.kind == Activation::SIGMOID;
   }
 
   const ConvolutionProblem& problem_;
@@ -303,8 +305,8 @@ class Finished : public FusedConvolution {
   }
 
   void Finish(Stream& stream, const ConvolutionArguments& arguments, void* between) const {
-    OutputFunction function = problem_.function;
-    function.function.slopes = arguments.slopes;
+    kernels::Activation activation = problem_.activation;
+    activation.slopes = arguments.slopes;
     const float* scales = IsInteger(problem_.input) ? arguments.scales : nullptr;
     const float* bias = problem_.has_bias ? arguments.bias : nullptr;
     const int outputs = problem_.shape.outputs;
@@ -323,12 +325,12 @@ class Finished : public FusedConvolution {
     };
     if (problem_.channels_last) {
       finish(Pixels(), [&](const Pixels& x, const Pixels* residual, const Pixels& y) {
-        ApplyToPixels(stream, problem_.num * places, outputs, x, scales, bias, residual, function,
+        ApplyToPixels(stream, problem_.num * places, outputs, x, scales, bias, residual, activation,
                       y);
       });
     } else {
       finish(Planes(), [&](const Planes& x, const Planes* residual, const Planes& y) {
-        ApplyToPlanes(stream, problem_.num, outputs, places, x, scales, bias, residual, function,
+        ApplyToPlanes(stream, problem_.num, outputs, places, x, scales, bias, residual, activation,
                       y);
       });
     }
@@ -376,7 +378,7 @@ using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
 /// What a plan depends on, but for the numbers that a run is given.
 std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) {
   const kernels::ConvolutionShape& shape = problem.shape;
-  const OutputFunction& function = problem.function;
+  const kernels::Activation& activation = problem.activation;
   std::ostringstream key;
   key << target.device << ' ' << problem.num << ' ' << shape.channels << ' ' << shape.outputs << ' '
       << shape.group;
@@ -388,9 +390,8 @@ std::string KeyOf(const CudnnTarget& target, const ConvolutionProblem& problem) 
   key << problem.channels_last << ' ' << Name(problem.input) << ' ' << Name(problem.output) << ' '
       << Name(problem.residual) << ' ' << problem.has_bias << problem.has_residual << problem.tf32
       << ' ' << InputStride(problem) << ' ' << OutputStride(problem) << ' '
-      << ResidualStride(problem) << std::hexfloat << ' ' << function.activation.kind << ' '
-      << function.activation.alpha << ' ' << function.activation.beta << ' '
-      << function.function.kind << ' ' << function.function.alpha;
+      << ResidualStride(problem) << std::hexfloat << ' ' << activation.kind << ' ' << activation.a
+      << ' ' << activation.b;
   return key.str();
 }
 
@@ -401,7 +402,7 @@ ConvolutionProblem AloneOf(const ConvolutionProblem& problem) {
   alone.output_stride = StrideBetween(problem);
   alone.residual_stride = 0;
   alone.has_bias = alone.has_residual = false;
-  alone.function = {};
+  alone.activation = {};
   return alone;
 }
 
@@ -492,7 +493,8 @@ class KnownPlans {
 /// True if nothing follows the convolution: then its two ways are one.
 bool IsAlone(const ConvolutionProblem& problem) {
   return !IsInteger(problem.input) && !problem.has_bias && !problem.has_residual &&
-         problem.function.is_identity() && TypeBetween(problem) == problem.output;
+         problem.activation.kind == kernels::Activation::NONE &&
+         TypeBetween(problem) == problem.output;
 }
 
 /// plans(target, whole) says what there is; both kinds are made at the same time.

@@ -422,7 +422,7 @@ std::string PlanFingerprint(const std::string& target) {
   const kernels::InstructionSet set = kernels::CpuInstructionSet();
   std::string name = kernels::Name(set);
   // Layers that tiles do not compute are packed for the vectors of the machine.
-  if (set == kernels::InstructionSet::AMX || set == kernels::InstructionSet::EMULATED_AMX) {
+  if (set.has_tiles()) {
     name += Join(" on ", kernels::Name(kernels::VectorInstructionSet()));
   }
   return Join("Cortado ", Version(), " (", name, ")");

@@ -11,7 +11,7 @@ namespace {
 /// total = next(total(x)); false if that is no Pointwise.
 bool Compose(const Pointwise& next, int channels, Pointwise* total) {
   if (!next.scale.empty() || !next.shift.empty()) {
-    if (total->activation.kind != PointwiseActivation::NONE) return false;
+    if (total->activation.kind != kernels::Activation::NONE) return false;
     for (const vector<float>* values : {&next.scale, &next.shift}) {
       if (!values->empty() && static_cast<int>(values->size()) != channels) return false;
     }
@@ -23,8 +23,8 @@ bool Compose(const Pointwise& next, int channels, Pointwise* total) {
       total->shift[c] = total->shift[c] * scale + (next.shift.empty() ? 0.f : next.shift[c]);
     }
   }
-  if (next.activation.kind == PointwiseActivation::NONE) return true;
-  if (total->activation.kind != PointwiseActivation::NONE) return false;
+  if (next.activation.kind == kernels::Activation::NONE) return true;
+  if (total->activation.kind != kernels::Activation::NONE) return false;
   total->activation = next.activation;
   return true;
 }
@@ -94,7 +94,7 @@ template <typename Dtype>
 void ApplyAsStored(const Pointwise& pointwise, const Blob<Dtype>& bottom, Blob<Dtype>* top) {
   if (pointwise.scale.empty()) {
     return MapAsStored<float>(bottom, top, [&](size_t n, const float* x, float* y) {
-      kernels::ApplyActivation(n, pointwise.activation, x, y);
+      kernels::Activate(pointwise.activation, n, x, y);
     });
   }
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());

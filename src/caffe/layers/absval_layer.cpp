@@ -3,19 +3,17 @@
 namespace caffe {
 namespace {
 
+kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::ABSOLUTE}; }
+
 const bool registered = OperationTable::Add(Operation("AbsVal")
                                                 .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
                                                 .InPlace()
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
                                                 .Homogeneous());
 
 }  // namespace
-
-template <typename Dtype>
-void AbsValLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  this->function_ = {kernels::Activation::ABSOLUTE};
-}
 
 INSTANTIATE_CLASS(AbsValLayer);
 REGISTER_LAYER_CLASS(AbsVal);

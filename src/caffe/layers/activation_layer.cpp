@@ -2,6 +2,7 @@
 
 #include "../onednn/for_shape.hpp"
 #include "caffe/as_stored.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 namespace caffe {
 
@@ -13,6 +14,13 @@ namespace {
 bool OneDnnIsFaster(const kernels::Activation& f) { return f.kind == kernels::Activation::ELU; }
 
 }  // namespace
+
+template <typename Dtype>
+void ActivationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
+  const auto function = ActivationOf(this->layer_param_);
+  Require(function.has_value(), this->type(), " is no activation in the operation table");
+  function_ = *function;
+}
 
 template <typename Dtype>
 onednn::Activation* ActivationLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
@@ -89,15 +97,9 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 
 template <typename Dtype>
 bool ActivationLayer<Dtype>::DescribePointwise(Pointwise* description) {
-  using Kind = kernels::Activation;
-  const float a = static_cast<float>(function_.a), b = static_cast<float>(function_.b);
-  if (function_.kind == Kind::CLIPPED_RELU && b == 0) {
-    description->activation = {PointwiseActivation::CLIP, 0, a};
-  } else if (function_.kind == Kind::CLIP) {
-    description->activation = {PointwiseActivation::CLIP, a, b};
-  } else {
-    return false;
-  }
+  const auto fused = kernels::AsPostOp(function_);
+  if (!fused || fused->kind != kernels::Activation::CLIP) return false;
+  description->activation = *fused;
   return true;
 }
 

@@ -3,15 +3,16 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
-    Operation("BNLL").Shapes(SameShapes).InPlace().BackwardReads(Operation::kBottomData).Native());
+kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::SOFTPLUS}; }
+
+const bool registered = OperationTable::Add(Operation("BNLL")
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
 
 }  // namespace
-
-template <typename Dtype>
-void BNLLLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  this->function_ = {kernels::Activation::SOFTPLUS};
-}
 
 INSTANTIATE_CLASS(BNLLLayer);
 REGISTER_LAYER_CLASS(BNLL);

@@ -3,19 +3,22 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
-    Operation("Clip").Shapes(SameShapes).InPlace().BackwardReads(Operation::kBottomData).Native());
-
-}  // namespace
-
-template <typename Dtype>
-void ClipLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  const ClipParameter& param = this->layer_param_.clip_param();
+kernels::Activation FunctionOf(const LayerParameter& layer) {
+  const ClipParameter& param = layer.clip_param();
   Require(param.has_min() && param.has_max(), "clip_param: give min and max");
   Require(param.min() <= param.max(), "clip_param: min must not be greater than max, got ",
           param.min(), " and ", param.max());
-  this->function_ = {kernels::Activation::CLIP, param.min(), param.max()};
+  return {kernels::Activation::CLIP, param.min(), param.max()};
 }
+
+const bool registered = OperationTable::Add(Operation("Clip")
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
+
+}  // namespace
 
 INSTANTIATE_CLASS(ClipLayer);
 REGISTER_LAYER_CLASS(Clip);

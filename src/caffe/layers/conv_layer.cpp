@@ -55,7 +55,7 @@ struct ConvolutionLayer<Dtype>::Primitive {
   std::unique_ptr<onednn::LinearMap> convolution;
   kernels::ConvolutionShape shape;  // what it was made for
   int num = -1;                     // images at a time
-  PointwiseActivation activation;
+  kernels::Activation activation;
   uint64_t stamp = 0;  // of the weights it holds
   vector<float> bias;
   std::shared_ptr<SyncedMemory> weights;  // packed, in the layer's type; not in training

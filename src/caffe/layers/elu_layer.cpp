@@ -3,20 +3,20 @@
 namespace caffe {
 namespace {
 
+kernels::Activation FunctionOf(const LayerParameter& layer) {
+  const ELUParameter& param = layer.elu_param();
+  return {kernels::Activation::ELU, param.alpha(), param.lambda()};
+}
+
 const bool registered =
     OperationTable::Add(Operation("ELU")
                             .Shapes(SameShapes)
+                            .Activates(FunctionOf)
                             .InPlace()
                             .BackwardReads(Operation::kBottomData | Operation::kTopData)
                             .Native());
 
 }  // namespace
-
-template <typename Dtype>
-void ELULayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  const ELUParameter& param = this->layer_param_.elu_param();
-  this->function_ = {kernels::Activation::ELU, param.alpha(), param.lambda()};
-}
 
 INSTANTIATE_CLASS(ELULayer);
 REGISTER_LAYER_CLASS(ELU);

@@ -92,7 +92,7 @@ bool InnerProductLayer<Dtype>::ForwardPacked(const Blob<Dtype>& bottom, Blob<Dty
   if (!packed_) packed_ = std::make_shared<PackedInnerProductRunner<Dtype>>();
   if (!packed_->Prepare(K_, N_)) return false;
   packed_->Forward(this->blobs_, M_,
-                   this->fused_ ? absorbed_->DescribeOnce(N_).activation : PointwiseActivation(),
+                   this->fused_ ? absorbed_->DescribeOnce(N_).activation : kernels::Activation(),
                    bottom, top);
   return true;
 }

@@ -5,20 +5,23 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
-    Operation("Log").Shapes(SameShapes).InPlace().BackwardReads(Operation::kBottomData).Native());
-
-}  // namespace
-
-template <typename Dtype>
-void LogLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  const LogParameter& param = this->layer_param_.log_param();
+kernels::Activation FunctionOf(const LayerParameter& layer) {
+  const LogParameter& param = layer.log_param();
   const bool natural = param.base() == -1;
   Require(natural || (param.base() > 0 && param.base() != 1),
           "log_param: base must be positive and not 1, or -1 for e, got ", param.base());
   const double factor = natural ? 1 : 1 / std::log(double(param.base()));
-  this->function_ = {kernels::Activation::LOGARITHM, param.shift(), param.scale(), factor};
+  return {kernels::Activation::LOGARITHM, param.shift(), param.scale(), factor};
 }
+
+const bool registered = OperationTable::Add(Operation("Log")
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
+
+}  // namespace
 
 INSTANTIATE_CLASS(LogLayer);
 REGISTER_LAYER_CLASS(Log);

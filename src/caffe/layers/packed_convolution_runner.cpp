@@ -59,7 +59,7 @@ bool PackedConvolutionRunner<Dtype>::Prepare(const kernels::ConvolutionShape& sh
   if (!convolution_) return false;
   // The tiles of AMX do three products in less time than vectors the quarter that Winograd's
   // algorithm leaves of one, going by what either can do at most.
-  const bool in_tiles = kernels::CpuInstructionSet() >= kernels::InstructionSet::AMX;
+  const bool in_tiles = kernels::CpuInstructionSet().has_tiles();
   if (rounds && !in_tiles && !plain && num > 0 && kernels::HasWinograd(shape)) {
     winograd_ = kernels::WinogradShapeOf(shape, num, convolution_->block());
     by_winograd_ = kernels::WinogradPays(winograd_);
@@ -123,15 +123,20 @@ void PackedConvolutionRunner<Dtype>::SetWeights(const Blobs& blobs, uint64_t sta
 }
 
 template <typename Dtype>
+kernels::PostOps PackedConvolutionRunner<Dtype>::Post() const {
+  kernels::PostOps post;
+  post.bias = bias_.data();
+  post.activation = activation_;
+  return post;
+}
+
+template <typename Dtype>
 bool PackedConvolutionRunner<Dtype>::ForwardWinograd(const float16* x, float16* y) const {
   const size_t most = WinogradScratch(shape_, num_);
   Workspace::Buffer<char> scratch(Context::Current().workspace(),
                                   kernels::WinogradScratchSize(winograd_, most));
-  kernels::WinogradEpilogue<float16> epilogue;
-  epilogue.bias = bias_.data();
-  epilogue.activation = activation_;
   return kernels::WinogradForward(winograd_, x, static_cast<const float16*>(weights_->cpu_data()),
-                                  epilogue, y, scratch.get(), most);
+                                  Post(), y, scratch.get(), most);
 }
 
 template <typename Dtype>
@@ -140,7 +145,7 @@ void PackedConvolutionRunner<Dtype>::ForwardDirect(const X* x, const float16* we
                                                    float16* y) const {
   Workspace::Buffer<float> scratch(Context::Current().workspace(),
                                    convolution_->scratch_size(num_));
-  convolution_->Forward(num_, x, weights, bias_.data(), activation_, scratch.get(), y);
+  convolution_->Forward(num_, x, weights, Post(), scratch.get(), y);
 }
 
 template <typename Dtype>

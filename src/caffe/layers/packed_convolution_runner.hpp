@@ -35,6 +35,7 @@ class PackedConvolutionRunner {
   /// Fills packed_size() halves; with `scale` of each output if it is not null.
   void Pack(const float16* weights, const float* scale, float16* packed) const;
   size_t packed_size() const;
+  kernels::PostOps Post() const;
   bool ForwardWinograd(const float16* x, float16* y) const;
   template <typename X>
   void ForwardDirect(const X* x, const float16* weights, float16* y) const;
@@ -49,7 +50,7 @@ class PackedConvolutionRunner {
   uint64_t stamp_ = 0;  // of the weights below; 0 if there are none
   std::shared_ptr<SyncedMemory> weights_;
   vector<float> bias_;
-  PointwiseActivation activation_;
+  kernels::Activation activation_;
 };
 
 bool SameShape(const kernels::ConvolutionShape& a, const kernels::ConvolutionShape& b);

@@ -42,17 +42,17 @@ void PackedInnerProductRunner<Dtype>::SetWeights(const Blobs& blobs) {
 
 template <typename Dtype>
 void PackedInnerProductRunner<Dtype>::Forward(const Blobs& blobs, int rows,
-                                              const PointwiseActivation& activation,
+                                              const kernels::Activation& activation,
                                               const Blob<Dtype>& bottom, Blob<Dtype>* top) {
   SetWeights(blobs);
   const float16* x = bottom.template cpu_data_as<float16>();
   float16* y = top->template overwrite_cpu_data_as<float16>();
-  kernels::PackedConvolution::Epilogue<float16> epilogue;
-  epilogue.bias = bias_.data();
-  epilogue.activation = activation;
+  kernels::PostOps post;
+  post.bias = bias_.data();
+  post.activation = activation;
   Workspace::Buffer<char> scratch(Context::Current().workspace(), product_->scratch_bytes(rows));
-  product_->Forward(rows, x, static_cast<const float16*>(weights_->cpu_data()), epilogue,
-                    scratch.get(), y);
+  product_->Forward(rows, x, static_cast<const float16*>(weights_->cpu_data()), post, scratch.get(),
+                    y);
 }
 
 template class PackedInnerProductRunner<float>;

@@ -22,7 +22,7 @@ class PackedInnerProductRunner {
 
   /// top = activation(bottom blobs[0]^T + blobs[1]), if there is one, with `rows` rows. The packed
   /// weights become the blob's only copy, unless it is shared. After Prepare.
-  void Forward(const Blobs& blobs, int rows, const PointwiseActivation& activation,
+  void Forward(const Blobs& blobs, int rows, const kernels::Activation& activation,
                const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
  private:

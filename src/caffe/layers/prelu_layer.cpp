@@ -14,12 +14,16 @@ std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bo
   return {bottoms[0]};
 }
 
-const bool registered = OperationTable::Add(Operation("PReLU")
-                                                .Shapes(TopShapes)
-                                                .InPlace()
-                                                .BackwardReads(Operation::kBottomData)
-                                                .Native()
-                                                .Homogeneous());
+const bool registered =
+    OperationTable::Add(Operation("PReLU")
+                            .Shapes(TopShapes)
+                            .Activates([](const LayerParameter&) -> kernels::Activation {
+                              return {kernels::Activation::PRELU};
+                            })
+                            .InPlace()
+                            .BackwardReads(Operation::kBottomData)
+                            .Native()
+                            .Homogeneous());
 
 }  // namespace
 

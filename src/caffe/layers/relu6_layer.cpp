@@ -3,18 +3,21 @@
 namespace caffe {
 namespace {
 
-const bool registered = OperationTable::Add(
-    Operation("ReLU6").Shapes(SameShapes).InPlace().BackwardReads(Operation::kBottomData).Native());
-
-}  // namespace
-
-template <typename Dtype>
-void ReLU6Layer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  const ReLU6Parameter& param = this->layer_param_.relu6_param();
+kernels::Activation FunctionOf(const LayerParameter& layer) {
+  const ReLU6Parameter& param = layer.relu6_param();
   Require(param.threshold() > 0, "relu6_param: threshold must be positive, got ",
           param.threshold());
-  this->function_ = {kernels::Activation::CLIPPED_RELU, param.threshold(), param.negative_slope()};
+  return {kernels::Activation::CLIPPED_RELU, param.threshold(), param.negative_slope()};
 }
+
+const bool registered = OperationTable::Add(Operation("ReLU6")
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
+
+}  // namespace
 
 INSTANTIATE_CLASS(ReLU6Layer);
 REGISTER_LAYER_CLASS(ReLU6);

@@ -7,8 +7,13 @@
 namespace caffe {
 namespace {
 
+kernels::Activation FunctionOf(const LayerParameter& layer) {
+  return {kernels::Activation::RELU, layer.relu_param().negative_slope()};
+}
+
 const bool registered = OperationTable::Add(Operation("ReLU")
                                                 .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
                                                 .InPlace()
                                                 .BackwardReads(Operation::kBottomData)
                                                 .Native()
@@ -79,8 +84,7 @@ void ReLULayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 
 template <typename Dtype>
 bool ReLULayer<Dtype>::DescribePointwise(Pointwise* description) {
-  description->activation = {PointwiseActivation::RELU,
-                             this->layer_param_.relu_param().negative_slope(), 0};
+  description->activation = FunctionOf(this->layer_param_);
   return true;
 }
 

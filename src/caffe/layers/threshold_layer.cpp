@@ -3,19 +3,18 @@
 namespace caffe {
 namespace {
 
+kernels::Activation FunctionOf(const LayerParameter& layer) {
+  return {kernels::Activation::THRESHOLD, layer.threshold_param().threshold()};
+}
+
 const bool registered = OperationTable::Add(Operation("Threshold")
                                                 .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
                                                 .InPlace()
                                                 .BackwardReads(Operation::kNothing)
                                                 .Native());
 
 }  // namespace
-
-template <typename Dtype>
-void ThresholdLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  this->function_ = {kernels::Activation::THRESHOLD,
-                     this->layer_param_.threshold_param().threshold()};
-}
 
 template <typename Dtype>
 void ThresholdLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>&,

@@ -63,6 +63,12 @@ std::optional<Function> NameOf(const kernels::Activation& f, bool training) {
       // The gradient may have to be computed from y, where oneDNN takes the bound for an inside.
       if (b == 0 && !training) return Function{Algorithm::eltwise_clip, 0, a};
       break;
+    case Kind::RELU:
+      return Function{Algorithm::eltwise_relu, a};
+    case Kind::NONE:
+    case Kind::PRELU:
+    case Kind::HARD_SWISH:
+    case Kind::GELU:
     case Kind::LOGARITHM:
     case Kind::THRESHOLD:
       break;

@@ -27,25 +27,6 @@ memory::desc WithStride(const Dims& dims, bool blocked, int channel_block, size_
   return Described(whole, layout).submemory_desc(dims, offsets);
 }
 
-void AppendFunction(const kernels::FusedFunction& function, dnnl::post_ops* operations) {
-  using Function = kernels::FusedFunction;
-  using Algorithm = dnnl::algorithm;
-  switch (function.kind) {
-    case Function::NONE:
-      return;
-    case Function::PRELU:
-      return operations->append_prelu(1 << 1);  // a slope for each index of axis 1
-    case Function::ELU:
-      return AppendEltwise(Algorithm::eltwise_elu, function.alpha, 0, operations);
-    case Function::SIGMOID:
-      return AppendEltwise(Algorithm::eltwise_logistic, 0, 0, operations);
-    case Function::SWISH:
-      return AppendEltwise(Algorithm::eltwise_swish, function.alpha, 0, operations);
-    case Function::TANH:
-      return AppendEltwise(Algorithm::eltwise_tanh, 0, 0, operations);
-  }
-}
-
 class OneDnnFusedConvolution : public FusedConvolution {
  public:
   OneDnnFusedConvolution(const kernels::ConvolutionShape& shape, int num, const Options& options)
@@ -95,7 +76,6 @@ class OneDnnFusedConvolution : public FusedConvolution {
     dnnl::post_ops operations;
     if (options_.residual) operations.append_binary(dnnl::algorithm::binary_add, residual_desc_);
     AppendActivation(options_.activation, &operations);
-    AppendFunction(options_.function, &operations);
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(operations);
     return onednn::Describe<Primitive>(attributes, dnnl::prop_kind::forward_inference,

@@ -112,14 +112,35 @@ dnnl::reorder Reorder(const memory::desc& from, const memory::desc& to,
       dnnl::reorder::primitive_desc(CpuEngine(), from, CpuEngine(), to, attributes));
 }
 
-void AppendActivation(const PointwiseActivation& activation, dnnl::post_ops* operations) {
-  if (activation.kind == PointwiseActivation::NONE) return;
-  AppendEltwise(activation.kind == PointwiseActivation::RELU ? dnnl::algorithm::eltwise_relu
-                                                             : dnnl::algorithm::eltwise_clip,
-                activation.alpha, activation.beta, operations);
+void AppendActivation(const kernels::Activation& f, dnnl::post_ops* operations) {
+  using Kind = kernels::Activation;
+  using Algorithm = dnnl::algorithm;
+  const float a = static_cast<float>(f.a), b = static_cast<float>(f.b);
+  switch (f.kind) {
+    case Kind::NONE:
+      return;
+    case Kind::RELU:
+      return AppendEltwise(Algorithm::eltwise_relu, a, 0, operations);
+    case Kind::CLIP:
+      return AppendEltwise(Algorithm::eltwise_clip, a, b, operations);
+    case Kind::PRELU:
+      return operations->append_prelu(1 << 1);  // a slope for each index of axis 1
+    case Kind::ELU:
+      if (b != 1) break;
+      return AppendEltwise(Algorithm::eltwise_elu, a, 0, operations);
+    case Kind::SIGMOID:
+      return AppendEltwise(Algorithm::eltwise_logistic, 0, 0, operations);
+    case Kind::SWISH:
+      return AppendEltwise(Algorithm::eltwise_swish, a, 0, operations);
+    case Kind::TANH:
+      return AppendEltwise(Algorithm::eltwise_tanh, 0, 0, operations);
+    default:
+      break;
+  }
+  throw dnnl::error(dnnl_unimplemented, "no such activation");
 }
 
-dnnl::primitive_attr AttributesOf(const PointwiseActivation& activation) {
+dnnl::primitive_attr AttributesOf(const kernels::Activation& activation) {
   dnnl::primitive_attr attributes;
   dnnl::post_ops operations;
   AppendActivation(activation, &operations);

@@ -8,9 +8,7 @@
 
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fused_function.hpp"
 #include "caffe/kernels/pooling.hpp"
-#include "caffe/pointwise.hpp"
 #include "caffe/tensor.hpp"
 
 namespace caffe {
@@ -37,7 +35,7 @@ class LinearMap {
   struct Options {
     bool bias = false;
     bool training = false;           ///< the backward functions will be called
-    PointwiseActivation activation;  ///< not in training
+    kernels::Activation activation;  ///< not in training
     bool keep_weights = true;        ///< false: ForwardPacked will be called, not Forward
   };
   virtual ~LinearMap() = default;
@@ -85,9 +83,8 @@ class FusedConvolution {
  public:
   struct Options {
     bool bias = false;
-    bool residual = false;  ///< as y
-    PointwiseActivation activation;
-    kernels::FusedFunction function = {};                 ///< its slopes are Forward's
+    bool residual = false;                                ///< as y
+    kernels::Activation activation;                       ///< of PostOps; its slopes are Forward's
     bool blocked_source = false, blocked_target = false;  ///< else in Caffe's order
     int block = 8;
     /// Elements from one image to the next; 0: they lie one behind another.

@@ -91,8 +91,8 @@ bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
   return name.compare(0, 3, "ref") == 0 || (or_gemm && name.compare(0, 4, "gemm") == 0);
 }
 
-void AppendActivation(const PointwiseActivation& activation, dnnl::post_ops* operations);
-dnnl::primitive_attr AttributesOf(const PointwiseActivation& activation);
+void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);
+dnnl::primitive_attr AttributesOf(const kernels::Activation& activation);
 
 }  // namespace onednn
 }  // namespace caffe

@@ -18,7 +18,7 @@ namespace kernels {
 /// What this machine runs, and AMX in software.
 inline std::vector<InstructionSet> TestedInstructionSets() {
   std::vector<InstructionSet> sets = SupportedInstructionSets();
-  sets.push_back(InstructionSet::EMULATED_AMX);
+  sets.push_back(InstructionSet::Named("emulated_amx"));
   return sets;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -125,66 +126,56 @@ class StoredArray {
 
 /// f(x) with this slope for PRELU; F is what is computed in.
 template <typename F>
-F AppliedTo(const cuda::OutputFunction& f, F x, F slope) {
-  const F low = f.activation.alpha, high = f.activation.beta, alpha = f.function.alpha;
-  if (f.activation.kind == PointwiseActivation::RELU) x = x < 0 ? low * x : x;
-  if (f.activation.kind == PointwiseActivation::CLIP) x = std::min(std::max(x, low), high);
-  switch (f.function.kind) {
-    case kernels::FusedFunction::PRELU:
+F AppliedTo(const kernels::Activation& f, F x, F slope) {
+  using kernels::Activation;
+  const F a = static_cast<F>(f.a), b = static_cast<F>(f.b);
+  switch (f.kind) {
+    case Activation::RELU:
+      return x < 0 ? a * x : x;
+    case Activation::CLIP:
+      return std::min(std::max(x, a), b);
+    case Activation::PRELU:
       return x < 0 ? slope * x : x;
-    case kernels::FusedFunction::ELU:
-      return x > 0 ? x : alpha * (std::exp(x) - 1);
-    case kernels::FusedFunction::SIGMOID:
+    case Activation::ELU:
+      return x > 0 ? b * x : a * b * (std::exp(x) - 1);
+    case Activation::SIGMOID:
       return 1 / (1 + std::exp(-x));
-    case kernels::FusedFunction::SWISH:
-      return x / (1 + std::exp(-alpha * x));
-    case kernels::FusedFunction::TANH:
+    case Activation::SWISH:
+      return x / (1 + std::exp(-a * x));
+    case Activation::TANH:
       return std::tanh(x);
+    case Activation::HARD_SWISH:
+      return x * std::min<F>(std::max<F>(a * x + b, 0), 1);
+    case Activation::GELU:
+      return x * std::erfc(-x / std::sqrt(F(2))) / 2;
     default:
       return x;
   }
 }
 
-/// Every function in turn.
-inline cuda::OutputFunction FunctionNumber(int i) {
-  using Activation = PointwiseActivation;
-  using Function = kernels::FusedFunction;
-  cuda::OutputFunction f;
-  switch (i % 9) {
-    case 1:
-      f.activation = {Activation::RELU, 0, 0};
-      break;
-    case 2:
-      f.activation = {Activation::RELU, 0.25f, 0};
-      break;
-    case 3:
-      f.activation = {Activation::CLIP, -2, 6};
-      break;
-    case 4:
-      f.function.kind = Function::PRELU;
-      break;
-    case 5:
-      f.function = {Function::ELU, 0.5f};
-      break;
-    case 6:
-      f.function.kind = Function::SIGMOID;
-      break;
-    case 7:
-      f.function = {Function::SWISH, 1.5f};
-      break;
-    case 8:
-      f.function.kind = Function::TANH;
-      break;
-    default:
-      break;
-  }
-  return f;
+/// Every activation of PostOps in turn.
+constexpr int kActivations = 11;
+inline kernels::Activation ActivationNumber(int i) {
+  using kernels::Activation;
+  const Activation activations[kActivations] = {{},
+                                                {Activation::RELU, 0},
+                                                {Activation::RELU, 0.25},
+                                                {Activation::CLIP, -2, 6},
+                                                {Activation::PRELU},
+                                                {Activation::ELU, 0.5, 1},
+                                                {Activation::SIGMOID},
+                                                {Activation::SWISH, 1.5},
+                                                {Activation::TANH},
+                                                {Activation::HARD_SWISH, 0.25, 0.5},
+                                                {Activation::GELU}};
+  return activations[i % kActivations];
 }
 
 /// True where a function's values are exact for exact arguments.
-inline bool IsExact(const cuda::OutputFunction& f) {
-  return f.function.kind == kernels::FusedFunction::NONE ||
-         f.function.kind == kernels::FusedFunction::PRELU;
+inline bool IsExact(const kernels::Activation& f) {
+  using kernels::Activation;
+  return f.kind == Activation::NONE || f.kind == Activation::RELU || f.kind == Activation::CLIP ||
+         f.kind == Activation::PRELU;
 }
 
 /// True if an array of this type and scale stores `got` for `wanted`: as it is rounded, or the next

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,13 @@ inline std::string Signed(std::string plan) {
       PlanChecksum(plan.data() + 64, plan.size() - 64, PlanChecksum(plan.data(), 32, 0));
   std::memcpy(&plan[32], &sum, 8);
   return plan;
+}
+
+/// The graph after all passes that need nothing but the graph, with `lower` in the place of those
+/// that a build has for its target.
+inline Graph LoweredBy(const std::function<Graph(Graph)>& lower, Graph graph) {
+  graph = lower(Optimize(std::move(graph), {"views", "order", "memory"}));
+  return PlanMemory(OrderForMemory(MakeViews(std::move(graph))));
 }
 
 /// The values of a net's inputs (outputs).

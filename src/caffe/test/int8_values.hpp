@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 // Values for tests of 8-bit kernels, and what these are to write.
 namespace caffe {
@@ -51,23 +51,24 @@ Y Written(float y, float factor, int zero_point = 0) {
   return static_cast<Y>(std::min(most, std::max(least, rounded)));
 }
 
-inline float Activated(const PointwiseActivation& f, float x) {
-  if (f.kind == PointwiseActivation::RELU) return x < 0 ? f.alpha * x : x;
-  if (f.kind == PointwiseActivation::CLIP) return std::min(std::max(x, f.alpha), f.beta);
+inline float Activated(const Activation& f, float x) {
+  const float a = static_cast<float>(f.a), b = static_cast<float>(f.b);
+  if (f.kind == Activation::RELU) return x < 0 ? a * x : x;
+  if (f.kind == Activation::CLIP) return std::min(std::max(x, a), b);
   return x;
 }
 
-/// What an epilogue makes of the sum of output `o`, rounded after each operation; `residual` is
+/// What `post` makes of the sum of output `o`, rounded after each operation; `residual` is
 /// null where there is none.
-template <typename Epilogue, typename Y, typename R>
-Y Finished(const Epilogue& epilogue, int64_t sum, size_t o, const R* residual) {
-  volatile float product = static_cast<float>(sum) * epilogue.scale[o];
-  volatile float y = product + epilogue.bias[o];
+template <typename Y, typename R>
+Y Finished(const PostOps& post, int64_t sum, size_t o, const R* residual) {
+  volatile float product = static_cast<float>(sum) * post.scale[o];
+  volatile float y = product + post.bias[o];
   if (residual) {
-    volatile float added = static_cast<float>(*residual) * epilogue.residual_scale;
+    volatile float added = static_cast<float>(*residual) * post.residual_scale;
     y = y + added;
   }
-  return Written<Y>(Activated(epilogue.activation, y), epilogue.factor, epilogue.zero_point);
+  return Written<Y>(Activated(post.activation, y), post.factor, post.zero_point);
 }
 
 /// The sums of the definition, (num, outputs, output...) over one or two spatial axes; `padding` is

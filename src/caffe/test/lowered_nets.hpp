@@ -29,10 +29,8 @@ class RandomTiming : public Timing {
  public:
   RandomTiming(const Target& target, unsigned seed)
       : Timing(target, 0, nullptr, 0), random_(seed) {}
-  std::optional<double> Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
-    const auto time = Timing::Of(context, node, candidate);
-    if (!time) return time;
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
+    Timing::Of(context, node, candidate);
     return static_cast<double>(random_() % 1000) * 1000;
   }
 
@@ -44,7 +42,7 @@ class RandomTiming : public Timing {
 inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementType>& maths,
                      unsigned seed, const CalibrationTable* table = nullptr,
                      QuantizationScheme scheme = QuantizationScheme::SYMMETRIC) {
-  return Optimize(std::move(graph), {}, nullptr, [&](Graph optimized) {
+  const auto lower = [&](Graph optimized) {
     if (seed % 2) optimized = SplitEpilogues(std::move(optimized));
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
@@ -63,7 +61,8 @@ inline Graph Lowered(const Target& target, Graph graph, const std::set<ElementTy
     }
     RandomTiming timing(target, seed);
     return Lower(std::move(optimized), options, &timing);
-  });
+  };
+  return LoweredBy(lower, std::move(graph));
 }
 
 /// Every blob's own range, and those of its channels.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <set>
@@ -157,13 +158,18 @@ class RandomNet {
                                            {"ReLU", ""},
                                            {"ReLU", "relu_param { negative_slope: 0.1 }"},
                                            {"ReLU6", ""},
+                                           {"ReLU6", "relu6_param { threshold: 0.9 }"},
+                                           {"ReLU6", "relu6_param { negative_slope: 0.1 }"},
                                            {"PReLU", ""},
                                            {"ELU", "elu_param { alpha: 0.5 }"},
+                                           {"ELU", "elu_param { alpha: 0.6 lambda: 1.1 }"},
                                            {"Sigmoid", ""},
                                            {"Swish", ""},
+                                           {"HardSwish", ""},
+                                           {"GELU", ""},
                                            {"TanH", ""},
                                            {"Clip", "clip_param { min: -0.5 max: 0.8 }"}};
-    const int kind = Number(0, 9);
+    const int kind = Number(0, static_cast<int>(std::size(kinds)) - 1);
     return Pointwise(kinds[kind][0], from, kinds[kind][1]);
   }
 

@@ -5,8 +5,10 @@
 #include <limits>
 #include <vector>
 
+#include "caffe/error.hpp"
 #include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/instruction_set.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 namespace caffe {
 namespace {
@@ -62,7 +64,7 @@ std::vector<T> Sweep(double most) {
 }
 
 template <typename T>
-void ExpectAccurate(double most_of_exp) {
+void ExpectAccurate(double most_of_exp, double most_of_gelu) {
   OnEveryInstructionSet([&] {
     const std::vector<T> x = Sweep<T>(most_of_exp);
     EXPECT_LE(
@@ -77,11 +79,14 @@ void ExpectAccurate(double most_of_exp) {
     EXPECT_LE(LargestError({Activation::SWISH, 1}, near,
                            [](long double v) { return v / (1 + std::exp(-v)); }),
               4);
+    EXPECT_LE(LargestError({Activation::GELU}, Sweep<T>(4),
+                           [](long double v) { return v * std::erfc(-v * std::sqrt(0.5L)) / 2; }),
+              most_of_gelu);
   });
 }
 
-TEST(ActivationKernels, AreAccurateInFloat) { ExpectAccurate<float>(87); }
-TEST(ActivationKernels, AreAccurateInDouble) { ExpectAccurate<double>(708); }
+TEST(ActivationKernels, AreAccurateInFloat) { ExpectAccurate<float>(87, 16); }
+TEST(ActivationKernels, AreAccurateInDouble) { ExpectAccurate<double>(708, 24); }
 
 template <typename T>
 void ExpectRightAtTheEnds() {
@@ -94,12 +99,16 @@ void ExpectRightAtTheEnds() {
     EXPECT_EQ(Apply<T>({Activation::SIGMOID}, x), (std::vector<T>{0, 1, 0, 1, 0.5}));
     EXPECT_EQ(Apply<T>({Activation::TANH}, x), (std::vector<T>{-1, 1, -1, 1, 0}));
     EXPECT_EQ(Apply<T>({Activation::ELU, 2, 1}, x), (std::vector<T>{-2, infinity, -2, T(1e30), 0}));
+    EXPECT_EQ(Apply<T>({Activation::HARD_SWISH, 0.25, 0.5}, x),
+              (std::vector<T>{0, infinity, 0, T(1e30), 0}));
+    EXPECT_EQ(Apply<T>({Activation::GELU}, x), (std::vector<T>{0, infinity, 0, T(1e30), 0}));
     EXPECT_EQ(Apply<T>({Activation::CLIP, -1, 6}, x), (std::vector<T>{-1, 6, -1, 6, 0}));
     EXPECT_EQ(Apply<T>({Activation::THRESHOLD, 0}, x), (std::vector<T>{0, 1, 0, 1, 0}));
     for (Activation::Kind kind :
          {Activation::ABSOLUTE, Activation::POWER, Activation::EXPONENTIAL, Activation::LOGARITHM,
           Activation::SIGMOID, Activation::TANH, Activation::SOFTPLUS, Activation::ELU,
-          Activation::SWISH, Activation::CLIP, Activation::CLIPPED_RELU}) {
+          Activation::SWISH, Activation::CLIP, Activation::CLIPPED_RELU, Activation::HARD_SWISH,
+          Activation::GELU, Activation::NONE, Activation::RELU}) {
       // 17 of them, so that both vectors and their rest are seen.
       for (T y : Apply<T>({kind, 1, 2, 3}, std::vector<T>(17, nan))) {
         EXPECT_TRUE(std::isnan(y)) << kind;
@@ -110,6 +119,29 @@ void ExpectRightAtTheEnds() {
 
 TEST(ActivationKernels, AreRightAtTheEndsInFloat) { ExpectRightAtTheEnds<float>(); }
 TEST(ActivationKernels, AreRightAtTheEndsInDouble) { ExpectRightAtTheEnds<double>(); }
+
+TEST(ActivationKernels, ValueOfIsWhatTheyCompute) {
+  const std::vector<double> x = Sweep<double>(9);
+  for (int kind = Activation::NONE; kind <= Activation::GELU; ++kind) {
+    if (kind == Activation::PRELU) continue;
+    const Activation f = {static_cast<Activation::Kind>(kind), 0.75, 2, 3};
+    const std::vector<double> y = Apply(f, x);
+    for (size_t i = 0; i < x.size(); i += 997) {
+      const double value = kernels::ValueOf(f, x[i]);
+      if (std::isnan(value) && std::isnan(y[i])) continue;  // the logarithm of what is negative
+      EXPECT_NEAR(y[i], value, 1e-13 * std::max(1., std::fabs(value))) << kind << " of " << x[i];
+    }
+  }
+  EXPECT_THROW(kernels::ValueOf({Activation::PRELU}, 1), Error);
+}
+
+TEST(ActivationKernels, AClippedReluIsAClipWhileKernelsWrite) {
+  const auto clip = kernels::AsPostOp({Activation::CLIPPED_RELU, 6, 0});
+  ASSERT_TRUE(clip);
+  EXPECT_EQ(*clip, (Activation{Activation::CLIP, 0, 6}));
+  EXPECT_FALSE(kernels::AsPostOp({Activation::CLIPPED_RELU, 6, 0.1})) << "its slope is lost";
+  EXPECT_FALSE(kernels::AsPostOp({Activation::POWER, 0, 1, 2}));
+}
 
 TEST(ActivationKernels, SubnormalResultsAreKeptUnlessFlushed) {
   OnEveryInstructionSet([&] {

@@ -1,4 +1,5 @@
-// AbsVal, BNLL, Clip, ELU, Exp, Log, Power, ReLU6, Sigmoid, Swish, TanH, Threshold.
+// AbsVal, BNLL, Clip, ELU, Exp, GELU, HardSwish, Log, Power, ReLU6, Sigmoid, Swish, TanH,
+// Threshold.
 #include <cmath>
 
 #include "caffe/test/layer_example.hpp"
@@ -28,6 +29,10 @@ const std::vector<LayerCase> kCases = {
     Case("ExpScaleShift", "type: 'Exp' exp_param { scale: 0.5 shift: -1 }"),
     Case("ExpBase", "type: 'Exp' exp_param { base: 2 scale: 3 shift: 1 }"),
     Case("ExpFalling", "type: 'Exp' exp_param { base: 0.5 shift: 1 }"),
+    Case("GELU", "type: 'GELU'"),
+    Case("GELUFar", "type: 'GELU'", Fill::DISTINCT),
+    Case("HardSwish", "type: 'HardSwish'", Fill::DISTINCT),
+    {"HardSwishLarge", "type: 'HardSwish'", {{{3, 1031}}}, 1, true},
     Case("Log", "type: 'Log'", Fill::POSITIVE),
     Case("LogBase", "type: 'Log' log_param { base: 2 }", Fill::POSITIVE),
     Case("LogSmallBase", "type: 'Log' log_param { base: 0.1 scale: 2 shift: 3 }", Fill::POSITIVE),
@@ -181,6 +186,20 @@ TEST(TanhValues, OfHalfALogarithm) {
   example.Bottom({2}, {0, std::log(3.f) / 2}).SetUp();
   ExpectFloats(example.Forward(), {0, 0.5});
   ExpectFloats(example.Backward({1, 4}), {1, 3});
+}
+
+TEST(HardSwishValues, IsZeroBelowMinusThreeAndTheInputAboveThree) {
+  Example example("type: 'HardSwish'");
+  example.Bottom({4}, {-4, -1, 0, 5}).SetUp();
+  ExpectFloats(example.Forward(), {0, -1 / 3.f, 0, 5});
+  ExpectFloats(example.Backward({1, 1, 1, 1}), {0, 1 / 6.f, 0.5, 1});
+}
+
+TEST(GeluValues, WeighsByTheNormalDistribution) {
+  Example example("type: 'GELU'");
+  example.Bottom({3}, {0, 1, -1}).SetUp();
+  ExpectFloats(example.Forward(), {0, 0.8413447461f, -0.1586552539f});
+  ExpectFloats(example.Backward({1, 1, 1}), {0.5, 1.0833154706f, -0.0833154706f});
 }
 
 TEST(SwishValues, WeighsByItsSigmoid) {

@@ -13,6 +13,7 @@
 #include "caffe/float16.hpp"
 #include "caffe/kernels/cpu/amx_tiles.hpp"
 #include "caffe/kernels/cpu/emulated_tiles.hpp"
+#include "caffe/kernels/cpu/instruction_set_row.hpp"
 #include "caffe/kernels/cpu/tile_pairs.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/parallel.hpp"
@@ -25,6 +26,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+const AmxTiles& EmulatedAmxTiles() { return *InstructionSet::Named("emulated_amx").row().tiles; }
 
 float Power(int exponent) { return std::ldexp(1.f, exponent); }
 
@@ -133,7 +136,7 @@ TEST(AmxParts, OfEachFloat16AreTwo) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const float x = half_detail::WidenHalf(static_cast<uint16_t>(bits));
     uint16_t parts[2];
-    const bool splits = kEmulatedAmxTiles.split(1, 2, &x, parts, 1);
+    const bool splits = EmulatedAmxTiles().split(1, 2, &x, parts, 1);
     ASSERT_EQ(splits, std::isfinite(x)) << bits;
     if (!splits) continue;
     const float high = FromBrain(parts[0]), low = FromBrain(parts[1]);
@@ -156,7 +159,7 @@ TEST(AmxParts, OfFloatsAreThree) {
   for (const float x : numbers) {
     const float magnitude = std::fabs(x);
     uint16_t parts[3];
-    const bool splits = kEmulatedAmxTiles.split(1, 3, &x, parts, 1);
+    const bool splits = EmulatedAmxTiles().split(1, 3, &x, parts, 1);
     ASSERT_EQ(splits,
               magnitude == 0 || (magnitude >= Power(-103) && magnitude < FloatOf(0x7f7f8000)))
         << BitsOf(x);
@@ -174,12 +177,12 @@ TEST(AmxParts, OfFloatsAreThree) {
 TEST(AmxParts, OneIsABrainFloatAsItIs) {
   for (const float x : {0.f, -1.5f, 3.f, 255.f, Power(-126), FloatOf(0x7f7f0000)}) {
     uint16_t part;
-    EXPECT_TRUE(kEmulatedAmxTiles.split(1, 1, &x, &part, 1));
+    EXPECT_TRUE(EmulatedAmxTiles().split(1, 1, &x, &part, 1));
     EXPECT_EQ(FromBrain(part), x);
   }
   for (const float x : {kInfinity, kNan}) {
     uint16_t part;
-    EXPECT_FALSE(kEmulatedAmxTiles.split(1, 1, &x, &part, 1));
+    EXPECT_FALSE(EmulatedAmxTiles().split(1, 1, &x, &part, 1));
   }
 }
 
@@ -188,7 +191,7 @@ TEST(AmxParts, OfWeightsLieInPairs) {
   std::vector<float> weights(3 * 9);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i);
   std::vector<uint16_t> y(4 * 8, 99);
-  EXPECT_TRUE(kEmulatedAmxTiles.split_weights(3, 4, 8, 9, 1, weights.data(), y.data(), 0));
+  EXPECT_TRUE(EmulatedAmxTiles().split_weights(3, 4, 8, 9, 1, weights.data(), y.data(), 0));
   for (int o = 0; o < 8; ++o) {
     EXPECT_EQ(FromBrain(y[2 * o]), o);
     EXPECT_EQ(FromBrain(y[2 * o + 1]), 9 + o);
@@ -196,7 +199,7 @@ TEST(AmxParts, OfWeightsLieInPairs) {
     EXPECT_EQ(FromBrain(y[16 + 2 * o + 1]), 0);
   }
   weights[10] = kNan;
-  EXPECT_FALSE(kEmulatedAmxTiles.split_weights(3, 4, 8, 9, 2, weights.data(), y.data(), 0));
+  EXPECT_FALSE(EmulatedAmxTiles().split_weights(3, 4, 8, 9, 2, weights.data(), y.data(), 0));
 }
 
 TEST(AmxParts, TheSmallestProductsComeFirstAndWhatIsBelowTheBoundIsLeftOut) {
@@ -320,10 +323,9 @@ void ExpectBrainProducts(AmxTiles::Function* multiply, std::mt19937* random) {
 /// Calls f(tiles) for the emulated ones, and for the processor's where it has them.
 template <typename Function>
 void WithTiles(Function&& f) {
-  f(kEmulatedAmxTiles);
-#if defined(__x86_64__)
-  if (SupportedInstructionSets().back() == InstructionSet::AMX) f(kAmxTiles);
-#endif
+  for (const InstructionSet& set : TestedInstructionSets()) {
+    if (set.has_tiles()) f(*set.row().tiles);
+  }
 }
 
 TEST(AmxProducts, AreTheSumsOfTheDefinition) {
@@ -340,31 +342,30 @@ TEST(AmxProducts, AreTheSumsOfTheDefinition) {
 }
 
 TEST(AmxProducts, OfTheProcessorAreThoseOfTheEmulation) {
-#if defined(__x86_64__)
-  if (SupportedInstructionSets().back() == InstructionSet::AMX) {
+  if (const AmxTiles* const own = SupportedInstructionSets().back().row().tiles) {
     const unsigned seed = TestSeed();
     SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed);
     std::mt19937 random(seed);
     for (int i = 0; i < 30; ++i) {
       Product product(&random, 2);
-      EXPECT_EQ(product.Run<float>(kAmxTiles.multiply_brain, 1),
-                product.Run<float>(kEmulatedAmxTiles.multiply_brain, 1));
+      EXPECT_EQ(product.Run<float>(own->multiply_brain, 1),
+                product.Run<float>(EmulatedAmxTiles().multiply_brain, 1));
     }
     return;
   }
-#endif
   GTEST_SKIP() << "this machine has no AMX";
 }
 
 TEST(AmxProducts, EmulatedOnesAreChosenOnlyByName) {
+  const InstructionSet emulated = InstructionSet::Named("emulated_amx");
   const std::vector<InstructionSet> supported = SupportedInstructionSets();
-  EXPECT_EQ(std::count(supported.begin(), supported.end(), InstructionSet::EMULATED_AMX), 0);
+  EXPECT_EQ(std::count(supported.begin(), supported.end(), emulated), 0);
   const InstructionSet before = CpuInstructionSet();
-  SetCpuInstructionSet(InstructionSet::EMULATED_AMX);
+  SetCpuInstructionSet(emulated);
   EXPECT_STREQ(Name(CpuInstructionSet()), "emulated_amx");
-  EXPECT_LT(VectorInstructionSet(), InstructionSet::AMX);
-  EXPECT_EQ(ChosenAmxTiles(), &kEmulatedAmxTiles);
-  SetCpuInstructionSet(InstructionSet::GENERIC);
+  EXPECT_FALSE(VectorInstructionSet().has_tiles());
+  EXPECT_EQ(ChosenAmxTiles(), &EmulatedAmxTiles());
+  SetCpuInstructionSet(InstructionSet::Named("generic"));
   EXPECT_EQ(ChosenAmxTiles(), nullptr);
   SetCpuInstructionSet(before);
 }
@@ -497,7 +498,7 @@ TEST_P(AmxConvolutions, TakeTheFourthProductWithFloatMath) {
   const std::vector<float16> x(1, float16(1.00390625f));
   const float exact = 1.0078277587890625f;
   EXPECT_EQ(SumsOf(x, x, 1, ElementType::FLOAT)[0], exact);
-  if (CpuInstructionSet() < InstructionSet::AMX) return;
+  if (!CpuInstructionSet().has_tiles()) return;
   EXPECT_EQ(SumsOf(x, x, 1, ElementType::FLOAT16)[0], 1.0078125f);
 }
 

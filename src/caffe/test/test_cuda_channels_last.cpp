@@ -16,8 +16,8 @@
 namespace caffe {
 namespace {
 
-using cuda::OutputFunction;
 using cuda::Pixels;
+using kernels::Activation;
 using kernels::PoolingShape;
 
 class ChannelsLast : public CudaKernelsTest {
@@ -90,8 +90,8 @@ TEST_P(ChannelsLast, PixelsAreScaledShiftedAddedAndActivated) {
                              slopes = Quarters(channels);
     Array<float> a_array(a), b_array(b), slope_array(slopes);
     const bool has_a = Draw(0, 1), has_b = Draw(0, 1), has_residual = Draw(0, 1);
-    OutputFunction f = FunctionNumber(Draw(0, 8));
-    f.function.slopes = slope_array.read();
+    Activation f = ActivationNumber(Draw(0, kActivations - 1));
+    f.slopes = slope_array.read();
     const Pixels added = residual.pixels(stride);
     Result y(AnyType(), 0.125f, pixels, channels, stride);
     cuda::ApplyToPixels(stream(), pixels, channels, x.pixels(stride),
@@ -119,8 +119,8 @@ TEST_P(ChannelsLast, PlanesAreScaledShiftedAddedAndActivated) {
     const std::vector<float> a = Quarters(channels), b = Quarters(channels, 40),
                              slopes = Quarters(channels);
     Array<float> a_array(a), b_array(b), slope_array(slopes);
-    OutputFunction f = FunctionNumber(round);
-    f.function.slopes = slope_array.read();
+    Activation f = ActivationNumber(round);
+    f.slopes = slope_array.read();
     const bool has_residual = Draw(0, 1);
     const cuda::Planes added = residual.planes(stride);
     Result y(AnyType(), 0.125f, images, count, stride);
@@ -233,8 +233,8 @@ TEST_P(ChannelsLast, SoftmaxOfInfinityIsNoNumberAndOfMinusInfinityZero) {
 
 TEST_P(ChannelsLast, APixelMayBeFinishedWhereItLies) {
   StoredArray x(ElementType::FLOAT16, 1, {-4, 2, 6, 8, -1, 3});
-  OutputFunction f;
-  f.activation.kind = PointwiseActivation::RELU;
+  Activation f;
+  f.kind = Activation::RELU;
   const Pixels pixels = x.pixels(3);
   cuda::ApplyToPixels(stream(), 2, 3, pixels, nullptr, nullptr, &pixels, f, pixels);
   EXPECT_EQ(x.now(), (std::vector<float>{0, 4, 12, 16, 0, 6}));
@@ -256,7 +256,7 @@ TEST_P(ChannelsLast, SumsProductsAndMaximaOfAnyTypes) {
     }
     const std::vector<float> coefficients =
         Draw(0, 1) ? Quarters(static_cast<int>(x.size())) : std::vector<float>();
-    const OutputFunction f = FunctionNumber(Draw(0, 3));
+    const Activation f = ActivationNumber(Draw(0, 3));
     Result y(AnyType(), 0.125f, pixels, channels, stride);
     cuda::CombinePixels(stream(), combination, pixels, channels, all, coefficients, f, y.pixels());
     y.Expect(true, [&](int p, int c) {

@@ -177,7 +177,7 @@ class Case {
     way.Run(stream_, arguments, workspace.get());
 
     // cuDNN may fuse products and sums.
-    const bool exact = IsExact(problem_.function) &&
+    const bool exact = IsExact(problem_.activation) &&
                        (!stream_.handle() || way.name().find("cudnn") == std::string::npos);
     const std::vector<float> got = y.now();
     std::vector<bool> written(got.size());
@@ -220,7 +220,7 @@ class Case {
     if (IsInteger(problem_.input)) value *= scales_[o];
     if (problem_.has_bias) value += bias_[o];
     if (problem_.has_residual) value += residual_[y_places_.At(n, o, p)];
-    return AppliedTo<F>(problem_.function, value, slopes_[o]);
+    return AppliedTo<F>(problem_.activation, value, slopes_[o]);
   }
   const std::vector<float>& WeightNumbers() const {
     if (weight_numbers_.empty()) {
@@ -251,7 +251,7 @@ std::string Described(const ConvolutionProblem& p) {
               Words(p.shape.stride), ", pad", Words(p.shape.pad), ", dilation",
               Words(p.shape.dilation), ", ", Name(p.input), " to ", Name(p.output), ", residual ",
               p.has_residual ? Name(p.residual) : "none", ", bias ", p.has_bias, ", activation ",
-              p.function.activation.kind, ", function ", p.function.function.kind);
+              p.activation.kind);
 }
 
 TEST_P(FusedConvolutions, AreTheirDefinitionInAnyMixtureOfTypes) {
@@ -268,7 +268,7 @@ TEST_P(FusedConvolutions, AreTheirDefinitionInAnyMixtureOfTypes) {
     problem.residual = kStoredTypes[draw(0, 4)];
     problem.has_bias = draw(0, 3) > 0;
     problem.has_residual = draw(0, 1) > 0;
-    problem.function = FunctionNumber(draw(0, 8));
+    problem.activation = ActivationNumber(draw(0, kActivations - 1));
     const int extra = draw(0, 1) ? 0 : draw(0, 1) ? 16 : 3;
     SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed, " round ", round, ": ", Described(problem),
                       ", extra ", extra));
@@ -302,7 +302,7 @@ TEST_P(FusedConvolutions, OfImagesMayReadSquaresOfPixelsAsOne) {
       }
       problem.input = problem.residual = type;
       problem.output = round % 2 ? type : ElementType::FLOAT;
-      problem.function = FunctionNumber(draw(0, 1));
+      problem.activation = ActivationNumber(draw(0, 1));
       SCOPED_TRACE(Join("CAFFE_TEST_SEED=", seed, ": ", Described(problem), ", used ",
                         problem.used_channels));
       Case(stream(), problem, 0, &random).Check();
@@ -354,7 +354,7 @@ ConvolutionProblem ProblemOf(ElementType type, bool channels_last) {
   problem.shape.stride = problem.shape.pad = problem.shape.dilation = {1, 1};
   problem.channels_last = channels_last;
   problem.input = problem.output = problem.residual = type;
-  problem.function.activation.kind = PointwiseActivation::RELU;
+  problem.activation.kind = kernels::Activation::RELU;
   return problem;
 }
 

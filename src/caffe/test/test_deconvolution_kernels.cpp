@@ -101,7 +101,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
 
   template <typename X, typename Y>
   void Check(const DeconvolutionShape& s) {
-    const int block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    const int block = BlockChannels();
     const size_t taps = size_t(s.kernel[0]) * s.kernel[1];
     const size_t in = size_t(s.height) * s.width, out = size_t(s.out_height) * s.out_width;
     std::vector<float> weights(s.channels * taps), bias(s.channels);
@@ -110,26 +110,24 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     const std::vector<X> x = RandomInput<X>(s.num * s.channels * in);
     const float scale = kIsByte<X> ? Real(0.01f, 0.05f) : 1;
 
-    DepthwiseDeconvolutionEnd end;
+    PostOps post;
     const std::vector<float> blocked_bias = ToBlocks(bias, 1, s.channels, 1, block);
-    end.bias = blocked_bias.data();
+    post.bias = blocked_bias.data();
     const float factor = Real(5, 50);
-    if (kIsByte<Y>) end.factor = factor;
+    if (kIsByte<Y>) post.factor = factor;
     enum { NONE, RELU, CLIP, SIGMOID, PRELU };
     const int activation = Number(NONE, PRELU);
-    if (activation == RELU) end.activation.kind = PointwiseActivation::RELU;
+    if (activation == RELU) post.activation.kind = Activation::RELU;
     if (activation == CLIP) {
-      end.activation.kind = PointwiseActivation::CLIP;
-      end.activation.alpha = -0.25f;
-      end.activation.beta = 0.75f;
+      post.activation = {Activation::CLIP, -0.25, 0.75};
     }
     std::vector<float> slopes(s.channels);
     for (float& slope : slopes) slope = Real(0, 1);
     const std::vector<float> blocked_slopes = ToBlocks(slopes, 1, s.channels, 1, block);
-    if (activation == SIGMOID) end.function.kind = FusedFunction::SIGMOID;
+    if (activation == SIGMOID) post.activation.kind = Activation::SIGMOID;
     if (activation == PRELU) {
-      end.function.kind = FusedFunction::PRELU;
-      end.function.slopes = blocked_slopes.data();
+      post.activation.kind = Activation::PRELU;
+      post.activation.slopes = blocked_slopes.data();
     }
     const auto blocked_x = ToBlocks(x, s.num, s.channels, in, block);
     std::vector<float> packed(DepthwiseDeconvolution::packed_size(s));
@@ -138,7 +136,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     std::vector<Y> y(s.num * blocks * out * block, static_cast<Y>(99.f));
     const DepthwiseDeconvolution kernel(s, sizeof(Y) == 2);
     std::vector<char> scratch(kernel.scratch_bytes());
-    kernel.Run(scale, blocked_x.data(), packed.data(), end, y.data(), scratch.data());
+    kernel.Run(scale, blocked_x.data(), packed.data(), post, y.data(), scratch.data());
 
     std::vector<double> expected = Defined(s, scale, x, weights, bias);
     const double least = std::is_same<Y, uint8_t>::value ? 0 : -127;
@@ -215,7 +213,7 @@ class DepthwiseDeconvolutions : public OnInstructionSet {
     IntegerDeconvolution(shape, s.num, x.data(), weights.data(), weight_zero_point, by,
                          expected.data());
 
-    const size_t block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    const size_t block = BlockChannels();
     std::vector<float> whole, packed(DepthwiseDeconvolution::packed_size(s));
     for (const W w : weights) whole.push_back(static_cast<float>(w - weight_zero_point));
     DepthwiseDeconvolution::PackWeights(s, whole.data(), packed.data());
@@ -305,9 +303,9 @@ TEST_P(DepthwiseDeconvolutions, OfANanAByteIsZero) {
   std::vector<uint8_t> x(16);
   std::vector<int8_t> y(16, 99);
   std::vector<char> scratch(kernel.scratch_bytes());
-  DepthwiseDeconvolutionEnd end;
-  end.bias = bias.data();
-  kernel.Run(1, x.data(), weights.data(), end, y.data(), scratch.data());
+  PostOps post;
+  post.bias = bias.data();
+  kernel.Run(1, x.data(), weights.data(), post, y.data(), scratch.data());
   EXPECT_EQ(y[0], 0);
 }
 

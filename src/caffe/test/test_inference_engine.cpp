@@ -427,9 +427,7 @@ TEST_F(Plan, IsWrittenTheSameFromWhatWasRead) {
 TEST_F(Plan, IsForOneInstructionSet) {
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
   const auto in_brackets = [](kernels::InstructionSet set) {
-    const bool has_tiles =
-        set == kernels::InstructionSet::AMX || set == kernels::InstructionSet::EMULATED_AMX;
-    return Join("(", kernels::Name(set), has_tiles ? " on " : ")");
+    return Join("(", kernels::Name(set), set.has_tiles() ? " on " : ")");
   };
   for (const kernels::InstructionSet set : kernels::TestedInstructionSets()) {
     SCOPED_TRACE(kernels::Name(set));

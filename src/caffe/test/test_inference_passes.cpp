@@ -102,6 +102,85 @@ TEST(Passes, AreObservedAndSkipped) {
   EXPECT_EQ(Nodes(result), "conv Convolution, relu ReLU");
 }
 
+/// The passes that a build runs, in order, for this configuration.
+std::vector<std::string> PassesSeen(BuilderConfig config) {
+  std::vector<std::string> seen;
+  NetworkDefinition net;
+  net.AddInput("data", {1, 3, 6, 6});
+  net.AddLayer(ParseLayer("name: 'conv' type: 'Convolution' bottom: 'data' top: 'x' "
+                          "convolution_param { num_output: 4 kernel_size: 3 }"),
+               {{{4, 3, 3, 3}, std::vector<float>(108, 0.01f)}, {{4}, std::vector<float>(4)}});
+  net.MarkOutput("x");
+  config.timing_iterations = 0;
+  config.pass_observer = [&](const std::string& pass, const Graph&) { seen.push_back(pass); };
+  Builder(config).Build(net);
+  return seen;
+}
+
+const std::vector<std::string> kBeforeLowering = {
+    "",          "losses",      "identities",    "dead_layers",
+    "constants", "affine",      "pooling_order", "concat_order",
+    "residuals", "activations", "siblings"};
+
+std::vector<std::string> Followed(std::vector<std::string> passes,
+                                  const std::vector<std::string>& by) {
+  passes.insert(passes.end(), by.begin(), by.end());
+  return passes;
+}
+
+TEST(Passes, AreAllThatABuildDoes) {
+  EXPECT_EQ(PassesSeen({}), Followed(kBeforeLowering, {"epilogues", "ranges", "kernels", "views",
+                                                       "order", "scratch", "memory"}));
+  BuilderConfig reference;
+  reference.backend = Backend::REFERENCE;
+  EXPECT_EQ(PassesSeen(reference), Followed(kBeforeLowering, {"views", "order", "memory"}));
+  BuilderConfig skipping;
+  skipping.skip_passes = {"memory", "order"};
+  EXPECT_EQ(PassesSeen(skipping),
+            Followed(kBeforeLowering, {"epilogues", "ranges", "kernels", "views"}))
+      << "scratch memory is planned with the rest";
+}
+
+TEST(Passes, ForIntegersAreThere) {
+  BuilderConfig config;
+  config.precision = Precision::INT8;
+  CalibrationTable table;
+  BlobCalibration range;
+  range.minimum = -1;
+  range.maximum = range.threshold = 1;
+  for (const char* blob : {"data", "x"}) table.Set(blob, range);
+  config.calibration = std::make_shared<const CalibrationTable>(table);
+  EXPECT_EQ(PassesSeen(config),
+            Followed(kBeforeLowering, {"epilogues", "ranges", "equalization", "kernels", "views",
+                                       "order", "scratch", "memory"}));
+  config.skip_passes = {"equalization"};
+  EXPECT_EQ(PassesSeen(config), Followed(kBeforeLowering, {"epilogues", "ranges", "kernels",
+                                                           "views", "order", "scratch", "memory"}));
+  config.skip_passes.clear();
+  config.quantization.arithmetic = Arithmetic::INTEGER;
+  std::vector<std::string> alone = kBeforeLowering;
+  alone.erase(std::find(alone.begin(), alone.end(), "residuals"));
+  EXPECT_EQ(PassesSeen(config),
+            Followed(alone, {"integers", "integer_residuals", "epilogues", "ranges", "kernels",
+                             "views", "order", "scratch", "memory"}));
+  for (const char* skipped : {"residuals", "integer_residuals"}) {
+    config.skip_passes = {skipped};
+    EXPECT_EQ(PassesSeen(config), Followed(alone, {"integers", "epilogues", "ranges", "kernels",
+                                                   "views", "order", "scratch", "memory"}))
+        << skipped;
+  }
+}
+
+TEST(Passes, ThatEveryEngineNeedsCannotBeSkipped) {
+  for (const Pass& pass : Passes()) {
+    if (pass.can_be_skipped) continue;
+    BuilderConfig config;
+    config.skip_passes = {pass.name};
+    ExpectContains(ErrorOf([&] { PassesSeen(config); }),
+                   std::string("pass '") + pass.name + "' cannot be left out");
+  }
+}
+
 TEST(IdentitiesPass, TakesOutWhatHandsOnItsBottom) {
   const Graph graph = GraphFrom(
       Layer("Dropout", "drop", "data", "x") + Layer("ReLU", "relu", "x", "y") +

@@ -40,7 +40,7 @@ constexpr double kRounding = std::is_same<Y, float>::value     ? 0
 /// What the header allows of the sum of magnitudes, with FLOAT math.
 template <typename X, typename W>
 double RelativeBound(int inputs) {
-  const bool in_tiles = CpuInstructionSet() >= InstructionSet::AMX;
+  const bool in_tiles = CpuInstructionSet().has_tiles();
   const bool splits_floats = std::is_same<X, float>::value || std::is_same<W, float>::value;
   return (inputs + (in_tiles ? 6 : 2)) * std::ldexp(1, -23) +
          (in_tiles && splits_floats ? std::ldexp(1, -22) : 0);
@@ -48,8 +48,7 @@ double RelativeBound(int inputs) {
 
 /// Compares with the definition in double.
 template <typename X, typename W, typename Y>
-void Check(int num, int inputs, int outputs, bool with_residual,
-           const PointwiseActivation& activation) {
+void Check(int num, int inputs, int outputs, bool with_residual, const Activation& activation) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed << ": " << num << " x " << inputs
                                     << " to " << outputs);
@@ -64,7 +63,7 @@ void Check(int num, int inputs, int outputs, bool with_residual,
   std::vector<Y> y(size_t(num) * outputs + 1, Y(77.f));
   std::vector<float> scratch = ScratchOf(product.scratch_bytes(num));
   product.Forward(num, x.data(), packed.data(),
-                  {bias.data(), with_residual ? residual.data() : nullptr, activation},
+                  PostOps(bias.data(), with_residual ? residual.data() : nullptr, activation),
                   scratch.data(), y.data());
   EXPECT_EQ(static_cast<float>(y.back()), 77) << "behind the end";
   for (size_t i = 0; i + 1 < y.size(); ++i) {
@@ -78,7 +77,7 @@ void Check(int num, int inputs, int outputs, bool with_residual,
       add(double(static_cast<float>(x[n * inputs + k])) * static_cast<float>(w[o * inputs + k]));
     }
     if (with_residual) add(static_cast<float>(residual[i]));
-    if (activation.kind == PointwiseActivation::RELU) sum = std::max(sum, 0.);
+    if (activation.kind == Activation::RELU) sum = std::max(sum, 0.);
     const double bound = RelativeBound<X, W>(inputs) * magnitude + kRounding<Y> * std::fabs(sum) +
                          std::ldexp(1, -24);
     ASSERT_NEAR(static_cast<float>(y[i]), sum, bound) << i;
@@ -88,11 +87,10 @@ void Check(int num, int inputs, int outputs, bool with_residual,
 template <typename X, typename W, typename Y>
 void CheckRandomShapes() {
   std::mt19937 random(TestSeed());
-  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  const Activation relu{Activation::RELU, 0., 0.};
   for (int i = 0; i < 12; ++i) {
     const int num = i < 4 ? i + 1 : 1 + random() % 12;
-    Check<X, W, Y>(num, 1 + random() % 700, 1 + random() % 150, i % 2,
-                   i % 3 ? relu : PointwiseActivation());
+    Check<X, W, Y>(num, 1 + random() % 700, 1 + random() % 150, i % 2, i % 3 ? relu : Activation());
   }
 }
 
@@ -119,10 +117,10 @@ TEST_P(InnerProducts, OneByHand) {
   std::vector<float> packed(product.packed_size()), y(2);
   std::vector<float> scratch = ScratchOf(product.scratch_bytes(1));
   product.PackWeights(w.data(), nullptr, packed.data());
-  product.Forward(1, x.data(), packed.data(), {bias.data(), nullptr, {}}, scratch.data(), y.data());
+  product.Forward(1, x.data(), packed.data(), PostOps(bias.data()), scratch.data(), y.data());
   EXPECT_EQ(y, (std::vector<float>{24, -8}));
   product.PackWeights(w.data(), scale.data(), packed.data());
-  product.Forward(1, x.data(), packed.data(), {}, scratch.data(), y.data());
+  product.Forward(1, x.data(), packed.data(), PostOps(), scratch.data(), y.data());
   EXPECT_EQ(y, (std::vector<float>{14, 64}));
 }
 
@@ -139,7 +137,7 @@ TEST_P(InnerProducts, GiveTheWeightsBack) {
 /// To the bit, with one thread and with two.
 template <typename X, typename Y, typename R>
 void CheckIntegers(int num, int inputs, int outputs, bool with_residual,
-                   const PointwiseActivation& activation) {
+                   const Activation& activation) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "CAFFE_TEST_SEED=" << seed << ": " << num << " x " << inputs
                                     << " to " << outputs);
@@ -149,20 +147,19 @@ void CheckIntegers(int num, int inputs, int outputs, bool with_residual,
   auto scale = Floats(outputs, 1e-4f, &random);
   const auto bias = Floats(outputs, 1, &random);
   const auto residual = Residuals<R>(size_t(num) * outputs, &random);
-  Int8Convolution::Epilogue<Y, R> epilogue;
-  epilogue.scale = scale.data();
-  epilogue.bias = bias.data();
-  epilogue.residual = with_residual ? residual.data() : nullptr;
-  epilogue.residual_scale = 0.03125f;
-  epilogue.activation = activation;
-  epilogue.factor = 16;
+  PostOps post;
+  post.scale = scale.data();
+  post.bias = bias.data();
+  post.residual = with_residual ? residual.data() : nullptr;
+  post.residual_scale = 0.03125f;
+  post.activation = activation;
+  post.factor = 16;
   std::vector<Y> expected;
   for (size_t i = 0; i < size_t(num) * outputs; ++i) {
     const size_t n = i / outputs, o = i % outputs;
     int64_t sum = 0;
     for (int k = 0; k < inputs; ++k) sum += int(x[n * inputs + k]) * w[o * inputs + k];
-    expected.push_back(Finished<decltype(epilogue), Y, R>(epilogue, sum, o,
-                                                          with_residual ? &residual[i] : nullptr));
+    expected.push_back(Finished<Y, R>(post, sum, o, with_residual ? &residual[i] : nullptr));
   }
   expected.push_back(Y(77));
   const Int8InnerProduct product(inputs, outputs);
@@ -172,14 +169,14 @@ void CheckIntegers(int num, int inputs, int outputs, bool with_residual,
     const TeamSize team(threads);
     std::vector<Y> y(expected.size(), Y(77));
     std::vector<float> scratch = ScratchOf(product.scratch_bytes(num));
-    product.Forward(num, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    product.Forward(num, x.data(), packed.data(), post, scratch.data(), y.data());
     EXPECT_EQ(y, expected) << threads << " threads";
   }
 }
 
 TEST_P(InnerProducts, OfIntegersAreExact) {
   std::mt19937 random(TestSeed());
-  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  const Activation relu{Activation::RELU, 0., 0.};
   for (int num = 1; num < 12; ++num) {
     const int inputs = 1 + random() % 700, outputs = 1 + random() % 150;
     CheckIntegers<uint8_t, float, float>(num, inputs, outputs, false, relu);
@@ -200,10 +197,10 @@ TEST_P(InnerProducts, TheLargestIntegersDoNotOverflow) {
       const Int8InnerProduct product(inputs, 1);
       std::vector<int8_t> packed(product.packed_size());
       product.PackWeights(w.data(), packed.data());
-      Int8Convolution::Epilogue<float> epilogue;
-      epilogue.scale = one.data();
+      PostOps post;
+      post.scale = one.data();
       std::vector<float> y(num), scratch = ScratchOf(product.scratch_bytes(num));
-      product.Forward(num, rows.data(), packed.data(), epilogue, scratch.data(), y.data());
+      product.Forward(num, rows.data(), packed.data(), post, scratch.data(), y.data());
       EXPECT_EQ(y, std::vector<float>(num, 1.f * weight * x * 66000)) << int(x) << ", " << weight;
     }
   };
@@ -232,7 +229,7 @@ TEST_P(InnerProducts, GiveInfinitiesAndNaNsWhereTheyBelong) {
       std::vector<float> packed(product.packed_size()), y(num * outputs);
       product.PackWeights(w.data(), nullptr, packed.data());
       std::vector<float> scratch = ScratchOf(product.scratch_bytes(num));
-      product.Forward(num, x.data(), packed.data(), {}, scratch.data(), y.data());
+      product.Forward(num, x.data(), packed.data(), PostOps(), scratch.data(), y.data());
       const float reached = in_weights ? special : 0.5f * special;
       for (int i = 0; i < num * outputs; ++i) {
         if (in_weights ? i % outputs != 33 : i / outputs != 4) {

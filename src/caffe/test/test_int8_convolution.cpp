@@ -20,16 +20,14 @@ namespace {
 
 class Int8Convolutions : public OnInstructionSet {};
 
-const PointwiseActivation kNothing, kRelu = {PointwiseActivation::RELU, 0, 0},
-                                    kLeaky = {PointwiseActivation::RELU, 0.1f, 0},
-                                    kClip = {PointwiseActivation::CLIP, 1, 6};
+const Activation kNothing, kRelu = {Activation::RELU, 0, 0}, kLeaky = {Activation::RELU, 0.1, 0},
+                           kClip = {Activation::CLIP, 1, 6};
 
 /// Every element, padding included, must be what the definition says; with a gap behind each image,
 /// twice and three times that in output and residual. `winograd`: by tiles of that side.
 template <typename X, typename Y, typename R = Y>
-void ExpectExact(const ConvolutionShape& s, int num, bool plain,
-                 const PointwiseActivation& activation, bool with_residual, size_t gap = 0,
-                 int winograd = 0) {
+void ExpectExact(const ConvolutionShape& s, int num, bool plain, const Activation& activation,
+                 bool with_residual, size_t gap = 0, int winograd = 0) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << s.channels << " channels, "
                                     << s.outputs << " outputs, group " << s.group);
@@ -45,21 +43,20 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
   for (float& value : scale) value = std::abs(value);
   const std::vector<float> bias = Floats(s.outputs, 1, &random);
   const std::vector<R> residual = Residuals<R>(sums.size(), &random);
-  typename Int8Convolution::Epilogue<Y, R> epilogue;
+  PostOps post;
   const std::vector<R> blocked_residual =
       WithGaps(ToBlocks(residual, num, s.outputs, s.output_spatial(), block), num, 3 * gap, R(99));
-  epilogue.scale = scale.data();
-  epilogue.bias = bias.data();
-  epilogue.residual = with_residual ? blocked_residual.data() : nullptr;
-  epilogue.residual_scale = 0.03125f;
-  epilogue.activation = activation;
-  epilogue.factor = 16;
+  post.scale = scale.data();
+  post.bias = bias.data();
+  post.residual = with_residual ? blocked_residual.data() : nullptr;
+  post.residual_scale = 0.03125f;
+  post.activation = activation;
+  post.factor = 16;
 
   std::vector<Y> expected(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     const size_t o = i / s.output_spatial() % s.outputs;
-    expected[i] = Finished<decltype(epilogue), Y, R>(epilogue, sums[i], o,
-                                                     with_residual ? &residual[i] : nullptr);
+    expected[i] = Finished<Y, R>(post, sums[i], o, with_residual ? &residual[i] : nullptr);
   }
 
   std::vector<int8_t> packed(convolution->packed_size());
@@ -76,8 +73,8 @@ void ExpectExact(const ConvolutionShape& s, int num, bool plain,
     const TeamSize team(threads);
     std::vector<Y> y(blocked.size(), Y(77));
     std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
-    convolution->Forward(num, input.data(), packed.data(), epilogue, scratch.data(), y.data(),
-                         strides);
+    convolution->Forward(num, input.data(), packed.data(), post, scratch.data(),
+                         {y.data(), strides});
     EXPECT_EQ(y, blocked) << threads << " threads";
   }
 }
@@ -175,7 +172,7 @@ TEST_P(Int8Convolutions, AreExactForShapesOfAllKinds) {
 
 TEST_P(Int8Convolutions, DoWhatTheEpilogueSays) {
   const ConvolutionShape s = Shape(16, 24, 1, {{6, 3, 1, 1}, {6, 3, 1, 1}});
-  for (const PointwiseActivation& activation : {kNothing, kRelu, kLeaky, kClip}) {
+  for (const Activation& activation : {kNothing, kRelu, kLeaky, kClip}) {
     for (const bool residual : {false, true}) {
       ExpectExact<uint8_t, float>(s, 1, false, activation, residual);
       ExpectExact<uint8_t, int8_t>(s, 1, false, activation, residual);
@@ -208,10 +205,10 @@ TEST_P(Int8Convolutions, ReadAndWritePartsOfLargerImages) {
   const std::vector<int8_t> x(16 * 25), packed(convolution->packed_size());
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
   std::vector<int8_t> y(16 * 25);
-  Int8Convolution::Epilogue<int8_t> epilogue;
-  epilogue.scale = ones.data();
-  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data(),
-                                    {16 * 25 - 1, 0, 0}),
+  PostOps post;
+  post.scale = ones.data();
+  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), post, scratch.data(),
+                                    {y.data(), {16 * 25 - 1, 0, 0}}),
                Error)
       << "images that overlap";
 }
@@ -273,12 +270,12 @@ std::vector<float> WinogradSums(const ConvolutionShape& s, int side, const std::
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(weights.data(), packed.data());
   const std::vector<float> scale(s.outputs, 1.f);
-  Int8Convolution::Epilogue<float> epilogue;
-  epilogue.scale = scale.data();
+  PostOps post;
+  post.scale = scale.data();
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
   const std::vector<X> blocked = ToBlocks(x, 1, s.channels, s.input_spatial(), block);
   std::vector<float> y((s.outputs + block - 1) / block * block * s.output_spatial());
-  convolution->Forward(1, blocked.data(), packed.data(), epilogue, scratch.data(), y.data());
+  convolution->Forward(1, blocked.data(), packed.data(), post, scratch.data(), y.data());
   return y;
 }
 
@@ -378,11 +375,11 @@ std::vector<float> SumsOfEqual(const ConvolutionShape& s, bool plain, X input, i
   std::vector<int8_t> packed(convolution->packed_size());
   convolution->PackWeights(std::vector<int8_t>(s.weight_count(), weight).data(), packed.data());
   const std::vector<float> ones(s.outputs, 1);
-  Int8Convolution::Epilogue<float> epilogue;
-  epilogue.scale = ones.data();
+  PostOps post;
+  post.scale = ones.data();
   std::vector<float> y((s.outputs + block - 1) / block * block * s.output_spatial());
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1, NAN);
-  convolution->Forward(1, given.data(), packed.data(), epilogue, scratch.data(), y.data());
+  convolution->Forward(1, given.data(), packed.data(), post, scratch.data(), y.data());
   y.resize(s.outputs / block * block * s.output_spatial());  // whole blocks
   return y;
 }
@@ -428,12 +425,12 @@ TEST_P(Int8Convolutions, RoundHalvesToEvenAndSaturate) {
   const std::vector<int8_t> values = {1, 3, 5, -1, -3, 127, -127, 0};
   for (int i = 0; i < 8; ++i) x[i * block] = values[i];
   std::vector<float> scale(8, 0.5f);
-  Int8Convolution::Epilogue<int8_t> epilogue;
-  epilogue.scale = scale.data();
+  PostOps post;
+  post.scale = scale.data();
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
   const auto run = [&](float factor) {
-    epilogue.factor = factor;
-    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    post.factor = factor;
+    convolution->Forward(1, x.data(), packed.data(), post, scratch.data(), y.data());
     std::vector<int> result;
     for (int i = 0; i < 8; ++i) result.push_back(y[i * block]);
     return result;
@@ -457,10 +454,10 @@ TEST_P(Int8Convolutions, WriteZeroForANan) {
   const auto check = [&](auto tag) {
     using Y = decltype(tag);
     std::vector<Y> y(9 * block);
-    Int8Convolution::Epilogue<Y, float> epilogue;
-    epilogue.scale = scale.data();
-    epilogue.residual = residual.data();
-    convolution->Forward(1, x.data(), packed.data(), epilogue, scratch.data(), y.data());
+    PostOps post;
+    post.scale = scale.data();
+    post.residual = residual.data();
+    convolution->Forward(1, x.data(), packed.data(), post, scratch.data(), y.data());
     for (size_t i = 0; i < 9; ++i) {
       for (size_t o = 0; o < 8; ++o) {
         EXPECT_EQ(i == 3 && o == 1 ? 0 : 100, static_cast<int>(y[i * block + o])) << i << ", " << o;

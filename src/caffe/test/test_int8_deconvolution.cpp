@@ -77,7 +77,7 @@ class Int8Deconvolutions : public OnInstructionSet {
     std::vector<Y> y(num * s.output_size());
     IntegerDeconvolution(s, num, x.data(), weights.data(), 0, by, y.data());
 
-    const size_t block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    const size_t block = BlockChannels();
     const std::vector<X> blocked = ToBlocks(x, num, s.channels, s.input_spatial(), block);
     const std::vector<Y> expected = ToBlocks(y, num, s.outputs, s.output_spatial(), block);
     std::vector<int8_t> packed(deconvolution->packed_size());

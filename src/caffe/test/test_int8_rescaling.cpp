@@ -113,12 +113,12 @@ std::shared_ptr<const Int8Convolution> Make(const ConvolutionShape& s, const Way
 }
 
 /// Runs it with one thread and with two; every element, those that fill up blocks included, must be
-/// as expected. `end`: a Rescaling or an epilogue. A residual is where the outputs are to be.
+/// as expected. `end`: a Rescaling or PostOps. A residual is where the outputs are to be.
 template <typename X, typename Y, typename End>
 void ExpectOutputs(const ConvolutionShape& s, int num, const Way& way, const std::vector<X>& x,
                    const std::vector<int8_t>& weights, const End& end,
                    const std::vector<Y>& expected, const std::vector<Y>& residual = {},
-                   const Residual& added = {}) {
+                   const Residual& added = {}, int input_zero_point = 0) {
   const auto convolution = Make(s, way);
   ASSERT_TRUE(convolution);
   const size_t block = convolution->block();
@@ -138,15 +138,15 @@ void ExpectOutputs(const ConvolutionShape& s, int num, const Way& way, const std
         residual.empty() ? std::vector<Y>(blocked.size(), Y(77)) : as_it_lies(residual);
     std::vector<double> scratch(convolution->scratch_bytes(num) / sizeof(double) + 1, NAN);
     const auto run = [&](const auto&... more) {
-      convolution->Forward(num, input.data(), packed.data(), end, scratch.data(), y.data(), strides,
-                           more...);
+      convolution->Forward(num, input.data(), packed.data(), end, scratch.data(),
+                           {y.data(), strides}, more...);
     };
     if constexpr (std::is_same<End, Rescaling>::value) {
       Residual in_place = added;
       in_place.data = y.data();
       run(residual.empty() ? nullptr : &in_place);
     } else {
-      run();
+      run(input_zero_point);
     }
     EXPECT_EQ(y, blocked) << threads << " threads";
   }
@@ -320,7 +320,7 @@ std::vector<int> OutputsOf(const std::vector<int8_t>& sums, const Rescaling& by,
   convolution->PackWeights(&one, packed.data());
   std::vector<double> scratch(convolution->scratch_bytes(1) / sizeof(double) + 1);
   std::vector<Y> y(sums.size() * block);
-  convolution->Forward(1, sums.data(), packed.data(), by, scratch.data(), y.data(), {}, residual);
+  convolution->Forward(1, sums.data(), packed.data(), by, scratch.data(), y.data(), residual);
   std::vector<int> result;
   for (size_t i = 0; i < y.size(); i += block) result.push_back(y[i]);
   return result;
@@ -541,7 +541,7 @@ TEST_P(Int8Rescaling, RefusesAResidualWhoseSumIsOfOtherBytes) {
 
 /// The end in floats, with zero points.
 template <typename X, typename Y>
-void ExpectExactFloats(const ConvolutionShape& s, const PointwiseActivation& activation,
+void ExpectExactFloats(const ConvolutionShape& s, const Activation& activation,
                        int input_zero_point, int zero_point, const Way& way, std::mt19937* random) {
   SCOPED_TRACE(::testing::Message() << s.channels << " channels, zero points " << input_zero_point
                                     << " and " << zero_point);
@@ -549,27 +549,24 @@ void ExpectExactFloats(const ConvolutionShape& s, const PointwiseActivation& act
   const std::vector<X> x = Bytes<X>(num * s.input_size(), random);
   const std::vector<int8_t> weights = Bytes<int8_t>(s.weight_count(), random);
   const std::vector<float> scale(s.outputs, 1.f / 4096), bias = Floats(s.outputs, 1, random);
-  Int8Convolution::Epilogue<Y> epilogue;
-  epilogue.scale = scale.data();
-  epilogue.bias = bias.data();
-  epilogue.activation = activation;
-  epilogue.factor = 2;
-  epilogue.input_zero_point = input_zero_point;
-  epilogue.zero_point = zero_point;
+  PostOps post;
+  post.scale = scale.data();
+  post.bias = bias.data();
+  post.activation = activation;
+  post.factor = 2;
+  post.zero_point = zero_point;
   std::vector<Y> expected;
   for (const int64_t sum : Sums(s, num, x, weights, input_zero_point)) {
     const size_t o = expected.size() / s.output_spatial() % s.outputs;
-    expected.push_back(
-        Finished<decltype(epilogue), Y, Y>(epilogue, sum, o, static_cast<const Y*>(nullptr)));
+    expected.push_back(Finished<Y, Y>(post, sum, o, static_cast<const Y*>(nullptr)));
   }
-  ExpectOutputs(s, num, way, x, weights, epilogue, expected);
+  ExpectOutputs<X, Y>(s, num, way, x, weights, post, expected, {}, {}, input_zero_point);
 }
 
 TEST_P(Int8Rescaling, ZeroPointsAreForTheEndInFloatsToo) {
   SEEDED(random);
-  const PointwiseActivation nothing, relu = {PointwiseActivation::RELU, 0, 0},
-                                     clip = {PointwiseActivation::CLIP, -1, 6};
-  for (const PointwiseActivation& activation : {nothing, relu, clip}) {
+  const Activation nothing, relu = {Activation::RELU, 0, 0}, clip = {Activation::CLIP, -1, 6};
+  for (const Activation& activation : {nothing, relu, clip}) {
     const auto check = [&](const ConvolutionShape& s, const Way& way) {
       ExpectExactFloats<uint8_t, uint8_t>(s, activation, 200, 77, way, &random);
       ExpectExactFloats<int8_t, int8_t>(s, activation, -128, -100, way, &random);

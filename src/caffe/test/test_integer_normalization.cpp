@@ -57,7 +57,7 @@ class NormalizationInBlocks : public OnInstructionSet {
   template <typename X, typename Y, typename Plain, typename Blocks>
   void Compare(size_t num, size_t channels, size_t spatial, Plain&& plain, Blocks&& blocks) {
     SCOPED_TRACE(::testing::Message() << num << " x " << channels << " x " << spatial);
-    const size_t block = VectorInstructionSet() >= InstructionSet::AVX512 ? 16 : 8;
+    const size_t block = BlockChannels();
     std::vector<X> x;
     IntegerOperand operand = Operand(num * channels * spatial, &x);
     std::vector<Y> y(x.size());

@@ -74,9 +74,7 @@ class AddingTarget : public Target {
   bool takes_unsigned() const override { return true; }
   bool fuses_integer_sums() const override { return false; }
   std::string TimingKey() const override { return "adding"; }
-  std::optional<double> Measure(const Graph&, const Node&, int, size_t) const override {
-    return std::nullopt;
-  }
+  double Measure(const Graph&, const Node&, int, size_t) const override { return 0; }
   double RelativeTime(const Candidate&) const override { return 1; }
 
  private:

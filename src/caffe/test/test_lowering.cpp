@@ -6,9 +6,13 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "caffe/inference/backends/arena_gaps.hpp"
 #include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/operand_places.hpp"
+#include "caffe/inference/builder.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/onednn/onednn.hpp"
+#include "caffe/unsupported.hpp"
 #include "lowered_nets.hpp"
 #include "test_files.hpp"
 
@@ -22,7 +26,7 @@ TEST_P(LoweredNets, ComputeTheSame) { ExpectTheSame(cpu::CpuTarget(), GetParam()
 
 TEST_P(LoweredNets, ComputeTheSameInTilesOfAmx) {
   const kernels::InstructionSet before = kernels::CpuInstructionSet();
-  kernels::SetCpuInstructionSet(kernels::InstructionSet::EMULATED_AMX);
+  kernels::SetCpuInstructionSet(kernels::InstructionSet::Named("emulated_amx"));
   ExpectTheSame(cpu::CpuTarget(), GetParam(), 15);
   kernels::SetCpuInstructionSet(before);
 }
@@ -42,9 +46,8 @@ class EvenTiming : public Timing {
  public:
   explicit EvenTiming(double integers)
       : Timing(cpu::CpuTarget(), 0, nullptr, 0), integers_(integers) {}
-  std::optional<double> Of(const LoweringContext& context, const Node& node,
-                           const Candidate& candidate) override {
-    if (!Timing::Of(context, node, candidate)) return std::nullopt;
+  double Of(const LoweringContext& context, const Node& node, const Candidate& candidate) override {
+    Timing::Of(context, node, candidate);
     return 1e6 * (candidate.outputs[0].type == ElementType::INT8 ? integers_ : 1);
   }
 
@@ -79,13 +82,14 @@ std::set<ElementType> TypesBetween(double integers, const std::set<ElementType>&
   for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = std::sin(i);
   net.Forward();
   const CalibrationTable table = TableOf(net);
-  const Graph graph = Optimize(GraphOf(net), {}, nullptr, [&](Graph optimized) {
+  const auto lower = [&](Graph optimized) {
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), maths);
     options.ranges = RangesOf(optimized, table, std::vector<bool>(optimized.nodes.size(), true));
     EvenTiming timing(integers);
     return Lower(std::move(optimized), options, &timing);
-  });
+  };
+  const Graph graph = LoweredBy(lower, GraphOf(net));
   std::set<ElementType> types;
   for (const char* name : {"squeeze", "one", "three", "join", "pool"}) {
     types.insert(graph.values[graph.FindValue(name)].type);
@@ -110,8 +114,8 @@ TEST(Lowering, TimesOfNarrowTypesAreWeightedByTheirBytes) {
   EXPECT_DOUBLE_EQ(WeightedTime(100, 0, 0), 100);
 }
 
-/// The CPU, on which oneDNN's first run is disturbed and takes a bit longer than all other ways.
-class DisturbedTarget : public Target {
+/// The CPU with times of the test's.
+class CpuWithTimes : public Target {
  public:
   const char* name() const override { return cpu_.name(); }
   const std::vector<const Implementation*>& implementations() const override {
@@ -125,19 +129,25 @@ class DisturbedTarget : public Target {
   bool takes_unsigned() const override { return cpu_.takes_unsigned(); }
   bool fuses_integer_sums() const override { return cpu_.fuses_integer_sums(); }
   std::string TimingKey() const override { return cpu_.TimingKey(); }
-  std::optional<double> Measure(const Graph& graph, const Node& node, int,
-                                size_t workspace) const override {
-    if (!cpu_.Measure(graph, node, 0, workspace)) return std::nullopt;
-    const double time = node.type() == kReorder ? 0.01 : node.implementation == "onednn" ? 10 : 20;
-    const std::string way = Join(node.name(), node.implementation, graph.values[0].layout);
-    return runs_[way]++ == 0 && time == 10 ? 25 : time;
-  }
   double RelativeTime(const Candidate& candidate) const override {
     return cpu_.RelativeTime(candidate);
   }
 
- private:
+ protected:
   const Target& cpu_ = cpu::CpuTarget();
+};
+
+/// On which oneDNN's first run is disturbed and takes a bit longer than all other ways.
+class DisturbedTarget : public CpuWithTimes {
+ public:
+  double Measure(const Graph& graph, const Node& node, int, size_t workspace) const override {
+    cpu_.Measure(graph, node, 0, workspace);
+    const double time = node.type() == kReorder ? 0.01 : node.implementation == "onednn" ? 10 : 20;
+    const std::string way = Join(node.name(), node.implementation, graph.values[0].layout);
+    return runs_[way]++ == 0 && time == 10 ? 25 : time;
+  }
+
+ private:
   mutable std::map<std::string, int> runs_;
 };
 
@@ -146,7 +156,7 @@ TEST(Lowering, WhatIsNearTheFastestIsTimedAgain) {
   Net<float> net(ParseNet(kFire));
   const DisturbedTarget target;
   std::set<std::string> used;
-  Optimize(GraphOf(net), {}, nullptr, [&](Graph optimized) {
+  const auto lower = [&](Graph optimized) {
     LoweringOptions options;
     options.maths.assign(optimized.nodes.size(), {ElementType::FLOAT});
     options.ranges.resize(optimized.values.size());
@@ -156,8 +166,148 @@ TEST(Lowering, WhatIsNearTheFastestIsTimedAgain) {
       if (node.type() == "Convolution") used.insert(node.implementation);
     }
     return lowered;
-  });
+  };
+  LoweredBy(lower, GraphOf(net));
   EXPECT_EQ(used, std::set<std::string>{"onednn"});
+}
+
+/// On which measuring one implementation does something else.
+class InterruptedTarget : public CpuWithTimes {
+ public:
+  InterruptedTarget(std::string implementation, std::function<void()> interrupt)
+      : implementation_(std::move(implementation)), interrupt_(std::move(interrupt)) {}
+  double Measure(const Graph&, const Node& node, int, size_t) const override {
+    if (node.implementation == implementation_) interrupt_();
+    return 1;
+  }
+
+ private:
+  const std::string implementation_;
+  const std::function<void()> interrupt_;
+};
+
+/// What the layers of a net could be computed by, in floats.
+std::vector<LayerCandidates> CandidatesIn(const Target& target, const Net<float>& net) {
+  std::vector<LayerCandidates> all;
+  const auto lower = [&](Graph optimized) {
+    LoweringOptions options;
+    options.maths.assign(optimized.nodes.size(), {ElementType::FLOAT});
+    options.ranges.resize(optimized.values.size());
+    options.on_candidates = [&](const LayerCandidates& layer) { all.push_back(layer); };
+    Timing timing(target, 1, nullptr, 0);
+    return Lower(std::move(optimized), options, &timing);
+  };
+  LoweredBy(lower, GraphOf(net));
+  return all;
+}
+
+std::string ReasonOf(const LayerCandidates& layer, const std::string& implementation) {
+  for (const LayerCandidates::Rejected& way : layer.rejected) {
+    if (way.implementation == implementation) return way.reason;
+  }
+  return "";
+}
+
+TEST(Lowering, AKernelThatFailsEndsTheBuild) {
+  const Net<float> net(ParseNet(kFire));
+  const InterruptedTarget target("packed", [] { Fail("it has burnt"); });
+  ExpectContains(ErrorOf([&] { CandidatesIn(target, net); }),
+                 "layer 'squeeze' (Convolution): implementation 'packed' in FLOAT fails: it has "
+                 "burnt");
+  const InterruptedTarget other("packed", [] { throw std::runtime_error("of a library"); });
+  ExpectContains(ErrorOf([&] { CandidatesIn(other, net); }), "'packed' in FLOAT fails: of a lib");
+}
+
+TEST(Lowering, WhatAKernelDeclaresImpossibleIsLeftOutWithTheReason) {
+  const Net<float> net(ParseNet(kFire));
+  for (const auto& [why, interrupt] : std::map<std::string, std::function<void()>>{
+           {"has no plan", [] { throw Unsupported("has no plan"); }},
+           {"needs more memory than there is", [] { throw std::bad_alloc(); }}}) {
+    const auto layers = CandidatesIn(InterruptedTarget("packed", interrupt), net);
+    ASSERT_FALSE(layers.empty());
+    EXPECT_EQ(ReasonOf(layers[0], "packed"), "FLOAT: " + why);
+    for (const auto& way : layers[0].possible) EXPECT_NE(way.implementation, "packed");
+  }
+}
+
+// Random numbers may be none that a layer takes, as those of Embed.
+TEST(Lowering, ALayerThatRefusesWhatItIsTimedWithRunsAllTheSame) {
+  Net<float> net(ParseNet(R"(
+      name: 'refusing' state { phase: TEST }
+      layer { name: 'data' type: 'Input' top: 'data'
+        input_param { shape { dim: 2 dim: 8 dim: 4 dim: 4 } } }
+      layer { name: 'norm' type: 'MVN' bottom: 'data' top: 'norm' })"));
+  const InterruptedTarget target("layer", [] { Fail("index 7 is out of range"); });
+  const auto layers = CandidatesIn(target, net);
+  ASSERT_EQ(layers.size(), 1u);
+  ASSERT_EQ(layers[0].possible.size(), 1u);
+  EXPECT_TRUE(layers[0].possible[0].is_chosen);
+  EXPECT_EQ(layers[0].possible[0].implementation, "layer");
+}
+
+TEST(Lowering, ToldIsWhatCouldComputeALayerAndWhyTheRestCouldNot) {
+  for (const unsigned seed : Seeds(15)) {
+    const std::unique_ptr<Net<float>> net = RandomNet(seed).Make();
+    net->Forward();
+    const CalibrationTable table = TableOf(*net);
+    for (const bool int8 : {false, true}) {
+      const auto lower = [&](Graph graph) {
+        graph = SplitEpilogues(std::move(graph));
+        LoweringOptions options;
+        options.maths.assign(graph.nodes.size(),
+                             {int8 ? ElementType::INT8 : ElementType::FLOAT, ElementType::FLOAT});
+        options.ranges = RangesOf(graph, table, std::vector<bool>(graph.nodes.size(), int8));
+        size_t told = 0;
+        options.on_candidates = [&](const LayerCandidates& layer) {
+          EXPECT_EQ(layer.layers[0], graph.nodes[told].name());
+          EXPECT_EQ(layer.layers.size(), 1 + graph.nodes[told].epilogue.size());
+          EXPECT_EQ(layer.type, graph.nodes[told++].type());
+          std::set<std::string> named;
+          int chosen = 0;
+          for (const auto& way : layer.possible) {
+            named.insert(way.implementation.substr(0, way.implementation.find(':')));
+            chosen += way.is_chosen;
+          }
+          EXPECT_EQ(chosen, 1) << layer.layers[0];
+          for (const auto& way : layer.rejected) {
+            named.insert(way.implementation.substr(0, way.implementation.find(':')));
+            EXPECT_NE(way.reason, "has no kernel for it")
+                << way.implementation << " gives no reason for " << layer.type;
+          }
+          for (const Implementation* each : cpu::CpuTarget().implementations()) {
+            EXPECT_EQ(named.count(each->name()), 1u) << each->name();
+          }
+        };
+        RandomTiming timing(cpu::CpuTarget(), seed);
+        Graph lowered = Lower(graph, options, &timing);
+        EXPECT_EQ(told, graph.nodes.size());
+        return lowered;
+      };
+      LoweredBy(lower, GraphOf(*net));
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// What steps say that they need, bound to nothing, is what they need where they run.
+TEST(Lowering, ScratchMemoryIsKnownWithoutARunner) {
+  Net<float> net(ParseNet(kFire));
+  BuilderConfig config;
+  config.timing_iterations = 0;
+  const auto engine = Builder(config).Build(NetworkDefinition(GraphOf(net)));
+  const std::vector<size_t> scratch = ScratchBytes(*engine->graph(), cpu::CpuTarget());
+  EXPECT_EQ(scratch.size(), engine->graph()->nodes.size());
+  const ArenaGaps gaps(*engine->graph());
+  size_t bytes = engine->graph()->arena_bytes;
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    bytes = std::max(bytes, gaps.Find(i, scratch[i]) + scratch[i]);
+  }
+  // The runner's memory: the arena, and what lies elsewhere: inputs and outputs.
+  size_t others = 0;
+  for (const auto* values : {&engine->graph()->inputs, &engine->graph()->outputs}) {
+    for (const int value : *values) others += BytesOf(engine->graph()->values[value]);
+  }
+  EXPECT_EQ(engine->activation_bytes(), bytes + others);
 }
 
 // A way that is the only one is not timed: it must not count as taking no time where it is one of

@@ -33,10 +33,10 @@ std::vector<To> As(const std::vector<From>& values) {
   return result;
 }
 
-double Activated(const PointwiseActivation& f, double x) {
-  if (f.kind == PointwiseActivation::RELU) return x > 0 ? x : f.alpha * x;
-  if (f.kind == PointwiseActivation::CLIP) {
-    return std::min<double>(std::max<double>(x, f.alpha), f.beta);
+double Activated(const Activation& f, double x) {
+  if (f.kind == Activation::RELU) return x > 0 ? x : f.a * x;
+  if (f.kind == Activation::CLIP) {
+    return std::min<double>(std::max<double>(x, f.a), f.b);
   }
   return x;
 }
@@ -46,7 +46,7 @@ template <typename Y>
 struct Extras {
   const std::vector<float>* bias = nullptr;
   const std::vector<Y>* residual = nullptr;  // (num, outputs, spatial)
-  PointwiseActivation activation;
+  Activation activation;
   size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
 };
 
@@ -66,18 +66,18 @@ std::vector<Y> Convolve(const PackedConvolution& convolution, const ConvolutionS
   const size_t image = blocks * block * s.output_spatial();
   std::vector<Y> y(num * (image + 2 * extras.gap), Y(nan)), residual;
   std::vector<float> scratch(convolution.scratch_size(num), nan);
-  typename PackedConvolution::Epilogue<Y> epilogue;
-  epilogue.bias = extras.bias ? extras.bias->data() : nullptr;
-  epilogue.activation = extras.activation;
+  PostOps post;
+  post.bias = extras.bias ? extras.bias->data() : nullptr;
+  post.activation = extras.activation;
   if (extras.residual) {
     residual = WithGaps(ToBlocks(*extras.residual, num, s.outputs, s.output_spatial(), block), num,
                         3 * extras.gap, Y(nan));
-    epilogue.residual = residual.data();
+    post.residual = residual.data();
   }
   ImageStrides strides;
   if (extras.gap > 0) strides = {blocked.size() / num, y.size() / num, image + 3 * extras.gap};
-  convolution.Forward(num, blocked.data(), packed.data(), epilogue, scratch.data(), y.data(),
-                      strides);
+  convolution.Forward(num, blocked.data(), packed.data(), post, scratch.data(),
+                      {y.data(), strides});
   std::vector<Y> images;
   for (size_t i = 0; i < y.size(); ++i) {
     if (i % (image + 2 * extras.gap) < image) {
@@ -92,7 +92,7 @@ std::vector<Y> Convolve(const PackedConvolution& convolution, const ConvolutionS
 /// What the header allows of the sum of magnitudes, with FLOAT math.
 template <typename X, typename W>
 double RelativeBound(const ConvolutionShape& s) {
-  const bool in_tiles = CpuInstructionSet() >= InstructionSet::AMX && s.group != s.channels;
+  const bool in_tiles = CpuInstructionSet().has_tiles() && s.group != s.channels;
   const bool splits_floats = std::is_same<X, float>::value || std::is_same<W, float>::value;
   return (s.column_rows() + (in_tiles ? 6 : 2)) * std::ldexp(1, -23) +
          (in_tiles && splits_floats ? std::ldexp(1, -22) : 0);
@@ -101,8 +101,8 @@ double RelativeBound(const ConvolutionShape& s) {
 /// Compares with the definition in double: an error of k roundings of float in a sum of magnitudes,
 /// and one rounding of the result.
 template <typename X, typename W, typename Y>
-void Check(const ConvolutionShape& s, int num, bool plain_input,
-           const PointwiseActivation& activation = {}, bool with_residual = false, size_t gap = 0) {
+void Check(const ConvolutionShape& s, int num, bool plain_input, const Activation& activation = {},
+           bool with_residual = false, size_t gap = 0) {
   SCOPED_TRACE(::testing::Message() << s.channels << " to " << s.outputs << " in " << s.group
                                     << ", images " << num << ", plain " << plain_input);
   const auto convolution = PackedConvolution::Make(s, plain_input);
@@ -219,7 +219,7 @@ TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
 
 TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
-  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  const Activation relu{Activation::RELU, 0., 0.};
   Check<bfloat16, bfloat16, bfloat16>(shape, 2, false);
   Check<bfloat16, bfloat16, bfloat16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, relu, true);
   Check<bfloat16, bfloat16, bfloat16>(Square(40, 40, 40, {17, 3, 2, 1}), 2, false, relu, true);
@@ -252,18 +252,18 @@ TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
 }
 
 TEST_P(PackedConvolutions, ActivateWhileTheyWrite) {
-  const PointwiseActivation activations[] = {{PointwiseActivation::RELU, 0.f, 0.f},
-                                             {PointwiseActivation::RELU, 0.1f, 0.f},
-                                             {PointwiseActivation::CLIP, 0.f, 6.f},
-                                             {PointwiseActivation::CLIP, 0.5f, 2.f}};
-  for (const PointwiseActivation& activation : activations) {
+  const Activation activations[] = {{Activation::RELU, 0., 0.},
+                                    {Activation::RELU, 0.1, 0.},
+                                    {Activation::CLIP, 0., 6.},
+                                    {Activation::CLIP, 0.5, 2.}};
+  for (const Activation& activation : activations) {
     Check<float16, float16, float16>(Square(160, 20, 1, {14, 3, 1, 1}), 1, false, activation);
     Check<float16, float16, float16>(Square(20, 20, 20, {14, 3, 1, 1}), 1, false, activation);
   }
 }
 
 TEST_P(PackedConvolutions, AddAResidual) {
-  const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+  const Activation relu{Activation::RELU, 0., 0.};
   for (const int group : {1, 20}) {
     const ConvolutionShape s = Square(20, 20, group, {14, 3, 1, 1});
     Check<float16, float16, float16>(s, 2, false, relu, true);
@@ -283,7 +283,7 @@ TEST_P(PackedConvolutions, ResidualMayBeTheOutput) {
   for (size_t i = 0; i < size; ++i) y[i] = i % convolution->block() < 8 ? float(i) : 0.f;
   const std::vector<float> before = y;
   std::vector<float> scratch(convolution->scratch_size(1));
-  convolution->Forward(1, x.data(), packed.data(), {nullptr, y.data(), {}}, scratch.data(),
+  convolution->Forward(1, x.data(), packed.data(), PostOps(nullptr, y.data()), scratch.data(),
                        y.data());
   EXPECT_EQ(y, before);
 }
@@ -298,8 +298,8 @@ TEST_P(PackedConvolutions, ReadAndWritePartsOfLargerImages) {
   const auto convolution = PackedConvolution::Make(Square(16, 16, 1, small), false);
   std::vector<float> x(16 * 25), packed(convolution->packed_size()), y(16 * 25),
       scratch(convolution->scratch_size(1));
-  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), {}, scratch.data(), y.data(),
-                                    {0, 16 * 25 - 1, 0}),
+  EXPECT_THROW(convolution->Forward(1, x.data(), packed.data(), PostOps(), scratch.data(),
+                                    {y.data(), {0, 16 * 25 - 1, 0}}),
                Error)
       << "images that overlap";
 }
@@ -410,7 +410,7 @@ TEST_P(PackedConvolutions, PassInfinitiesAndNaNsOn) {
       std::vector<float16> x(s.input_size(), float16(1.f));
       const std::vector<float16> weights(s.weight_count(), float16(1.f));
       x[4 * 9 + 4] = float16(special);  // channel 0, row 4, column 4
-      const PointwiseActivation relu{PointwiseActivation::RELU, 0.f, 0.f};
+      const Activation relu{Activation::RELU, 0., 0.};
       const auto y =
           Convolve<float16, float16, float16>(*convolution, s, 1, x, weights, {{}, {}, relu});
       const size_t block = convolution->block();

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "caffe/inference/backends/cpu/cpu_target.hpp"
+#include "caffe/inference/backends/layer_text.hpp"
+#include "caffe/inference/kernel_revision.hpp"
+#include "inference_test.hpp"
 #include "test_files.hpp"
 
 namespace caffe {
@@ -43,6 +47,32 @@ TEST(TimingCache, WritesTheDocumentedText) {
   const std::string file = NewFileName();
   cache.Write(file);
   EXPECT_EQ(ReadFile(file), "cortado timing cache 1\n2.5 direct 1x3\n");
+}
+
+TEST(CanonicalText, HasWhatALayerComputesInTheOrderOfNumbers) {
+  const std::string one = CanonicalText(ParseLayer(
+      "name: 'conv' type: 'Convolution' phase: TEST param { lr_mult: 2 } bottom: 'a' top: 'b' "
+      "convolution_param { num_output: 8 kernel_size: 3 kernel_size: 5 bias_term: false "
+      "weight_filler { type: 'xavier' } }"));
+  EXPECT_EQ(one, "convolution_param:{num_output:8 bias_term:0 kernel_size:3 kernel_size:5}");
+  EXPECT_EQ(CanonicalText(ParseLayer(
+                "name: 'other' type: 'Convolution' convolution_param { bias_term: false "
+                "bias_filler { type: 'constant' } kernel_size: 3 num_output: 8 kernel_size: 5 }")),
+            one);
+  EXPECT_EQ(CanonicalText(ParseLayer("name: 'x' type: 'Power' power_param { power: 0.1 } ")),
+            "power_param:{power:0.100000001}");
+  EXPECT_EQ(CanonicalText(ParseLayer("name: 'p' type: 'Python' python_param { module: 'm' "
+                                     "layer: 'L' param_str: 'a \"b\"\\n\\\\' }")),
+            "python_param:{module:\"m\" layer:\"L\" param_str:\"a \\34;b\\34;\\10;\\92;\"}");
+}
+
+TEST(KernelRevision, IsAHashForEachKindOfDevice) {
+  for (const std::string revision : {CpuKernelRevision(), CudaKernelRevision()}) {
+    EXPECT_EQ(revision.size(), 12u);
+    EXPECT_EQ(revision.find_first_not_of("0123456789abcdef"), std::string::npos) << revision;
+  }
+  EXPECT_NE(std::string(CpuKernelRevision()), CudaKernelRevision());
+  ExpectContains(cpu::CpuTarget().TimingKey(), CpuKernelRevision());
 }
 
 TEST(TimingCache, IsEmptyWithoutAFile) {

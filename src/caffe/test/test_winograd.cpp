@@ -157,12 +157,12 @@ std::string Describe(const WinogradShape& s) {
          ", tiles of " + text(s.tile);
 }
 
-double Activate(const PointwiseActivation& activation, double value) {
+double Activate(const Activation& activation, double value) {
   switch (activation.kind) {
-    case PointwiseActivation::RELU:
-      return value > 0 ? value : activation.alpha * value;
-    case PointwiseActivation::CLIP:
-      return std::min(std::max(value, double(activation.alpha)), double(activation.beta));
+    case Activation::RELU:
+      return value > 0 ? value : activation.a * value;
+    case Activation::CLIP:
+      return std::min(std::max(value, double(activation.a)), double(activation.b));
     default:
       return value;
   }
@@ -171,7 +171,7 @@ double Activate(const PointwiseActivation& activation, double value) {
 /// What a test gives to the kernel beside the images.
 struct Extras {
   bool bias = false, residual = false;
-  PointwiseActivation activation;
+  Activation activation;
   size_t max_scratch = kWinogradScratch;
   size_t gap = 0;  // behind each image of x, twice that in y, three times in the residual
 };
@@ -179,7 +179,7 @@ struct Extras {
 /// Runs the kernel on packed values; what it wrote, in blocks.
 template <typename X, typename W, typename Y>
 std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const std::vector<float>& w,
-                       const WinogradEpilogue<Y>& epilogue, const Extras& extras, bool* finite) {
+                       const PostOps& post, const Extras& extras, bool* finite) {
   std::vector<W> packed(WinogradPackedSize(s));
   WinogradPackWeights(s, w.data(), packed.data());
   const size_t image = Blocks(s.outputs, s.block) * s.block * s.output_height() * s.output_width();
@@ -187,8 +187,8 @@ std::vector<Y> Compute(const WinogradShape& s, const std::vector<X>& x, const st
   ImageStrides strides;
   if (extras.gap > 0) strides = {x.size() / s.num, y.size() / s.num, image + 3 * extras.gap};
   const Memory scratch(WinogradScratchSize(s, extras.max_scratch));
-  *finite = WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get(),
-                            extras.max_scratch, strides);
+  *finite = WinogradForward(s, x.data(), packed.data(), post, {y.data(), strides}, scratch.get(),
+                            extras.max_scratch);
   EXPECT_TRUE(scratch.intact());
   std::vector<Y> images;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -215,19 +215,19 @@ double Check(const WinogradShape& s, const Extras& extras, std::mt19937* random)
   const Y nan(std::numeric_limits<float>::quiet_NaN());
   const std::vector<Y> residual_blocks =
       WithGaps(residual.InBlocks<Y>(s.block), s.num, 3 * extras.gap, nan);
-  WinogradEpilogue<Y> epilogue;
-  if (extras.bias) epilogue.bias = bias.values.data();
-  if (extras.residual) epilogue.residual = residual_blocks.data();
-  epilogue.activation = extras.activation;
+  PostOps post;
+  if (extras.bias) post.bias = bias.values.data();
+  if (extras.residual) post.residual = residual_blocks.data();
+  post.activation = extras.activation;
   bool finite = false;
   const std::vector<X> blocks = WithGaps(x.InBlocks<X>(s.block), s.num, extras.gap,
                                          X(std::numeric_limits<float>::quiet_NaN()));
-  const std::vector<Y> y = Compute<X, W, Y>(s, blocks, w.values, epilogue, extras, &finite);
+  const std::vector<Y> y = Compute<X, W, Y>(s, blocks, w.values, post, extras, &finite);
   EXPECT_TRUE(finite);
 
   const Expected expected = Convolve(s, x, w.values);
   const double bound = WinogradErrorBound(s.tile, s.kernel) * std::pow(2., -24);
-  const double slope = std::max(1., std::fabs(double(extras.activation.alpha)));
+  const double slope = std::max(1., std::fabs(double(extras.activation.a)));
   double largest = 0;
   for (size_t n = 0; n < s.num; ++n) {
     for (size_t o = 0; o < Blocks(s.outputs, s.block) * s.block; ++o) {
@@ -292,13 +292,13 @@ Extras RandomExtras(std::mt19937* random) {
   extras.gap = Draw(0, 1, random) * Draw(1, 50, random);
   switch (Draw(0, 3, random)) {
     case 0:
-      extras.activation = {PointwiseActivation::RELU, 0.f, 0.f};
+      extras.activation = {Activation::RELU, 0., 0.};
       break;
     case 1:
-      extras.activation = {PointwiseActivation::RELU, -0.5f, 0.f};
+      extras.activation = {Activation::RELU, -0.5, 0.};
       break;
     case 2:
-      extras.activation = {PointwiseActivation::CLIP, 0.25f, 2.f};
+      extras.activation = {Activation::CLIP, 0.25, 2.};
       break;
     default:
       break;
@@ -398,7 +398,7 @@ TEST(Winograd, OneTileByHand) {
       for (int i = 0; i < taps; ++i) w[i] = float(i + 1);
       bool finite = false;
       const std::vector<float> y =
-          Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), Extras(), &finite);
+          Compute<float, float, float>(s, x, w, PostOps(), Extras(), &finite);
       EXPECT_TRUE(finite);
       for (int i = 0; i < 16; ++i) {
         const int first = kernel == 3 ? 474 : 8225, right = kernel == 3 ? 45 : 325;
@@ -417,20 +417,20 @@ TEST(Winograd, DoesTheEpilogueByHand) {
     std::vector<float> x = {2, 0, 0, 0, 0, 0, 0, 0}, w(27);
     w[4] = 1, w[9 + 4] = -2, w[18 + 4] = 3;  // sums 2, -4, 6
     const std::vector<float> bias = {10, 1, -20}, residual = {1, 1, 4, 0, 0, 0, 0, 0};
-    WinogradEpilogue<float> epilogue;
-    epilogue.bias = bias.data();
-    epilogue.residual = residual.data();
+    PostOps post;
+    post.bias = bias.data();
+    post.residual = residual.data();
     const auto expect = [&](const std::vector<float>& values) {
       bool finite = false;
-      const auto y = Compute<float, float, float>(s, x, w, epilogue, Extras(), &finite);
+      const auto y = Compute<float, float, float>(s, x, w, post, Extras(), &finite);
       for (int o = 0; o < 8; ++o) EXPECT_NEAR(o < 3 ? values[o] : 0, y[o], 1e-5) << o;
     };
     expect({13, -2, -10});
-    epilogue.activation = {PointwiseActivation::RELU, 0.f, 0.f};
+    post.activation = {Activation::RELU, 0., 0.};
     expect({13, 0, 0});
-    epilogue.activation = {PointwiseActivation::RELU, 0.5f, 0.f};
+    post.activation = {Activation::RELU, 0.5, 0.};
     expect({13, -1, -5});
-    epilogue.activation = {PointwiseActivation::CLIP, 1.f, 6.f};  // and zeros past the channels
+    post.activation = {Activation::CLIP, 1., 6.};  // and zeros past the channels
     expect({6, 1, 1});
   });
 }
@@ -444,9 +444,9 @@ TEST(Winograd, ResidualMayBeTheOutput) {
   for (int i = 0; i < 81; ++i) x[i * 8] = 1, y[i * 8] = float(i);
   packed[4 * 8] = 3;
   const Memory scratch(WinogradScratchSize(s));
-  WinogradEpilogue<float> epilogue;
-  epilogue.residual = y.data();
-  EXPECT_TRUE(WinogradForward(s, x.data(), packed.data(), epilogue, y.data(), scratch.get()));
+  PostOps post;
+  post.residual = y.data();
+  EXPECT_TRUE(WinogradForward(s, x.data(), packed.data(), post, y.data(), scratch.get()));
   for (int i = 0; i < 81; ++i) EXPECT_NEAR(i + 3, y[i * 8], 1e-4) << i;
 }
 
@@ -471,7 +471,7 @@ TEST(Winograd, SaysWhereSomethingIsNotFinite) {
       std::vector<float> x = images.InBlocks<float>(s.block), w = weights.values;
       const auto finite = [&] {
         bool result = false;
-        Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), Extras(), &result);
+        Compute<float, float, float>(s, x, w, PostOps(), Extras(), &result);
         return result;
       };
       EXPECT_TRUE(finite());
@@ -505,8 +505,7 @@ TEST(Winograd, OverflowOfAHalfIsAnInfinity) {
   std::vector<float> w(9);
   w[4] = -2;
   bool finite = false;
-  const auto y =
-      Compute<float16, float16, float16>(s, x, w, WinogradEpilogue<float16>(), Extras(), &finite);
+  const auto y = Compute<float16, float16, float16>(s, x, w, PostOps(), Extras(), &finite);
   EXPECT_TRUE(finite);
   EXPECT_EQ(-std::numeric_limits<float>::infinity(), static_cast<float>(y[0]));
 }
@@ -530,8 +529,7 @@ TEST(Winograd, BitsDependNeitherOnThreadsNorOnScratch) {
         Extras extras;
         extras.max_scratch = max_scratch;
         bool finite;
-        const auto y =
-            Compute<float, float, float>(s, x, w, WinogradEpilogue<float>(), extras, &finite);
+        const auto y = Compute<float, float, float>(s, x, w, PostOps(), extras, &finite);
         if (first.empty()) first = y;
         EXPECT_EQ(first, y) << count << " threads, " << max_scratch << " bytes";
       }
@@ -606,9 +604,8 @@ TEST(Winograd, NothingToDoForNoImages) {
   for (const int count : {1, 2}) {
     const TeamSize team(count);
     const Memory scratch(WinogradScratchSize(s));
-    EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(),
-                                WinogradEpilogue<float>(), static_cast<float*>(nullptr),
-                                scratch.get()));
+    EXPECT_TRUE(WinogradForward(s, static_cast<const float*>(nullptr), packed.data(), PostOps(),
+                                static_cast<float*>(nullptr), scratch.get()));
   }
 }
 

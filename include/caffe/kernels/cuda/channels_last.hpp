@@ -6,9 +6,8 @@
 
 #include "caffe/device.hpp"
 #include "caffe/element_type.hpp"
-#include "caffe/kernels/fused_function.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/pooling.hpp"
-#include "caffe/pointwise.hpp"
 
 namespace caffe {
 namespace cuda {
@@ -46,28 +45,17 @@ struct Planes {
   int zero_point = 0;
 };
 
-/// y = function(activation(x)); one of the two does nothing. `function.slopes` lies on the device,
-/// one float a channel.
-struct OutputFunction {
-  PointwiseActivation activation;
-  kernels::FusedFunction function;
-
-  bool is_identity() const {
-    return activation.kind == PointwiseActivation::NONE &&
-           function.kind == kernels::FusedFunction::NONE;
-  }
-};
-
-/// y = f(a[c] x + b[c] + residual); null: 1 and 0. `residual` may be null; y may be x or the
+/// y = f(a[c] x + b[c] + residual), f being an activation of PostOps, with slopes on the device;
+/// null: 1 and 0. `residual` may be null; y may be x or the
 /// residual where strides and types are the same. The terms are added in this order, each rounded.
 void ApplyToPixels(Stream& stream, int pixels, int channels, const Pixels& x, const float* a,
-                   const float* b, const Pixels* residual, const OutputFunction& f,
+                   const float* b, const Pixels* residual, const kernels::Activation& f,
                    const Pixels& y);
 
 /// The same in Caffe's order.
 void ApplyToPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
-                   const float* a, const float* b, const Planes* residual, const OutputFunction& f,
-                   const Planes& y);
+                   const float* a, const float* b, const Planes* residual,
+                   const kernels::Activation& f, const Planes& y);
 
 enum class Combination { SUM, PRODUCT, MAXIMUM };
 /// y = f(the sum of coefficients[i] x[i], or the product or the largest of x[i]), of at least one
@@ -76,7 +64,7 @@ enum class Combination { SUM, PRODUCT, MAXIMUM };
 constexpr size_t kMostCombined = 16;
 void CombinePixels(Stream& stream, Combination combination, int pixels, int channels,
                    const std::vector<Pixels>& x, const std::vector<float>& coefficients,
-                   const OutputFunction& f, const Pixels& y);
+                   const kernels::Activation& f, const Pixels& y);
 
 /// y = the largest value of each window, as kernels::MaxPoolingForward; shape.planes is the number
 /// of images. x and y have one type, and integers one scale: y.scale is not read. Windows without

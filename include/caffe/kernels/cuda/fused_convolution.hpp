@@ -43,7 +43,7 @@ struct ConvolutionProblem {
   /// Channels-last: elements from one pixel to the next; else from one image to the next. 0: they
   /// lie side by side.
   size_t input_stride = 0, output_stride = 0, residual_stride = 0;
-  OutputFunction function;  ///< its slopes are those of the arguments
+  kernels::Activation activation;  ///< of PostOps; its slopes are those of the arguments
   /// FLOAT factors may be rounded to TF32's 10 bits, for tensor cores.
   bool tf32 = false;
 };

@@ -80,6 +80,21 @@ def swish(layer: Layer) -> None:
     layer.top(0, layer.op("Mul", x, gate))
 
 
+@exports("HardSwish")
+def hard_swish(layer: Layer) -> None:
+    """x min(max(x / 6 + 1 / 2, 0), 1)."""
+    x = layer.bottom(0)
+    layer.top(0, layer.op("Mul", x, layer.op("HardSigmoid", x, alpha=1 / 6, beta=0.5)))
+
+
+@exports("GELU")
+def gelu(layer: Layer) -> None:
+    """x (1 + erf(x / sqrt 2)) / 2."""
+    x = layer.bottom(0)
+    erf = layer.op("Erf", layer.binary("Mul", x, math.sqrt(0.5)))
+    layer.top(0, layer.op("Mul", x, layer.binary("Mul", layer.binary("Add", erf, 1), 0.5)))
+
+
 @exports("Clip")
 def clip(layer: Layer) -> None:
     param = layer.param.clip_param

@@ -18,35 +18,6 @@ bool IsPlainSum(const LayerParameter& layer) {
          std::all_of(param.coeff().begin(), param.coeff().end(), [](float c) { return c == 1; });
 }
 
-std::optional<PointwiseActivation> ActivationOf(const LayerParameter& layer) {
-  PointwiseActivation activation;
-  if (layer.type() == "ReLU") {
-    activation.kind = PointwiseActivation::RELU;
-    activation.alpha = layer.relu_param().negative_slope();
-    return activation;
-  }
-  activation.kind = PointwiseActivation::CLIP;
-  if (layer.type() == "ReLU6") {
-    activation.beta = 6;
-    return activation;
-  }
-  if (layer.type() == "Clip") {
-    activation.alpha = layer.clip_param().min();
-    activation.beta = layer.clip_param().max();
-    return activation;
-  }
-  return {};
-}
-
-std::optional<kernels::FusedFunction> SmoothFunctionOf(const LayerParameter& layer) {
-  using Function = kernels::FusedFunction;
-  if (layer.type() == "ELU") return Function{Function::ELU, layer.elu_param().alpha()};
-  if (layer.type() == "Sigmoid") return Function{Function::SIGMOID};
-  if (layer.type() == "Swish") return Function{Function::SWISH, layer.swish_param().beta()};
-  if (layer.type() == "TanH") return Function{Function::TANH};
-  return {};
-}
-
 /// Axis 1 of what the node makes has its outputs.
 bool HasOutputsAsChannels(const Node& node) {
   return node.type() != "InnerProduct" || node.layer.inner_product_param().axis() == 1;
@@ -75,26 +46,20 @@ size_t OutputsOf(const Node& node) {
 /// False where kernels cannot.
 bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& parameters,
                    size_t outputs, bool are_channels, FusedEpilogue* fused) {
-  if (const auto activation = ActivationOf(layer)) {
-    fused->activation = *activation;
-    return true;
-  }
-  if (const auto function = SmoothFunctionOf(layer)) {
-    fused->set_function(*function);
-    return true;
-  }
-  if (layer.type() != "PReLU") return false;
+  const auto activation = PostOpOf(layer);
+  if (!activation) return false;
+  fused->set_activation(*activation);
+  if (activation->kind != kernels::Activation::PRELU) return true;
   fused->slopes = SlopesFor(parameters, outputs, are_channels);
-  fused->set_function({kernels::FusedFunction::PRELU});
   return !fused->slopes.empty();
 }
 
 }  // namespace
 
-kernels::FusedFunction FusedEpilogue::function() const {
-  kernels::FusedFunction function = function_;
-  function.slopes = slopes.empty() ? nullptr : slopes.data();
-  return function;
+kernels::Activation FusedEpilogue::activation() const {
+  kernels::Activation activation = activation_;
+  activation.slopes = slopes.empty() ? nullptr : slopes.data();
+  return activation;
 }
 
 std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {

@@ -4,32 +4,26 @@
 #include <optional>
 #include <vector>
 
+#include "caffe/kernels/activation.hpp"
 #include "caffe/kernels/convolution.hpp"
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/pointwise.hpp"
 #include "constants.hpp"
 #include "implementation.hpp"
 
 namespace caffe {
 namespace inference {
 
-/// What kernels can do with a sum before they write it:
-/// y = function(activation(sum + bias + residual)); one of the two does nothing.
+/// The steps of an epilogue that kernels do to a sum before they write it (kernels::PostOps).
 struct FusedEpilogue {
-  int residual = -1;  ///< the number of the step whose operand is added; -1: nothing is
-  PointwiseActivation activation;
+  int residual = -1;          ///< the number of the step whose operand is added; -1: nothing is
   std::vector<float> slopes;  ///< of PRELU: one an output, filled up to a multiple of 16
 
-  bool activates() const {
-    return activation.kind != PointwiseActivation::NONE ||
-           function_.kind != kernels::FusedFunction::NONE;
-  }
+  bool activates() const { return activation_.kind != kernels::Activation::NONE; }
   /// With these slopes: good as long as they are.
-  kernels::FusedFunction function() const;
-  void set_function(const kernels::FusedFunction& function) { function_ = function; }
+  kernels::Activation activation() const;
+  void set_activation(const kernels::Activation& activation) { activation_ = activation; }
 
  private:
-  kernels::FusedFunction function_;
+  kernels::Activation activation_;
 };
 /// Nothing where the node's epilogue is something else. Of a node that multiplies weights.
 std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);

@@ -36,6 +36,8 @@ struct Range {
   bool known() const { return scale > 0; }
 };
 
+struct Candidate;
+
 /// What a lowering knows of a graph beside the graph.
 struct LoweringContext {
   const Graph& graph;
@@ -46,8 +48,18 @@ struct LoweringContext {
   /// What a node that multiplies weights may compute in; empty: anything. Candidates for others may
   /// be left out.
   std::set<ElementType> maths = {};
+  /// Where reasons go why an implementation has no candidate, or not some that it might have had;
+  /// null: they are not asked for.
+  std::vector<std::string>* reasons = nullptr;
+
   bool Stores(ElementType type) const;
   bool Wants(ElementType math) const { return maths.empty() || maths.count(math) > 0; }
+  /// Notes a reason, a few words that go on with "it": "needs whole blocks of channels".
+  void Note(const std::string& reason) const;
+  /// The same, and no candidates: what an implementation returns that has none.
+  std::vector<Candidate> None(const std::string& reason) const;
+  /// Why the node cannot be computed in INT8 from this value; "" if it can.
+  std::string WhyNotInt8(int value) const;
 };
 
 /// One way of computing a node.
@@ -64,7 +76,8 @@ struct Candidate {
   std::string FullName() const;
 };
 
-/// True if all values of the node can become 8-bit integers, and blobs may lie in them.
+/// True if all values of the node can become 8-bit integers, and blobs may lie in them. Else the
+/// reason is noted.
 bool HaveRanges(const LoweringContext& context, const Node& node);
 
 /// A candidate with all inputs in `input`, all operands and outputs in `output`.
@@ -82,14 +95,16 @@ class Implementation {
   virtual bool Takes(const Node& node) const { return !node.integers; }
   /// True if the 8-bit integers that it reads and writes for the node may have a zero point.
   virtual bool TakesZeroPoints(const Node&) const { return false; }
-  /// The ways in which it can compute a node that it takes; none where it cannot. The best first.
+  /// The ways in which it can compute a node that it takes, the best first; none where it cannot,
+  /// which it says why (LoweringContext::None).
   virtual std::vector<Candidate> Candidates(const LoweringContext& context,
                                             const Node& node) const = 0;
   /// True if it computes the node, which has no weights, on 8-bit integers and rounds once more
   /// than a layer would: worth it where its output is read in 8 bits anyway.
   virtual bool RoundsInputs(const Graph&, const Node&) const { return false; }
   /// The node's parameters as the step reads them: as they are, unless a family has its own way.
-  /// `graph` has the values' types, layouts and scales.
+  /// `graph` has the values' types, layouts and scales. Throws Unsupported where it turns out that
+  /// the candidate is none; any other Error, here and in steps, ends the build.
   virtual std::vector<Constant> Pack(const Graph& graph, const Node& node) const;
   /// For a node with packed parameters, which outlives the step.
   virtual std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const = 0;

@@ -29,7 +29,7 @@ std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,
                                           const LoweringContext& context, const Node& node,
                                           const std::vector<ElementType>& types) {
   std::vector<Candidate> candidates;
-  if (!IsInnerProduct(context, node)) return candidates;
+  if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
   for (const ElementType type : types) {
     if (!context.Stores(type)) continue;
     const Format format = {type, Layout::PLAIN};

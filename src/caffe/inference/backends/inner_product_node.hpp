@@ -20,6 +20,9 @@ InnerProductExtents ExtentsOf(const Graph& graph, const Node& node);
 /// packed yet.
 bool IsInnerProduct(const LoweringContext& context, const Node& node);
 
+/// Why a family of inner products has no candidate for other nodes.
+constexpr char kNoInnerProduct[] = "is for inner products with at most an activation";
+
 /// In Caffe's order, in those of `types` that blobs may lie in; what is narrow may come out in
 /// FLOAT, too. None where the node is no such inner product.
 std::vector<Candidate> PlainInnerProducts(const Implementation& implementation,

@@ -69,12 +69,15 @@ bool ComputesIntegers(const Node& node) {
 }
 
 bool HasIntegerRanges(const LoweringContext& context, const Node& node) {
-  const auto known = [&](int value) { return context.ranges[value].known(); };
+  const auto known = [&](int value) {
+    const std::string reason = context.WhyNotInt8(value);
+    if (!reason.empty()) context.Note(reason);
+    return reason.empty();
+  };
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!ReadsShapeOnly(node, i) && !known(node.inputs[i])) return false;
   }
-  return context.Stores(ElementType::INT8) &&
-         std::all_of(node.outputs.begin(), node.outputs.end(), known);
+  return std::all_of(node.outputs.begin(), node.outputs.end(), known);
 }
 
 std::vector<Candidate> WithShapeInputs(const LoweringContext& context, const Node& node,

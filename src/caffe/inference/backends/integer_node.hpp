@@ -52,7 +52,10 @@ IntegerKind KindOf(const Node& node);
 /// True if it is a node of integers without weights; what it is was found out when it became one
 /// (WhyNotIntegers).
 bool ComputesIntegers(const Node& node);
-/// True if blobs may lie in 8 bits, and it is known how what it reads and writes does.
+/// Why a family for such nodes has no candidate for others.
+constexpr char kNoIntegerOperation[] = "is for layers without weights, in integers";
+/// True if blobs may lie in 8 bits, and it is known how what it reads and writes does. Else the
+/// reason is noted.
 bool HasIntegerRanges(const LoweringContext& context, const Node& node);
 /// The candidates with an input of which nothing but the shape is read in any type, in Caffe's
 /// order and in `layout`.

@@ -11,6 +11,7 @@
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
 #include "element_types.hpp"
+#include "operand_places.hpp"
 #include "top_shapes.hpp"
 
 namespace caffe {
@@ -200,21 +201,7 @@ void* LoweredRunner::RootMemory(int root) {
 }
 
 Operand LoweredRunner::OperandOf(int value) {
-  Operand operand = Described(graph_->values[value], shapes_[value]);
-  if (graph_->values[value].view.base < 0) {
-    operand.data = RootMemory(value);
-    return operand;
-  }
-  const auto region = RegionOf(*graph_, value, shapes_);
-  Require(region.has_value(), "value '", graph_->values[value].name, "' of shape ",
-          ShapeString(shapes_[value]), " does not lie in even pieces");
-  operand.data =
-      static_cast<char*>(RootMemory(region->root)) + region->offset * SizeOf(operand.type);
-  if (region->contiguous()) return operand;
-  operand.images = region->outer;
-  operand.image = region->run;
-  operand.stride = region->stride;
-  return operand;
+  return OperandAt(*graph_, value, shapes_, [this](int root) { return RootMemory(root); });
 }
 
 /// True where kernels take it: roots are aligned, a view may begin anywhere within one.
@@ -235,8 +222,7 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   const auto place = [&](int value, bool overlaps, std::vector<Copy>* list) {
     const Operand operand = OperandOf(value);
     Operand dense = Described(graph_->values[value], shapes_[value]);
-    const bool alike = operand.shape.size() >= 2 && operand.images == dense.images;
-    const bool takes = operand.dense() || (alike && entry.step->takes_strides());
+    const bool takes = TakesAsItLies(*entry.step, operand, dense);
     if (!overlaps && takes && IsAligned(operand)) return operand;
     if (copies_.size() <= copies) copies_.resize(copies + 1);
     Room& room = copies_[copies++];
@@ -329,14 +315,6 @@ std::vector<float> LoweredRunner::Floats(int value) {
   std::vector<float> floats(result.elements());
   memory_->Read(result.data, result.bytes(), floats.data());
   return floats;
-}
-
-std::vector<size_t> LoweredRunner::ScratchBytes() const {
-  std::vector<size_t> bytes;
-  for (const Entry& entry : entries_) {
-    bytes.push_back(entry.free || entry.dependent ? 0 : entry.step->scratch_bytes());
-  }
-  return bytes;
 }
 
 size_t LoweredRunner::activation_bytes() const {

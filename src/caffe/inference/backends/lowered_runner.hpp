@@ -42,8 +42,6 @@ class LoweredRunner : public Runner {
   const Shape& shape(int value) const override { return shapes_[value]; }
   std::vector<float> Floats(int value) override;
   size_t activation_bytes() const override;
-  /// What each node needs in the arena while it runs, beside its values.
-  std::vector<size_t> ScratchBytes() const;
 
  protected:
   const Graph& graph() const { return *graph_; }

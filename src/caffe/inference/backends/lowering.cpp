@@ -1,9 +1,12 @@
 #include "lowering.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
+#include "../../error_context.hpp"
+#include "../../unsupported.hpp"
 #include "../passes/graph_editing.hpp"
 #include "../quantize/bias_correction.hpp"
 #include "caffe/error.hpp"
@@ -43,10 +46,11 @@ class Choice {
         timing_(timing) {
     const int count = static_cast<int>(graph_.nodes.size());
     timing_->target().Prepare([&] {
-      for (int i = 0; i < count; ++i) Listed(i, MathsOf(i, options));
+      for (int i = 0; i < count; ++i) Listed(i, MathsOf(i, options), nullptr);
     });
     for (int i = 0; i < count; ++i) {
       if (options.progress) options.progress(i, count, graph_.nodes[i].name());
+      found_.emplace_back();
       candidates_.push_back(CandidatesOf(i, options));
       if (!candidates_.back().empty()) continue;
       Require(!graph_.nodes[i].integers, "layer '", graph_.nodes[i].name(), "' (",
@@ -54,6 +58,7 @@ class Choice {
       // A layer that refuses the numbers that it was timed with runs all the same.
       candidates_.back() = timing_->target().any_layer().Candidates(context_, graph_.nodes[i]);
       candidates_.back().resize(1);
+      found_.back().timed = candidates_.back();
     }
     if (options.progress) options.progress(count, count, "");
     for (int value = static_cast<int>(graph_.values.size()); value-- > 0;) {
@@ -70,12 +75,25 @@ class Choice {
   /// The index of the chosen candidate of each node.
   const std::vector<int>& Search();
   const Candidate& chosen(int node) const { return candidates_[node][choice_[node]]; }
+  /// What there was to choose from for the node, after Search.
+  LayerCandidates Described(int node) const;
 
  private:
+  /// What came out for a node before anything was chosen.
+  struct Found {
+    std::vector<Candidate> timed;
+    std::vector<LayerCandidates::Rejected> rejected;
+    void Reject(const std::string& implementation, const std::string& reason);
+  };
+
   std::set<ElementType> MathsOf(int index, const LoweringOptions& options) const;
-  std::vector<Candidate> Listed(int index, const std::set<ElementType>& maths) const;
-  std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options) const;
-  std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates) const;
+  std::string WhyNot(const Implementation& implementation, const Node& node,
+                     const Candidate& candidate, const std::set<ElementType>& maths) const;
+  std::vector<Candidate> WaysOf(const Implementation& implementation, const Node& node,
+                                const LoweringContext& context) const;
+  std::vector<Candidate> Listed(int index, const std::set<ElementType>& maths, Found* found) const;
+  std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options);
+  std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates, Found* found) const;
   void KeepInBytes(int value, const LoweringOptions& options);
   bool Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout);
   Format FormatOf(int value) const;
@@ -93,6 +111,7 @@ class Choice {
   const std::vector<int> producers_;
   const std::vector<std::vector<int>> readers_;
   Timing* const timing_;
+  std::vector<Found> found_;
   std::vector<std::vector<Candidate>> candidates_;
   std::vector<std::vector<double>> costs_;  // of the candidates
   std::vector<int> choice_;
@@ -154,43 +173,86 @@ std::set<ElementType> Choice::MathsOf(int index, const LoweringOptions& options)
   return MultipliesWeights(graph_.nodes[index]) ? options.maths[index] : std::set<ElementType>();
 }
 
-/// All ways of computing the node in these types (empty: in any).
-std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& maths) const {
-  const Node& node = graph_.nodes[index];
-  const auto wanting = [&](const LoweringContext& context) {
-    LoweringContext wanted = context;
-    wanted.maths = maths;
-    return wanted;
+void Choice::Found::Reject(const std::string& implementation, const std::string& reason) {
+  const auto same = [&](const LayerCandidates::Rejected& other) {
+    return other.implementation == implementation && other.reason == reason;
   };
-  const LoweringContext context = wanting(context_), timed = wanting(timed_),
-                        least = wanting(least_);
+  if (std::any_of(rejected.begin(), rejected.end(), same)) return;
+  rejected.push_back({implementation, reason});
+}
+
+/// Why a candidate for the node's largest shapes is none for the build; "" if it is one.
+std::string Choice::WhyNot(const Implementation& implementation, const Node& node,
+                           const Candidate& candidate, const std::set<ElementType>& maths) const {
+  const auto is_one = [&](const LoweringContext& shaped) {
+    if (&shaped.graph == &graph_) return true;
+    LoweringContext wanted = shaped;
+    wanted.maths = maths;
+    const std::vector<Candidate> others = implementation.Candidates(wanted, node);
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Candidate& other) { return IsTheSame(candidate, other); });
+  };
+  if (!maths.empty() && maths.count(candidate.math) == 0) {
+    return Join("computes in ", Name(candidate.math), ", which is not asked for");
+  }
+  if (node.integers && !IsInBytes(candidate)) return "has floats, not integers alone";
+  if (!implementation.TakesZeroPoints(node) && HasZeroPoints(context_, node, candidate)) {
+    return "takes no integers with a zero point";
+  }
+  if (!is_one(timed_)) return "is not for the shapes that candidates are timed in";
+  if (!is_one(least_)) return "is not for the smallest shapes";
+  return "";
+}
+
+/// Those of one implementation; why others are none is noted in the context.
+std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, const Node& node,
+                                      const LoweringContext& context) const {
+  const bool any = &implementation == &timing_->target().any_layer();
+  if (Touches(node, context.dependent) && !any) {
+    return context.None("is not for shapes that depend on the data");
+  }
+  if (!implementation.Takes(node)) {
+    return context.None(node.integers ? "computes no such layer with integers alone"
+                                      : "computes with integers alone");
+  }
+  std::vector<Candidate> ways;
+  for (Candidate& candidate : implementation.Candidates(context, node)) {
+    const std::string reason = WhyNot(implementation, node, candidate, context.maths);
+    if (reason.empty()) {
+      ways.push_back(std::move(candidate));
+    } else {
+      context.Note(reason);
+    }
+  }
+  return ways;
+}
+
+/// All ways of computing the node in these types (empty: in any). `found`, which may be null, gets
+/// the reasons why others are none.
+std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& maths,
+                                      Found* found) const {
+  const Node& node = graph_.nodes[index];
   std::vector<Candidate> all;
   for (const Implementation* implementation : timing_->target().implementations()) {
-    const bool any = implementation == &timing_->target().any_layer();
-    if (Touches(node, context_.dependent) && !any) continue;
-    if (!implementation->Takes(node)) continue;
-    const auto is_one = [&](const LoweringContext& shaped, const Candidate& candidate) {
-      if (&shaped.graph == &graph_) return true;
-      const std::vector<Candidate> others = implementation->Candidates(shaped, node);
-      return std::any_of(others.begin(), others.end(),
-                         [&](const Candidate& other) { return IsTheSame(candidate, other); });
-    };
-    for (Candidate& candidate : implementation->Candidates(context, node)) {
-      if (!context.Wants(candidate.math)) continue;
-      if (node.integers && !IsInBytes(candidate)) continue;
-      if (!implementation->TakesZeroPoints(node) && HasZeroPoints(context_, node, candidate))
-        continue;
-      if (is_one(timed, candidate) && is_one(least, candidate)) all.push_back(std::move(candidate));
-    }
+    std::vector<std::string> reasons;
+    LoweringContext context = context_;
+    context.maths = maths;
+    if (found) context.reasons = &reasons;
+    std::vector<Candidate> ways = WaysOf(*implementation, node, context);
+    if (found && ways.empty() && reasons.empty()) reasons.push_back("has no kernel for it");
+    for (const std::string& reason : reasons) found->Reject(implementation->name(), reason);
+    std::move(ways.begin(), ways.end(), std::back_inserter(all));
   }
   // Shapes are known to FLOAT layers only.
   if (Touches(node, context_.dependent) && all.size() > 1) all.resize(1);
   return all;
 }
 
-std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) const {
+std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) {
   const Node& node = graph_.nodes[index];
-  std::vector<Candidate> wanted = Timed(index, Listed(index, MathsOf(index, options)));
+  Found* const found = &found_.back();
+  std::vector<Candidate> wanted =
+      Timed(index, Listed(index, MathsOf(index, options), found), found);
   if (!wanted.empty() || !MultipliesWeights(node)) return wanted;
   if (options.remark) {
     std::string names;
@@ -200,12 +262,13 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
     options.remark(Join("layer '", node.name(), "' (", node.type(), ") cannot be computed in ",
                         names, ": it stays FLOAT"));
   }
-  return Timed(index, Listed(index, {ElementType::FLOAT}));
+  return Timed(index, Listed(index, {ElementType::FLOAT}, found), found);
 }
 
 // Those that are near the fastest are timed in turns twice more: which is faster must not depend on
 // what else the machine did while one of them was timed.
-std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates) const {
+std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates,
+                                     Found* found) const {
   constexpr int kRounds = 2;
   constexpr double kNear = 2;
   const Node& node = graph_.nodes[index];
@@ -213,10 +276,13 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
   double least = std::numeric_limits<double>::infinity();
   for (Candidate& candidate : candidates) {
     const bool only = candidates.size() == 1;
-    const std::optional<double> time = only ? 0 : timing_->Of(timed_, node, candidate);
-    if (!time) continue;
-    candidate.microseconds = *time;
-    least = std::min(least, *time);
+    try {
+      candidate.microseconds = only ? 0 : timing_->Of(timed_, node, candidate);
+    } catch (const Unsupported& reason) {
+      found->Reject(candidate.FullName(), Join(Name(candidate.math), ": ", reason.what()));
+      continue;
+    }
+    least = std::min(least, candidate.microseconds);
     timed.push_back(std::move(candidate));
   }
   for (int round = 0; round < kRounds && timed.size() > 1; ++round) {
@@ -228,6 +294,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
   }
   std::vector<Candidate> kept;
   for (const Candidate& candidate : timed) Keep(candidate, &kept);
+  found->timed = std::move(timed);
   return kept;
 }
 
@@ -428,6 +495,41 @@ const std::vector<int>& Choice::Search() {
   return choice_;
 }
 
+LayerCandidates Choice::Described(int index) const {
+  const Node& node = graph_.nodes[index];
+  const std::vector<Candidate>& kept = candidates_[index];
+  LayerCandidates all;
+  all.layers = {node.name()};
+  for (const Epilogue& step : node.epilogue) all.layers.push_back(step.layer.name());
+  all.type = node.type();
+  all.rejected = found_[index].rejected;
+  const auto format = [](const std::vector<Format>& formats) {
+    return formats.empty() ? "" : ToString(formats[0]);
+  };
+  for (const Candidate& way : found_[index].timed) {
+    LayerCandidates::Possible possible;
+    possible.implementation = way.FullName();
+    possible.math = way.math;
+    possible.input = format(way.inputs);
+    possible.output = format(way.outputs);
+    possible.microseconds = way.microseconds;
+    possible.is_chosen = IsTheSame(way, chosen(index));
+    const auto has = [&](const std::string& variant) {
+      return std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+        Candidate same = way;
+        same.variant = variant.empty() ? other.variant : variant;
+        return IsTheSame(same, other);
+      });
+    };
+    if (way.variant.empty() ? !has("") : !has(way.variant)) {
+      possible.note = !way.variant.empty() && has("") ? "another variant of it is faster"
+                                                      : "blobs of INT8 layers lie in 8 bits";
+    }
+    all.possible.push_back(std::move(possible));
+  }
+  return all;
+}
+
 /// Makes the graph that a choice stands for.
 class Rewriting {
  public:
@@ -447,7 +549,11 @@ class Rewriting {
     formats_.assign(graph_.values.size(), Format());
     for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], choice_.chosen(i));
     for (Node& node : graph_.nodes) {
-      node.parameters = ImplementationOf(target_, node.implementation).Pack(graph_, node);
+      WithContext([&] { return DescribeLayer(node); },
+                  [&] {
+                    node.parameters =
+                        ImplementationOf(target_, node.implementation).Pack(graph_, node);
+                  });
     }
     graph_.target = target_.name();
     return std::move(graph_);
@@ -565,6 +671,9 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
   const LoweringContext in_least = context_of(has_range ? least : graph);
   Choice choice(context, in_timed, in_least, options, timing);
   choice.Search();
+  for (size_t i = 0; options.on_candidates && i < context.graph.nodes.size(); ++i) {
+    options.on_candidates(choice.Described(static_cast<int>(i)));
+  }
   return Rewriting(context, in_timed, options, choice, timing).Run();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/inference/layer_candidates.hpp"
 #include "timing.hpp"
 
 namespace caffe {
@@ -22,6 +23,7 @@ struct LoweringOptions {
   bool tensor_float = false;  ///< products of FLOAT may round their factors (TF32)
   std::function<void(int done, int of, const std::string& layer)> progress;
   std::function<void(const std::string& line)> remark;
+  std::function<void(const LayerCandidates& candidates)> on_candidates;
 };
 
 /// What is compared where `microseconds` are: formats in which the outputs take `bytes` instead of

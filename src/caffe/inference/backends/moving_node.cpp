@@ -78,10 +78,15 @@ bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType ty
 std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
                                                 const Node& node) const {
   const bool joins = JoinsChannels(context.graph, node);
-  if (!node.epilogue.empty() || !(joins || Reshapes(node))) return {};
+  if (!node.epilogue.empty() || !(joins || Reshapes(node))) {
+    return context.None("is for Concat and Slice of channels, Flatten and Reshape");
+  }
   std::vector<Candidate> candidates;
   for (const ElementType type : context.storage) {
-    if (type == ElementType::INT8 && !HaveOneRange(context, node)) continue;
+    if (type == ElementType::INT8 && !HaveOneRange(context, node)) {
+      context.Note("needs one range of all blobs to move INT8");
+      continue;
+    }
     for (const Layout::Kind layout : {layout_, Layout::PLAIN}) {
       if (layout == layout_ && !(joins && AreWhole(context.graph, node, type))) continue;
       candidates.push_back(

@@ -8,10 +8,11 @@ namespace inference {
 
 std::vector<Candidate> PoolingFamily::Candidates(const LoweringContext& context,
                                                  const Node& node) const {
-  if (node.type() != "Pooling" || node.outputs.size() != 1 || !node.epilogue.empty() ||
+  if (node.type() != "Pooling") return context.None("is for Pooling");
+  if (node.outputs.size() != 1 || !node.epilogue.empty() ||
       node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||
       CountOf(context.graph.values[node.inputs[0]].shape) == 0) {
-    return {};
+    return context.None("is for maxima and means, with one top");
   }
   std::vector<Candidate> candidates;
   for (const ElementType type : kFloatTypes) {

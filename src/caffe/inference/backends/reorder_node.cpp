@@ -5,8 +5,9 @@
 namespace caffe {
 namespace inference {
 
-std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext&, const Node&) const {
-  return {};
+std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext& context,
+                                                 const Node&) const {
+  return context.None("is put in where two layers want a blob differently");
 }
 
 std::unique_ptr<Step> ReorderFamily::Make(const Graph&, const Node& node) const {

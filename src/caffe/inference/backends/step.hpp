@@ -6,6 +6,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/kernels/post_ops.hpp"
 
 namespace caffe {
 namespace inference {
@@ -33,6 +34,8 @@ struct Operand {
   size_t elements() const { return images * image; }
   size_t bytes() const { return elements() * SizeOf(type); }
 };
+
+inline kernels::Numbers NumbersOf(const Operand& operand) { return {operand.data, operand.type}; }
 
 /// What `value` is as an operand with this shape and nothing known of its place: dense.
 Operand Described(const Value& value, const Shape& shape);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../unsupported.hpp"
 #include "caffe/error.hpp"
 
 namespace caffe {
@@ -14,6 +15,21 @@ std::string ToString(const Format& format) {
 
 bool LoweringContext::Stores(ElementType type) const {
   return std::find(storage.begin(), storage.end(), type) != storage.end();
+}
+
+void LoweringContext::Note(const std::string& reason) const {
+  if (reasons) reasons->push_back(reason);
+}
+
+std::vector<Candidate> LoweringContext::None(const std::string& reason) const {
+  Note(reason);
+  return {};
+}
+
+std::string LoweringContext::WhyNotInt8(int value) const {
+  if (!Stores(ElementType::INT8)) return "computes in INT8, which is not asked for";
+  if (ranges[value].known()) return "";
+  return "needs the range of '" + graph.values[value].name + "' for INT8, which is not known";
 }
 
 std::string Candidate::FullName() const {
@@ -31,10 +47,15 @@ std::vector<Constant> Implementation::Pack(const Graph&, const Node& node) const
 }
 
 bool HaveRanges(const LoweringContext& context, const Node& node) {
-  const auto known = [&](int value) { return context.ranges[value].known(); };
-  return context.Stores(ElementType::INT8) &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), known) &&
-         std::all_of(node.outputs.begin(), node.outputs.end(), known);
+  for (const std::vector<int>* values : {&node.inputs, &node.outputs}) {
+    for (const int value : *values) {
+      const std::string reason = context.WhyNotInt8(value);
+      if (reason.empty()) continue;
+      context.Note(reason);
+      return false;
+    }
+  }
+  return context.Stores(ElementType::INT8);
 }
 
 Candidate Formats(const Implementation& implementation, const Node& node, ElementType math,
@@ -79,6 +100,12 @@ const Implementation& ImplementationOf(const Target& target, const std::string& 
     return *implementation;
   }
   Fail("there is no implementation '", family, "': was the plan built by another version?");
+}
+
+void RequireWorkspace(size_t scratch_bytes, size_t max_workspace) {
+  if (max_workspace == 0 || scratch_bytes <= max_workspace) return;
+  throw Unsupported(Join("needs ", scratch_bytes, " bytes of scratch memory, and may take ",
+                         max_workspace, " (max_workspace)"));
 }
 
 bool RoundsInputs(const Target& target, const Graph& graph, const Node& node) {

@@ -41,11 +41,11 @@ class Target {
   /// What a measured time is good for: library, revision of its kernels, machine, threads.
   virtual std::string TimingKey() const = 0;
   /// The least time, in microseconds, of `iterations` runs of a node of a graph of its own, lowered
-  /// and packed. 0 iterations: 0, once it is known that it can run. Nothing if it is no way of
-  /// computing the node: it needs more scratch memory than `max_workspace` bytes (0: any), or the
-  /// layer computes in other formats than the node's. Throws Error where it cannot run.
-  virtual std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
-                                        size_t max_workspace) const = 0;
+  /// and packed. 0 iterations: 0, once it is known that it can run. Throws Unsupported if it is no
+  /// way of computing the node: it needs more scratch memory than `max_workspace` bytes (0: any) or
+  /// than there is, or the layer computes in other formats than the node's; Error where it fails.
+  virtual double Measure(const Graph& graph, const Node& node, int iterations,
+                         size_t max_workspace) const = 0;
   /// The time of a candidate for the same work, relative to the others': a guess.
   virtual double RelativeTime(const Candidate& candidate) const = 0;
 };
@@ -53,6 +53,9 @@ class Target {
 /// By its name, with or without a variant. Throws Error for a name that is none, and for a variant
 /// where there are none.
 const Implementation& ImplementationOf(const Target& target, const std::string& name);
+
+/// Throws Unsupported for more scratch memory than `max_workspace` bytes (0: any).
+void RequireWorkspace(size_t scratch_bytes, size_t max_workspace);
 
 /// True if one of the target's implementations RoundsInputs of the node.
 bool RoundsInputs(const Target& target, const Graph& graph, const Node& node);

@@ -1,11 +1,14 @@
 #include "timing.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "../../error_context.hpp"
+#include "../../unsupported.hpp"
 #include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "layer_text.hpp"
 
 namespace caffe {
 namespace inference {
@@ -21,10 +24,6 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
     const Value& value = graph.values[id];
     return Join(" ", ShapeString(value.shape), Name(value.type), layouts[value.layout]);
   };
-  LayerParameter layer = node.layer;
-  layer.clear_name();
-  layer.clear_blobs();
-  layer.clear_param();
   std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
                          node.implementation, " ", Name(node.math), " ", node.type());
   if (node.integers) key += " of integers";
@@ -35,13 +34,11 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
     key += " + " + step.layer.type();
     if (step.operand >= 0) key += describe(step.operand);
   }
-  key += " " + layer.ShortDebugString();
-  std::replace(key.begin(), key.end(), '\n', ' ');
-  return key;
+  return key + " " + CanonicalText(node.layer);
 }
 
-std::optional<Timing::Alone> Timing::AloneOf(const LoweringContext& context, const Node& node,
-                                             const Candidate& candidate) const {
+Timing::Alone Timing::AloneOf(const LoweringContext& context, const Node& node,
+                              const Candidate& candidate) const {
   Alone alone;
   Graph& graph = alone.graph;
   Node& lowered = alone.node;
@@ -67,51 +64,65 @@ std::optional<Timing::Alone> Timing::AloneOf(const LoweringContext& context, con
     if (operand >= 0) take(&operand, candidate.operands[i]);
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) take(&lowered.outputs[i], candidate.outputs[i]);
-  if (contradicts) return std::nullopt;
+  if (contradicts) throw Unsupported("wants one blob in two formats");
   alone.key = KeyOf(graph, lowered);
   return alone;
 }
 
-std::optional<double> Timing::Measured(const Candidate& candidate, Alone* alone) const {
+double Timing::Measured(const Candidate& candidate, Alone* alone) const {
+  const auto describe = [&] {
+    return Join(DescribeLayer(alone->node), ": implementation '", candidate.FullName(), "' in ",
+                Name(candidate.math), " fails");
+  };
   try {
-    return WithMemoryErrors(
-        [&] { return DescribeLayer(alone->node); },
-        [&] {
-          alone->node.parameters = candidate.implementation->Pack(alone->graph, alone->node);
-          return target_.Measure(alone->graph, alone->node, iterations_, max_workspace_);
-        });
-  } catch (const Error&) {
-    return std::nullopt;
+    alone->node.parameters = candidate.implementation->Pack(alone->graph, alone->node);
+    return target_.Measure(alone->graph, alone->node, iterations_, max_workspace_);
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw Unsupported("needs more memory than there is");
+  } catch (const Error& error) {
+    if (candidate.implementation != &target_.any_layer()) Fail(describe(), ": ", error.what());
+    throw Unsupported(Join("refuses the numbers that it is timed with: ", error.what()));
+  } catch (const std::exception& error) {
+    Fail(describe(), ": ", error.what());
   }
 }
 
-std::optional<double> Timing::Of(const LoweringContext& context, const Node& node,
-                                 const Candidate& candidate) {
-  std::optional<Alone> alone = AloneOf(context, node, candidate);
-  if (!alone) return std::nullopt;
+double Timing::Of(const LoweringContext& context, const Node& node, const Candidate& candidate) {
+  Alone alone = AloneOf(context, node, candidate);
   if (cache_) {
-    const std::optional<double> known = cache_->Find(alone->key);
-    if (known) {
-      measured_.erase(alone->key);  // for another node, and to its end
-      return *known == kNever ? std::nullopt : known;
+    if (const std::optional<double> known = cache_->Find(alone.key)) {
+      measured_.erase(alone.key);  // for another node, and to its end
+      if (*known == kNever) throw Unsupported("was no way when it was timed (timing cache)");
+      return *known;
     }
   }
-  std::optional<double> time = Measured(candidate, &*alone);
-  if (time && iterations_ == 0) {
-    time = Guess(context, node, candidate);
-  } else if (time) {
-    measured_.insert(alone->key);
+  double time = 0;
+  try {
+    time = Measured(candidate, &alone);
+  } catch (const Unsupported&) {
+    if (cache_) cache_->Set(alone.key, kNever);
+    throw;
   }
-  if (cache_) cache_->Set(alone->key, time.value_or(kNever));
+  if (iterations_ == 0) {
+    time = Guess(context, node, candidate);
+  } else {
+    measured_.insert(alone.key);
+  }
+  if (cache_) cache_->Set(alone.key, time);
   return time;
 }
 
 double Timing::Again(const LoweringContext& context, const Node& node, const Candidate& candidate) {
-  std::optional<Alone> alone = AloneOf(context, node, candidate);
-  if (!alone || measured_.count(alone->key) == 0) return candidate.microseconds;
-  const double time = Measured(candidate, &*alone).value_or(candidate.microseconds);
-  const double least = std::min(candidate.microseconds, time);
-  if (cache_) cache_->Set(alone->key, least);
+  Alone alone = AloneOf(context, node, candidate);
+  if (measured_.count(alone.key) == 0) return candidate.microseconds;
+  double least = candidate.microseconds;
+  try {
+    least = std::min(least, Measured(candidate, &alone));
+  } catch (const Unsupported&) {  // for lack of memory, or for the numbers: its time stands
+  }
+  if (cache_) cache_->Set(alone.key, least);
   return least;
 }
 
@@ -148,7 +159,7 @@ double Timing::OfReorder(const LoweringContext& context, int value, const Format
   std::optional<double> time = cache_ ? cache_->Find(text) : std::nullopt;
   if (!time)
     time = iterations_ == 0 ? BytesOf(graph.values[0]) / 4e3
-                            : *target_.Measure(graph, node, iterations_, 0);
+                            : target_.Measure(graph, node, iterations_, 0);
   if (cache_) cache_->Set(text, *time);
   return reorders_[key] = *time;
 }

@@ -27,9 +27,10 @@ class Timing {
 
   /// What is timed, and lowered for.
   const Target& target() const { return target_; }
-  /// Microseconds. Nothing where the candidate turns out not to be one.
-  virtual std::optional<double> Of(const LoweringContext& context, const Node& node,
-                                   const Candidate& candidate);
+  /// Microseconds. Throws Unsupported where the candidate turns out not to be one, and Error,
+  /// naming layer and implementation, where its kernel fails. What the target's any_layer refuses
+  /// is the numbers that it is timed with: it is no candidate then.
+  virtual double Of(const LoweringContext& context, const Node& node, const Candidate& candidate);
   /// The least of the candidate's time and of what it takes now, if `Of` has just measured it
   /// (times out of the cache stand): the machine may have been slower then than for others.
   double Again(const LoweringContext& context, const Node& node, const Candidate& candidate);
@@ -43,10 +44,9 @@ class Timing {
     Node node;
     std::string key;  ///< in a cache
   };
-  /// Nothing where the candidate wants one value in two formats.
-  std::optional<Alone> AloneOf(const LoweringContext& context, const Node& node,
-                               const Candidate& candidate) const;
-  std::optional<double> Measured(const Candidate& candidate, Alone* alone) const;
+  /// Throws Unsupported where the candidate wants one value in two formats.
+  Alone AloneOf(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
+  double Measured(const Candidate& candidate, Alone* alone) const;
   double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
   std::string KeyOf(const Graph& graph, const Node& node) const;
 

@@ -1,6 +1,4 @@
 // Convolution + bias + ReLU in one, likewise the other activations and layers with weights.
-#include <set>
-
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
@@ -9,9 +7,7 @@ namespace inference {
 namespace {
 
 bool IsActivation(const Node& node) {
-  static const std::set<std::string> types = {"ReLU", "ReLU6",   "PReLU", "ELU",
-                                              "Clip", "Sigmoid", "Swish", "TanH"};
-  return types.count(node.type()) && node.inputs.size() == 1 && node.outputs.size() == 1 &&
+  return PostOpOf(node.layer) && node.inputs.size() == 1 && node.outputs.size() == 1 &&
          node.epilogue.empty();
 }
 

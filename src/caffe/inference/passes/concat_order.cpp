@@ -11,10 +11,9 @@ namespace {
 
 /// The same for every element, wherever it lies.
 bool IsUniformActivation(const Node& node) {
-  static const std::set<std::string> types = {"ReLU", "ReLU6",   "ELU",  "Clip",
-                                              "TanH", "Sigmoid", "Swish"};
-  return types.count(node.type()) && node.inputs.size() == 1 && node.outputs.size() == 1 &&
-         node.epilogue.empty();
+  const auto activation = PostOpOf(node.layer);
+  return activation && activation->kind != kernels::Activation::PRELU && node.inputs.size() == 1 &&
+         node.outputs.size() == 1 && node.epilogue.empty();
 }
 
 /// Nobody else reads its parts, and layers with weights make them.

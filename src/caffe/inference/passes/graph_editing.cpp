@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "caffe/error.hpp"
+#include "caffe/kernels/post_ops.hpp"
+#include "caffe/operation.hpp"
 
 namespace caffe {
 namespace inference {
@@ -15,6 +17,11 @@ bool IsConvolution(const Node& node) {
 
 bool MultipliesWeights(const Node& node) {
   return IsConvolution(node) || node.type() == "Deconvolution" || node.type() == "InnerProduct";
+}
+
+std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer) {
+  const auto activation = ActivationOf(layer);
+  return activation ? kernels::AsPostOp(*activation) : std::nullopt;
 }
 
 int PrivateProducer(const Graph& graph, int value) {

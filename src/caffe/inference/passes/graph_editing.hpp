@@ -1,10 +1,12 @@
 #ifndef CAFFE_INFERENCE_PASSES_GRAPH_EDITING_HPP_
 #define CAFFE_INFERENCE_PASSES_GRAPH_EDITING_HPP_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "caffe/inference/graph.hpp"
+#include "caffe/kernels/activation.hpp"
 
 namespace caffe {
 namespace inference {
@@ -14,6 +16,9 @@ namespace inference {
 bool MultipliesWeights(const Node& node);
 /// Convolution and its depthwise forms.
 bool IsConvolution(const Node& node);
+
+/// What kernels with weights can do to their sums in place of the layer; nothing where they cannot.
+std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer);
 
 /// The node that makes a value nobody but `reader` sees: -1 if another node reads it too, or it is
 /// given, a constant, or an output.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "caffe/inference/passes.hpp"
+#include "caffe/operation.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe {
@@ -17,8 +18,11 @@ bool IsMaxPooling(const Node& node) {
 
 bool Rises(const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.epilogue.empty()) return false;
-  if (node.type() == "ReLU") return node.layer.relu_param().negative_slope() >= 0;
-  return node.type() == "ReLU6" || node.type() == "Clip";
+  const auto f = ActivationOf(node.layer);
+  if (!f) return false;
+  using kernels::Activation;
+  return (f->kind == Activation::RELU && f->a >= 0) || f->kind == Activation::CLIP ||
+         (f->kind == Activation::CLIPPED_RELU && f->b >= 0);
 }
 
 /// True if an activation right behind the value goes into the layer that makes it.

@@ -17,8 +17,8 @@ const Operation* OperationOf(const Net<float>& net, const ValueGraph& graph, int
 
 /// Layers that engines of integers alone compute, without having an INT8 form otherwise.
 bool HasTables(const std::string& type) {
-  static const std::set<std::string> types = {"AbsVal", "BNLL", "ELU",   "Exp",
-                                              "Log",    "MVN",  "Power", "Threshold"};
+  static const std::set<std::string> types = {"AbsVal",    "BNLL", "ELU", "Exp",   "GELU",
+                                              "HardSwish", "Log",  "MVN", "Power", "Threshold"};
   return types.count(type) > 0;
 }
 

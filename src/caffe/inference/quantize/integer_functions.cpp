@@ -31,55 +31,26 @@ NumberFunction Real(std::function<double(double)> of) {
   return function;
 }
 
-/// base^(scale x + shift), e for a base below 0, as the layers Exp and Log have it.
-double LogOfBase(float base) { return base > 0 ? std::log(base) : 1; }
-
-std::optional<NumberFunction> SmoothFunction(const LayerParameter& layer) {
-  const std::string& type = layer.type();
-  if (type == "Sigmoid") return Real([](double x) { return 1 / (1 + std::exp(-x)); });
-  if (type == "TanH") return Real([](double x) { return std::tanh(x); });
-  if (type == "AbsVal") return Real([](double x) { return std::fabs(x); });
-  if (type == "BNLL") {
-    return Real([](double x) { return std::max(x, 0.) + std::log1p(std::exp(-std::fabs(x))); });
-  }
-  if (type == "ELU") {
-    const double alpha = layer.elu_param().alpha(), lambda = layer.elu_param().lambda();
-    return Real([=](double x) { return lambda * (x > 0 ? x : alpha * std::expm1(x)); });
-  }
-  if (type == "Swish") {
-    const double beta = layer.swish_param().beta();
-    return Real([=](double x) { return x / (1 + std::exp(-beta * x)); });
-  }
-  if (type == "Threshold") {
-    const double threshold = layer.threshold_param().threshold();
-    return Real([=](double x) { return x > threshold ? 1 : 0; });
-  }
-  if (type == "Power") {
-    const PowerParameter& param = layer.power_param();
-    const double power = param.power(), scale = param.scale(), shift = param.shift();
-    return Real([=](double x) { return std::pow(scale * x + shift, power); });
-  }
-  if (type == "Exp") {
-    const ExpParameter& param = layer.exp_param();
-    const double base = LogOfBase(param.base()), scale = param.scale(), shift = param.shift();
-    return Real([=](double x) { return std::exp(base * (scale * x + shift)); });
-  }
-  if (type == "Log") {
-    const LogParameter& param = layer.log_param();
-    const double base = LogOfBase(param.base()), scale = param.scale(), shift = param.shift();
-    return Real([=](double x) { return std::log(scale * x + shift) / base; });
-  }
+std::optional<NumberFunction> IdentityFunction(const Node& node) {
+  const Operation* operation = OperationTable::Find(node.type());
+  if (operation && operation->test_identity) return Linear(1);
   return {};
 }
 
-std::optional<NumberFunction> LinearFunction(const Node& node) {
-  const LayerParameter& layer = node.layer;
-  const Operation* operation = OperationTable::Find(node.type());
-  if (operation && operation->test_identity) return Linear(1);
-  if (node.type() == "ReLU") return Linear(layer.relu_param().negative_slope());
-  if (node.type() == "ReLU6") return Linear(0, 0, 6);
-  if (node.type() == "Clip") return Linear(1, layer.clip_param().min(), layer.clip_param().max());
-  return {};
+std::optional<NumberFunction> FunctionOf(const kernels::Activation& f) {
+  using kernels::Activation;
+  switch (f.kind) {
+    case Activation::RELU:
+      return Linear(f.a);
+    case Activation::CLIP:
+      return Linear(1, f.a, f.b);
+    case Activation::CLIPPED_RELU:
+      return Linear(f.b, f.b == 0 ? 0 : NumberFunction().least, f.a);
+    case Activation::PRELU:
+      return {};
+    default:
+      return Real([f](double x) { return kernels::ValueOf(f, x); });
+  }
 }
 
 /// Scale, Bias and batch normalization with trained numbers.
@@ -111,7 +82,7 @@ std::optional<NumberFunction> ByChannel(const Shape& shape, const Node& node) {
   layer.Reshape({shape});
   Pointwise pointwise;
   if (!layer.layer().DescribePointwise(&pointwise) ||
-      pointwise.activation.kind != PointwiseActivation::NONE) {
+      pointwise.activation.kind != kernels::Activation::NONE) {
     return {};
   }
   function.tables = channels;
@@ -138,8 +109,10 @@ int32_t Rescaled(int32_t x, double by, kernels::Rounding rounding) {
 
 std::optional<NumberFunction> NumberFunctionOf(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1) return {};
-  if (auto function = LinearFunction(node)) return function;
-  if (auto function = SmoothFunction(node.layer)) return function;
+  if (auto function = IdentityFunction(node)) return function;
+  if (const auto activation = ActivationOf(node.layer)) {
+    if (auto function = FunctionOf(*activation)) return function;
+  }
   return ByChannel(graph.values[node.inputs[0]].shape, node);
 }
 

@@ -20,14 +20,15 @@ namespace caffe {
 namespace inference {
 namespace {
 
-/// ReLU (not leaky), ReLU6 and Clip: bounds of the real values.
+/// ReLU (not leaky), ReLU6 (likewise) and Clip: bounds of the real values.
 struct Bounds {
   std::optional<double> least, most;
 };
 std::optional<Bounds> BoundsOf(const LayerParameter& layer) {
-  if (layer.type() == "ReLU" && layer.relu_param().negative_slope() == 0) return Bounds{0., {}};
-  if (layer.type() == "ReLU6") return Bounds{0., 6.};
-  if (layer.type() == "Clip") return Bounds{layer.clip_param().min(), layer.clip_param().max()};
+  const auto f = PostOpOf(layer);
+  if (!f) return {};
+  if (f->kind == kernels::Activation::RELU && f->a == 0) return Bounds{0., {}};
+  if (f->kind == kernels::Activation::CLIP) return Bounds{f->a, f->b};
   return {};
 }
 

@@ -103,8 +103,9 @@ bool ComputesIntegers(const Graph& graph, const Node& node) {
 /// Activations that a layer with weights computes on its 32-bit sums. Others are operations of
 /// their own, between two blobs.
 bool IsComputedOnSums(const LayerParameter& layer) {
-  static const std::set<std::string> types = {"ReLU", "ReLU6", "Clip", "PReLU"};
-  return types.count(layer.type());
+  const auto f = PostOpOf(layer);
+  return f && (f->kind == kernels::Activation::RELU || f->kind == kernels::Activation::CLIP ||
+               f->kind == kernels::Activation::PRELU);
 }
 
 class PositionSearch {
@@ -242,9 +243,9 @@ class PositionSearch {
     if (node.type() != "Eltwise" || fused_.IsOutput(node.outputs[0])) return false;
     const std::vector<int> readers = Readers(fused_)[node.outputs[0]];
     if (readers.size() != 1) return false;
-    const LayerParameter& reader = fused_.nodes[readers[0]].layer;
-    return (reader.type() == "ReLU" && reader.relu_param().negative_slope() == 0) ||
-           reader.type() == "ReLU6" || reader.type() == "Clip";
+    const auto f = PostOpOf(fused_.nodes[readers[0]].layer);
+    return f && ((f->kind == kernels::Activation::RELU && f->a == 0) ||
+                 f->kind == kernels::Activation::CLIP);
   }
 
   /// The blob that an operation on integers makes.

@@ -1,7 +1,10 @@
 #include "caffe/kernels/activation.hpp"
 
+#include <algorithm>
 #include <cmath>
 
+#include "caffe/error.hpp"
+#include "caffe/kernels/post_ops.hpp"
 #include "chunks.hpp"
 #include "vector_kernels.hpp"
 
@@ -16,6 +19,8 @@ Activation::Argument Activation::GradientArgument() const {
       return Argument::OUTPUT;
     case POWER:  // a constant derivative needs neither
       return b * c == 0 || c == 1 ? Argument::EITHER : Argument::INPUT;
+    case RELU:
+      return a >= 0 ? Argument::EITHER : Argument::INPUT;
     case ELU:  // y has the sign of x
       return a > 0 && b > 0 ? Argument::OUTPUT : Argument::INPUT;
     case CLIPPED_RELU:
@@ -49,6 +54,13 @@ void ActivateChunk(const Activation& f, size_t n, const F* x, F* y) {
   const ArithmeticLoops<F>& loops = Loops<F>();
   F scratch[kChunk];
   switch (f.kind) {
+    case Activation::NONE:
+      std::copy_n(x, x == y ? 0 : n, y);
+      return;
+    case Activation::RELU:
+      return loops.relu(n, a, x, y);
+    case Activation::PRELU:  // needs the channels: PRelu
+      return;
     case Activation::ABSOLUTE:
       for (size_t i = 0; i < n; ++i) y[i] = std::abs(x[i]);
       return;
@@ -84,6 +96,14 @@ void ActivateChunk(const Activation& f, size_t n, const F* x, F* y) {
       if (b == 0) return loops.clip(n, F(0), a, x, y);
       for (size_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? b * x[i] : x[i] > a ? a : x[i];
       return;
+    case Activation::HARD_SWISH:
+      for (size_t i = 0; i < n; ++i) {
+        const F gate = a * x[i] + b;
+        y[i] = gate <= 0 ? F(0) : gate >= 1 ? x[i] : x[i] * gate;
+      }
+      return;
+    case Activation::GELU:
+      return loops.gelu(n, x, y);
   }
 }
 
@@ -109,6 +129,13 @@ void GradientChunk(const Activation& f, size_t n, const F* v, const F* dy, F* dx
   const ArithmeticLoops<F>& loops = Loops<F>();
   F scratch[kChunk];
   switch (f.kind) {
+    case Activation::NONE:
+      std::copy_n(dy, dy == dx ? 0 : n, dx);
+      return;
+    case Activation::RELU:
+      return loops.relu_gradient(n, a, v, dy, dx);
+    case Activation::PRELU:  // needs the channels: PReluGradient
+      return;
     case Activation::ABSOLUTE:
       for (size_t i = 0; i < n; ++i) dx[i] = v[i] > 0 ? dy[i] : v[i] < 0 ? -dy[i] : F(0);
       return;
@@ -153,6 +180,14 @@ void GradientChunk(const Activation& f, size_t n, const F* v, const F* dy, F* dx
     case Activation::CLIPPED_RELU:
       for (size_t i = 0; i < n; ++i) dx[i] = dy[i] * (v[i] > 0 ? F(v[i] < a) : b);
       return;
+    case Activation::HARD_SWISH:
+      for (size_t i = 0; i < n; ++i) {
+        const F gate = a * v[i] + b;
+        dx[i] = dy[i] * (gate <= 0 ? F(0) : gate >= 1 ? F(1) : gate + a * v[i]);
+      }
+      return;
+    case Activation::GELU:
+      return loops.gelu_gradient(n, v, dy, dx);
   }
 }
 
@@ -164,6 +199,68 @@ Activation WithResultsIn(Activation f) {
 }
 
 }  // namespace
+
+double ValueOf(const Activation& f, double x) {
+  const double a = f.a, b = f.b;
+  switch (f.kind) {
+    case Activation::NONE:
+      return x;
+    case Activation::RELU:
+      return x > 0 ? x : a * x;
+    case Activation::PRELU:
+      break;
+    case Activation::ABSOLUTE:
+      return std::fabs(x);
+    case Activation::POWER:
+      return std::pow(a + b * x, f.c);
+    case Activation::EXPONENTIAL:
+      return b * std::exp(a * x);
+    case Activation::LOGARITHM:
+      return f.c * std::log(a + b * x);
+    case Activation::SIGMOID:
+      return 1 / (1 + std::exp(-x));
+    case Activation::TANH:
+      return std::tanh(x);
+    case Activation::SOFTPLUS:
+      return std::max(x, 0.) + std::log1p(std::exp(-std::fabs(x)));
+    case Activation::ELU:
+      return b * (x > 0 ? x : a * std::expm1(x));
+    case Activation::SWISH:
+      return x / (1 + std::exp(-a * x));
+    case Activation::CLIP:
+      return x < a ? a : x > b ? b : x;
+    case Activation::THRESHOLD:
+      return x > a ? 1 : 0;
+    case Activation::CLIPPED_RELU:
+      return x < 0 ? b * x : x > a ? a : x;
+    case Activation::HARD_SWISH:
+      return a * x + b <= 0 ? 0 : a * x + b >= 1 ? x : x * (a * x + b);
+    case Activation::GELU:
+      return x * 0.5 * std::erfc(-x * std::sqrt(0.5));
+  }
+  Fail("an activation that needs to know the channel");
+}
+
+std::optional<Activation> AsPostOp(const Activation& f) {
+  switch (f.kind) {
+    case Activation::NONE:
+    case Activation::RELU:
+    case Activation::CLIP:
+    case Activation::PRELU:
+    case Activation::ELU:
+    case Activation::SIGMOID:
+    case Activation::SWISH:
+    case Activation::TANH:
+    case Activation::HARD_SWISH:
+    case Activation::GELU:
+      return f;
+    case Activation::CLIPPED_RELU:
+      if (f.b == 0) return Activation{Activation::CLIP, 0, f.a};
+      return {};
+    default:
+      return {};
+  }
+}
 
 template <typename T>
 void Activate(const Activation& function, size_t n, const T* x, T* y) {

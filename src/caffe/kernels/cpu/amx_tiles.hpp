@@ -68,11 +68,6 @@ struct AmxTiles {
   void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
 };
 
-#if defined(__x86_64__)
-extern const AmxTiles kAmxTiles;
-#endif
-extern const AmxTiles kEmulatedAmxTiles;
-
 /// Those of the instruction set in use; null where it has none.
 const AmxTiles* ChosenAmxTiles();
 

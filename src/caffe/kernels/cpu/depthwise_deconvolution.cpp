@@ -82,13 +82,11 @@ size_t MostTerms(const DepthwiseDeconvolutionShape& s) {
   return terms;
 }
 
-template <typename Y>
-constexpr Int8Tiles::Kind kKindOf = std::is_same<Y, int8_t>::value    ? Int8Tiles::INT8
-                                    : std::is_same<Y, uint8_t>::value ? Int8Tiles::UINT8
-                                                                      : Int8Tiles::FLOAT;
 /// Those of 16 bits are written by way of floats.
 template <typename Y>
 constexpr bool kIsHalf = sizeof(Y) == 2;
+template <typename Y>
+constexpr ElementType kTileType = kIsHalf<Y> ? ElementType::FLOAT : kElementType<Y>;
 
 }  // namespace
 
@@ -114,16 +112,15 @@ class DepthwiseDeconvolution::Plan {
   size_t scratch_bytes() const { return std::min(Threads(), items()) * bytes(); }
 
   template <typename X, typename Y>
-  void Run(float x_scale, const X* x, const float* weights, const DepthwiseDeconvolutionEnd& end,
-           Y* y, void* scratch) const {
+  void Run(float x_scale, const X* x, const float* weights, const PostOps& post, Y* y,
+           void* scratch) const {
     const std::vector<float> factors(block_, x_scale);
-    Int8Tiles::Writing writing = {};
+    Int8Tiles::Writing writing;
     writing.scale = factors.data();
-    writing.bias = end.bias;
-    writing.activation = end.activation;
-    writing.function = end.function;
-    writing.factor = end.factor;
-    writing.kind = kKindOf<Y>;
+    writing.bias = post.bias;
+    writing.activation = post.activation;
+    writing.factor = post.factor;
+    writing.type = kTileType<Y>;
     writing.may_be_nan = true;
     Int8Tiles::SetRange(&writing);
     RunBands(0, x, weights, writing, y, scratch);
@@ -132,10 +129,10 @@ class DepthwiseDeconvolution::Plan {
   template <typename X, typename Y>
   void Run(const X* x, const float* weights, const Rescaling& by, Y* y, void* scratch) const {
     // Twice as many terms: weights may be 255.
-    const RescalingRows rows(by, tiles_, kKindOf<Y>, s_.channels, blocks_ * block_,
+    const RescalingRows rows(by, tiles_, kTileType<Y>, s_.channels, blocks_ * block_,
                              2 * MostTerms(s_));
-    Int8Tiles::Writing writing = {};
-    writing.kind = kKindOf<Y>;
+    Int8Tiles::Writing writing;
+    writing.type = kTileType<Y>;
     writing.rescaled = rows.get();
     RunBands(by.input_zero_point, x, weights, writing, y, scratch);
   }
@@ -180,7 +177,7 @@ class DepthwiseDeconvolution::Plan {
         } else {
           writing.bias += b * block_;
         }
-        if (writing.function.slopes) writing.function.slopes += b * block_;
+        if (writing.activation.slopes) writing.activation.slopes += b * block_;
         writing.y = kIsHalf<Y> ? static_cast<void*>(own.wide) : to;
         const size_t kernel = b * s_.kernel[0] * s_.kernel[1] * block_;
         Compute(outputs, own.input, weights + kernel, writing, own.taps);
@@ -316,8 +313,8 @@ size_t DepthwiseDeconvolution::scratch_bytes() const { return plan_->scratch_byt
 
 template <typename X, typename Y>
 void DepthwiseDeconvolution::Run(float x_scale, const X* x, const float* weights,
-                                 const DepthwiseDeconvolutionEnd& end, Y* y, void* scratch) const {
-  plan_->Run(x_scale, x, weights, end, y, scratch);
+                                 const PostOps& post, Y* y, void* scratch) const {
+  plan_->Run(x_scale, x, weights, post, y, scratch);
 }
 
 template <typename X, typename Y>
@@ -335,9 +332,9 @@ CAFFE_INTEGER_DECONVOLUTION(uint8_t, int8_t);
 CAFFE_INTEGER_DECONVOLUTION(uint8_t, uint8_t);
 #undef CAFFE_INTEGER_DECONVOLUTION
 
-#define CAFFE_DECONVOLUTION(X, Y)                                          \
-  template void DepthwiseDeconvolution::Run(float, const X*, const float*, \
-                                            const DepthwiseDeconvolutionEnd&, Y*, void*) const
+#define CAFFE_DECONVOLUTION(X, Y)                                                              \
+  template void DepthwiseDeconvolution::Run(float, const X*, const float*, const PostOps&, Y*, \
+                                            void*) const
 CAFFE_DECONVOLUTION(float, float);
 CAFFE_DECONVOLUTION(float, float16);
 CAFFE_DECONVOLUTION(float, bfloat16);

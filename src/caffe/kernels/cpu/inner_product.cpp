@@ -42,8 +42,7 @@ struct FloatArithmetic {
   Stored x, weights;
   const float* bias;  // padded
   const void* residual;
-  PointwiseActivation activation;
-  FusedFunction function;
+  Activation activation;
   void* y;
   Storage storage;
   ElementType math;
@@ -75,8 +74,7 @@ struct FloatArithmetic {
   void SetTarget(size_t start, const void* from, void* to, Work* work) const {
     work->bias = bias + start;
     work->activation = &activation;
-    work->function = &function;
-    if (function.slopes) work->slopes = function.slopes + start;
+    if (activation.slopes) work->slopes = activation.slopes + start;
     work->residual = from;
     work->y = to;
     work->storage = storage;
@@ -103,12 +101,11 @@ struct Int8Arithmetic {
   Int8Tiles::Writing writing;  // of all outputs, with bias and scale padded
   const int32_t* starts;       // of sums of signed bytes, padded; or null
 
-  const void* residual = writing.residual;
+  const void* residual = writing.residual.data;
   void* y = writing.y;
 
-  static size_t SizeOf(Int8Tiles::Kind kind) { return kind == Int8Tiles::FLOAT ? 4 : 1; }
-  size_t output_size() const { return SizeOf(writing.kind); }
-  size_t residual_size() const { return SizeOf(writing.residual_kind); }
+  size_t output_size() const { return SizeOf(writing.type); }
+  size_t residual_size() const { return SizeOf(writing.residual.type); }
   const void* WeightsAt(size_t offset) const { return weights + offset; }
   const Input* InputInPlace() const {
     return kBytes && !is_signed ? static_cast<const Input*>(x) : nullptr;
@@ -163,8 +160,8 @@ struct Int8Arithmetic {
       target->scale += start;
       target->bias += start;
     }
-    if (target->function.slopes) target->function.slopes += start;
-    target->residual = from;
+    if (target->activation.slopes) target->activation.slopes += start;
+    target->residual.data = from;
     target->y = to;
     work->writing = target;
     work->start = starts ? starts + start : nullptr;
@@ -418,17 +415,6 @@ void ForEachWeight(const InnerProductPanels& p, int block, size_t together, Func
   });
 }
 
-Storage StorageOf(ElementType type) {
-  return type == ElementType::FLOAT     ? STORED_FLOAT
-         : type == ElementType::FLOAT16 ? STORED_HALF
-                                        : STORED_BRAIN;
-}
-Int8Tiles::Kind KindOf(ElementType type) {
-  return type == ElementType::FLOAT  ? Int8Tiles::FLOAT
-         : type == ElementType::INT8 ? Int8Tiles::INT8
-                                     : Int8Tiles::UINT8;
-}
-
 }  // namespace
 
 InnerProductPanels::InnerProductPanels(int inputs, int outputs, int block, int vectors)
@@ -471,19 +457,13 @@ void InnerProduct::UnpackWeights(const W* packed, W* weights) const {
                 [=](size_t to, size_t from) { weights[from] = packed[to]; });
 }
 
-void InnerProduct::Run(int num, Array x, Array weights, const Writing& writing,
-                       void* scratch) const {
-  const std::vector<float> bias = Padded(writing.bias, panels_.outputs(), panels_.padded_outputs());
-  const FloatArithmetic a = {tiles_,
-                             {x.data, StorageOf(x.type)},
-                             {weights.data, StorageOf(weights.type)},
-                             bias.data(),
-                             writing.residual,
-                             writing.activation,
-                             writing.function,
-                             writing.y,
-                             StorageOf(writing.type),
-                             math_};
+void InnerProduct::Forward(int num, Numbers x, Numbers packed, const PostOps& post, void* scratch,
+                           Destination y) const {
+  const std::vector<float> bias = Padded(post.bias, panels_.outputs(), panels_.padded_outputs());
+  const FloatArithmetic a = {
+      tiles_,      {x.data, StorageOf(x.type)}, {packed.data, StorageOf(packed.type)},
+      bias.data(), post.residual.data,          post.activation,
+      y.y,         StorageOf(y.type),           math_};
   Product<FloatArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
 }
 
@@ -526,40 +506,35 @@ void Int8InnerProduct::PackWeights(const int8_t* weights, int8_t* packed) const 
   }
 }
 
-void Int8InnerProduct::Run(int num, const void* x, ElementType type, const int8_t* packed,
-                           const Writing& w, void* scratch) const {
-  Int8Tiles::Writing writing = {};
-  writing.kind = KindOf(w.type);
-  writing.y = w.y;
-  std::vector<float> scale, bias;
-  std::optional<RescalingRows> rows;
-  if (w.rescaling) {
-    rows.emplace(*w.rescaling, tiles_, writing.kind, panels_.outputs(), panels_.padded_outputs(),
-                 panels_.inputs());
-    writing.rescaled = rows->get();
-  } else {
-    scale = Padded(w.scale, panels_.outputs(), panels_.padded_outputs());
-    bias = Padded(w.bias, panels_.outputs(), panels_.padded_outputs());
-    writing.scale = scale.data();
-    writing.bias = bias.data();
-    writing.residual = w.residual;
-    writing.residual_kind = KindOf(w.residual_type);
-    writing.residual_scale = w.residual_scale;
-    writing.activation = w.activation;
-    writing.function = w.function;
-    writing.factor = w.factor;
-    writing.zero_point = writing.kind == Int8Tiles::FLOAT ? 0 : w.zero_point;
-    Int8Tiles::SetRange(&writing);
-  }
-  const bool is_signed = type == ElementType::INT8;
+void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const PostOps& post,
+                               void* scratch, Destination y) const {
+  RequireBytesOrFloats(y.type);
+  RequireBytesOrFloats(post.residual.type);
+  const std::vector<float> scale = Padded(post.scale, panels_.outputs(), panels_.padded_outputs());
+  const std::vector<float> bias = Padded(post.bias, panels_.outputs(), panels_.padded_outputs());
+  Run(num, x, packed, Int8Tiles::InFloats(post, scale.data(), bias.data(), y), scratch);
+}
+
+void Int8InnerProduct::Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by,
+                               void* scratch, Destination y) const {
+  const RescalingRows rows(by, tiles_, y.type, panels_.outputs(), panels_.padded_outputs(),
+                           panels_.inputs());
+  Run(num, x, packed, Int8Tiles::InIntegers(rows.get(), y), scratch);
+}
+
+template <typename Writing>
+void Int8InnerProduct::Run(int num, Numbers x, const int8_t* packed, const Writing& writing,
+                           void* scratch) const {
+  RequireBytes(x.type);
+  const bool is_signed = x.type == ElementType::INT8;
   if (tiles_.has_bytes()) {
     const void* starts = packed + panels_.size();
-    const ByteArithmetic a = {tiles_,    x,
+    const ByteArithmetic a = {tiles_,    x.data,
                               is_signed, packed,
                               writing,   is_signed ? static_cast<const int32_t*>(starts) : nullptr};
     Product<ByteArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
   } else {
-    const PairArithmetic a = {tiles_, x, is_signed, packed, writing, nullptr};
+    const PairArithmetic a = {tiles_, x.data, is_signed, packed, writing, nullptr};
     Product<PairArithmetic>(panels_, tiles_, amx_).Run(a, num, scratch);
   }
 }

@@ -3,141 +3,164 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <string>
-
-#if defined(__x86_64__) && defined(__linux__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #include "caffe/error.hpp"
+#include "instruction_set_row.hpp"
 
 namespace caffe {
 namespace kernels {
 namespace {
 
-std::atomic<int> chosen{-1};
+/// The rows in use. `vector` has no tiles.
+struct Choice {
+  const InstructionSetRow* set;
+  const InstructionSetRow* vector;
+};
 
-#if defined(__x86_64__) && defined(__linux__)
-/// The processor has tiles with both kinds of products, and the operating system saves them.
-bool ProcessorHasAmx() {
-  constexpr unsigned kOsXsave = 1u << 27;                                   // leaf 1, ECX
-  constexpr unsigned kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;  // leaf 7, EDX
-  constexpr unsigned kTileState = 3u << 17;  // XCR0: XTILECFG, XTILEDATA
-  unsigned a, b, c, d;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kOsXsave)) return false;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-  if ((d & (kBf16 | kTile | kInt8)) != (kBf16 | kTile | kInt8)) return false;
-  unsigned low, high;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & kTileState) == kTileState;
+// One pointer, read by every kernel: both rows change together. Null before the first use.
+std::atomic<const Choice*> chosen{nullptr};
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
-/// Linux gives a process the tiles' 8 KB of state only if it asks, for all its threads at once.
-bool MayUseTiles() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+std::string ValidNames() {
+  std::vector<std::string> names, by_name;
+  for (const InstructionSetRow& row : RegisteredRows()) {
+    const InstructionSet set(row);
+    if (set.supported()) (set.by_name_only() ? by_name : names).push_back(set.name());
+  }
+  return Joined(names) + (by_name.empty() ? "" : ", and for tests " + Joined(by_name));
 }
 
-bool HasAmx() {
-  static const bool has = ProcessorHasAmx() && MayUseTiles();
-  return has;
+/// `setting`: what asks for it, for messages.
+void RequireSupported(InstructionSet set, const std::string& setting) {
+  if (set.supported()) return;
+  Fail(setting, set.name(), ": this machine lacks ",
+       Joined(NamesOf(Without(set.needed(), FoundCpuFeatures()))), "; it runs ", ValidNames());
 }
-#elif defined(__x86_64__)
-bool HasAmx() { return false; }
-#endif
 
-InstructionSet Choose() {
-  const std::vector<InstructionSet> supported = SupportedInstructionSets();
+const InstructionSetRow* Find(const std::string& name) {
+  for (const InstructionSetRow& row : RegisteredRows()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+/// A choice for each row, made once.
+const Choice* ChoiceOf(InstructionSet set) {
+  static const std::vector<Choice> choices = [] {
+    const InstructionSetRow* best = nullptr;
+    for (const InstructionSet& s : SupportedInstructionSets()) {
+      if (!s.has_tiles()) best = &s.row();
+    }
+    std::vector<Choice> all;
+    for (const InstructionSetRow& row : RegisteredRows()) {
+      all.push_back({&row, row.tiles ? best : &row});
+    }
+    return all;
+  }();
+  return &choices[&set.row() - RegisteredRows().begin()];
+}
+
+InstructionSet FirstChoice() {
   const char* wanted = std::getenv("CAFFE_CPU_ISA");
-  if (!wanted || !*wanted) return supported.back();
-  std::string names;
-  if (wanted == std::string(Name(InstructionSet::EMULATED_AMX))) {
-    return InstructionSet::EMULATED_AMX;
+  if (!wanted || !*wanted) return SupportedInstructionSets().back();
+  const InstructionSetRow* row = Find(wanted);
+  if (!row) {
+    Fail("CAFFE_CPU_ISA is '", wanted, "', no instruction set: this machine runs ", ValidNames());
   }
-  for (InstructionSet set : supported) {
-    if (Name(set) == std::string(wanted)) return set;
-    names += std::string(names.empty() ? "" : ", ") + Name(set);
+  RequireSupported(InstructionSet(*row), "CAFFE_CPU_ISA is ");
+  return InstructionSet(*row);
+}
+
+const Choice& Chosen() {
+  const Choice* choice = chosen.load(std::memory_order_relaxed);
+  if (!choice) {
+    choice = ChoiceOf(FirstChoice());
+    chosen.store(choice);
   }
-  Fail("CAFFE_CPU_ISA is '", wanted, "': this machine runs ", names);
+  return *choice;
 }
 
 }  // namespace
 
-const char* Name(InstructionSet set) {
-  switch (set) {
-    case InstructionSet::GENERIC:
-      return "generic";
-    case InstructionSet::AVX2:
-      return "avx2";
-    case InstructionSet::AVX2_VNNI:
-      return "avx2_vnni";
-    case InstructionSet::AVX512:
-      return "avx512";
-    case InstructionSet::AVX512_VNNI:
-      return "avx512_vnni";
-    case InstructionSet::AMX:
-      return "amx";
-    default:
-      return "emulated_amx";
-  }
+InstructionSet InstructionSet::Named(const std::string& name) {
+  const InstructionSetRow* row = Find(name);
+  Require(row, "there is no instruction set '", name, "': this machine runs ", ValidNames());
+  return InstructionSet(*row);
+}
+
+const char* InstructionSet::name() const { return row_->name; }
+CpuFeatures InstructionSet::needed() const { return row_->needed; }
+bool InstructionSet::by_name_only() const { return row_->by_name_only; }
+bool InstructionSet::has_tiles() const { return row_->tiles != nullptr; }
+
+std::vector<InstructionSet> RegisteredInstructionSets() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSetRow& row : RegisteredRows()) sets.emplace_back(row);
+  return sets;
 }
 
 std::vector<InstructionSet> SupportedInstructionSets() {
-  std::vector<InstructionSet> sets = {InstructionSet::GENERIC};
-#if defined(__x86_64__)
-  // These ask CPUID and whether the operating system saves the registers.
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c")) {
-    sets.push_back(InstructionSet::AVX2);
-    if (__builtin_cpu_supports("avxvnni")) sets.push_back(InstructionSet::AVX2_VNNI);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-      sets.push_back(InstructionSet::AVX512);
-      if (__builtin_cpu_supports("avx512vnni")) sets.push_back(InstructionSet::AVX512_VNNI);
-      if (HasAmx()) sets.push_back(InstructionSet::AMX);
-    }
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet& set : RegisteredInstructionSets()) {
+    if (set.supported() && !set.by_name_only()) sets.push_back(set);
   }
-#endif
   return sets;
 }
 
 std::vector<InstructionSet> FloatInstructionSets() {
-  std::vector<InstructionSet> sets = SupportedInstructionSets();
-  const auto has_vnni = [](InstructionSet set) {
-    return set == InstructionSet::AVX2_VNNI || set == InstructionSet::AVX512_VNNI;
-  };
-  sets.erase(std::remove_if(sets.begin(), sets.end(), has_vnni), sets.end());
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet& set : SupportedInstructionSets()) {
+    const auto is_the_same = [&set](const InstructionSet& other) {
+      const InstructionSetRow &x = set.row(), &y = other.row();
+      return x.vector == y.vector && x.packed == y.packed && x.winograd == y.winograd &&
+             x.winograd_of_8 == y.winograd_of_8 && x.tiles == y.tiles;
+    };
+    if (std::none_of(sets.begin(), sets.end(), is_the_same)) sets.push_back(set);
+  }
   return sets;
 }
 
-InstructionSet CpuInstructionSet() {
-  int set = chosen.load(std::memory_order_relaxed);
-  if (set < 0) {
-    set = static_cast<int>(Choose());
-    chosen.store(set);
-  }
-  return static_cast<InstructionSet>(set);
-}
+InstructionSet CpuInstructionSet() { return InstructionSet(*Chosen().set); }
 
-InstructionSet VectorInstructionSet() {
-  const InstructionSet set = CpuInstructionSet();
-  if (set < InstructionSet::AMX) return set;
-  static const InstructionSet best = [] {
-    std::vector<InstructionSet> sets = SupportedInstructionSets();
-    if (sets.back() == InstructionSet::AMX) sets.pop_back();
-    return sets.back();
-  }();
-  return best;
-}
+InstructionSet VectorInstructionSet() { return InstructionSet(*Chosen().vector); }
 
 void SetCpuInstructionSet(InstructionSet set) {
-  std::vector<InstructionSet> supported = SupportedInstructionSets();
-  supported.push_back(InstructionSet::EMULATED_AMX);
-  Require(std::find(supported.begin(), supported.end(), set) != supported.end(),
-          "this machine does not run ", Name(set));
-  chosen.store(static_cast<int>(set));
+  RequireSupported(set, "");
+  chosen.store(ChoiceOf(set));
+}
+
+const VectorKernels& ChosenKernels() { return *Chosen().vector->vector; }
+const PackedTiles& ChosenPackedTiles() { return *Chosen().vector->packed; }
+const Int8Tiles& ChosenInt8Tiles() { return *Chosen().vector->int8; }
+const WinogradKernels& ChosenWinograd(int block) {
+  const InstructionSetRow& row = *Chosen().vector;
+  return block % 16 == 0 ? *row.winograd : *row.winograd_of_8;
+}
+const AmxTiles* ChosenAmxTiles() { return Chosen().set->tiles; }
+
+int BlockChannels() { return ChosenPackedTiles().block; }
+bool HasByteProducts() { return ChosenInt8Tiles().has_bytes(); }
+
+std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies() {
+  // The first row with these kernels: its name is what they are compiled for.
+  const auto owner = [](auto column, const auto* kernels) -> std::string {
+    for (const InstructionSetRow& row : RegisteredRows()) {
+      if (row.*column == kernels) return row.name;
+    }
+    return "none";
+  };
+  using Row = InstructionSetRow;
+  const InstructionSetRow &set = *Chosen().set, &vector = *Chosen().vector;
+  return {{"elementwise loops", owner(&Row::vector, vector.vector)},
+          {"convolutions and inner products of floats", owner(&Row::packed, vector.packed)},
+          {"Winograd's algorithm on floats", owner(&Row::winograd, vector.winograd)},
+          {"8-bit integers", owner(&Row::int8, vector.int8)},
+          {"matrix products in tiles", set.tiles ? owner(&Row::tiles, set.tiles) : "none"}};
 }
 
 }  // namespace kernels

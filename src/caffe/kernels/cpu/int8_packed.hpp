@@ -17,8 +17,6 @@ namespace kernels {
 
 constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on one thread
 
-inline size_t SizeOfKind(Int8Tiles::Kind kind) { return kind == Int8Tiles::FLOAT ? 4 : 1; }
-
 /// Blocks of outputs in nearly equal parts, whose sums fit the registers together.
 class OutputParts {
  public:
@@ -40,49 +38,51 @@ class PackedInt8 : public Int8Convolution {
   int block() const override { return tiles_.block; }
   bool plain_input() const override { return plain_; }
 
- protected:
-  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
-
-  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, const Residual* residual,
-                                               Kind kind) const override {
-    return std::make_shared<RescalingRows>(by, tiles_, static_cast<Int8Tiles::Kind>(kind),
-                                           shape_.outputs, padded_outputs(), shape_.column_rows(),
-                                           residual);
-  }
-
-  void Run(int num, Input x, const int8_t* packed, const Writing& w, void* scratch) const override {
+  void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
+               Destination y, int input_zero_point) const override {
     if (num == 0) return;
-    Int8Tiles::Writing writing = {};
-    writing.kind = static_cast<Int8Tiles::Kind>(w.kind);
-    writing.y = w.y;
-    std::vector<float> factors;
-    if (w.rows) {
-      writing.rescaled = w.rows->get();
-      if (w.added) {
-        writing.residual = w.added->data;
-        writing.residual_kind = w.added->is_unsigned ? Int8Tiles::UINT8 : Int8Tiles::INT8;
-      }
-    } else {
-      factors.assign(2 * padded_outputs(), 0.f);
-      float* bias = factors.data() + padded_outputs();
-      std::copy_n(w.scale, shape_.outputs, factors.data());
-      if (w.bias) std::copy_n(w.bias, shape_.outputs, bias);
-      writing.scale = factors.data();
-      writing.bias = bias;
-      writing.residual = w.residual;
-      writing.residual_kind = static_cast<Int8Tiles::Kind>(w.residual_kind);
-      writing.residual_scale = w.residual_scale;
-      writing.activation = w.activation;
-      writing.function = w.function;
-      writing.factor = w.factor;
-      writing.zero_point = writing.kind == Int8Tiles::FLOAT ? 0 : w.zero_point;
-      Int8Tiles::SetRange(&writing);
-    }
-    const ImageStrides strides =
-        WithoutZeros(w.strides, input_image(), padded_outputs() * bands_.output_plane());
-    RunItems({num, x, packed, writing, strides}, scratch);
-    if (!LeavesZeros(w)) ClearPadding(num, writing, strides.y);
+    RequireBytesOrFloats(y.type);
+    RequireBytesOrFloats(post.residual.type);
+    std::vector<float> factors(2 * padded_outputs());
+    float* const bias = factors.data() + padded_outputs();
+    std::copy_n(post.scale, shape_.outputs, factors.data());
+    if (post.bias) std::copy_n(post.bias, shape_.outputs, bias);
+    Run(num, {x, input_zero_point}, packed, Int8Tiles::InFloats(post, factors.data(), bias, y), y,
+        LeavesZeros(post, y.type), scratch);
   }
+
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, ElementType type,
+                                               const Residual* residual) const override {
+    return std::make_shared<RescalingRows>(by, tiles_, type, shape_.outputs, padded_outputs(),
+                                           shape_.column_rows(), residual);
+  }
+
+  void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
+               Destination y, const Residual* residual, const RescalingRows* rows) const override {
+    const auto prepared = rows ? nullptr : Prepare(by, y.type, residual);
+    if (num == 0) return;
+    const Int8Tiles::Rescaled& rescaled = (rows ? rows : prepared.get())->get();
+    Int8Tiles::Writing writing = Int8Tiles::InIntegers(rescaled, y);
+    if (residual) {
+      writing.residual = {residual->data,
+                          residual->is_unsigned ? ElementType::UINT8 : ElementType::INT8};
+    }
+    const bool leaves_zeros = !residual && rescaled.least <= 0 && rescaled.most >= 0;
+    Run(num, {x, by.input_zero_point}, packed, writing, y, leaves_zeros, scratch);
+  }
+
+ protected:
+  struct Input {
+    Input(const Numbers& x, int zero_point)
+        : data(x.data), is_signed(x.type == ElementType::INT8), zero_point(zero_point) {
+      RequireBytes(x.type);
+    }
+    const void* data;
+    bool is_signed;
+    int zero_point;
+  };
+
+  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
 
   /// What all items of a call share, with bias and scale padded and no stride 0.
   struct Call {
@@ -133,28 +133,18 @@ class PackedInt8 : public Int8Convolution {
       writing.scale += block * tiles_.block;
       writing.bias += block * tiles_.block;
     }
-    if (writing.function.slopes) writing.function.slopes += block * tiles_.block;
-    writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOfKind(writing.kind);
-    if (writing.residual) {
-      writing.residual = static_cast<const char*>(writing.residual) +
-                         elements(call.strides.residual) * SizeOfKind(writing.residual_kind);
+    if (writing.activation.slopes) writing.activation.slopes += block * tiles_.block;
+    writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOf(writing.type);
+    if (writing.residual.data) {
+      writing.residual.data = writing.residual.at(elements(call.strides.residual));
     }
     return writing;
   }
 
-  /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
-  static bool LeavesZeros(const Writing& w) {
-    if (w.rows) return !w.added && w.rows->get().least <= 0 && w.rows->get().most >= 0;
-    const PointwiseActivation& activation = w.activation;
-    const bool clips_zero = activation.kind == PointwiseActivation::CLIP &&
-                            (activation.alpha > 0 || activation.beta < 0);
-    return !w.residual && w.function.kind == FusedFunction::NONE && !clips_zero &&
-           (w.zero_point == 0 || w.kind == Kind::FLOAT);
-  }
   /// Zeros what fills up the last block of each image: activation and residual may have left
   /// something there.
   void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
-    const size_t used = shape_.outputs % tiles_.block, size = SizeOfKind(writing.kind);
+    const size_t used = shape_.outputs % tiles_.block, size = SizeOf(writing.type);
     if (used == 0) return;
     const size_t plane = bands_.output_plane(), block = tiles_.block;
     for (int n = 0; n < num; ++n) {
@@ -182,6 +172,23 @@ class PackedInt8 : public Int8Convolution {
   const Bands bands_;
 
  private:
+  void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::Writing& writing,
+           const Destination& y, bool leaves_zeros, void* scratch) const {
+    const ImageStrides strides =
+        WithoutZeros(y.strides, input_image(), padded_outputs() * bands_.output_plane());
+    RunItems({num, x, packed, writing, strides}, scratch);
+    if (!leaves_zeros) ClearPadding(num, writing, strides.y);
+  }
+
+  /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
+  static bool LeavesZeros(const PostOps& post, ElementType type) {
+    const Activation& f = post.activation;
+    const bool keeps_zero = f.kind == Activation::NONE || f.kind == Activation::RELU ||
+                            (f.kind == Activation::CLIP && f.a <= 0 && f.b >= 0);
+    return keeps_zero && !post.residual.data &&
+           (post.zero_point == 0 || type == ElementType::FLOAT);
+  }
+
   void WidenRun(size_t n, const int8_t* x, bool is_signed, int16_t* y) const {
     is_signed ? tiles_.widen_signed(n, x, y)
               : tiles_.widen_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);

@@ -12,6 +12,15 @@
 namespace caffe {
 namespace kernels {
 
+/// Throws Error for other types than those that 8-bit kernels read, and write.
+inline void RequireBytes(ElementType type) {
+  Require(type == ElementType::INT8 || type == ElementType::UINT8, "an 8-bit kernel does not take ",
+          Name(type));
+}
+inline void RequireBytesOrFloats(ElementType type) {
+  if (type != ElementType::FLOAT) RequireBytes(type);
+}
+
 /// A Rescaling in the order that tiles of registers read it.
 ///
 /// What fills up the last block of outputs has a sum of 0 and becomes 0 if the range of bytes has
@@ -21,9 +30,10 @@ class RescalingRows {
   /// `terms` products of bytes are a sum. Throws Error if a zero point or an end of the range of
   /// what is written is no byte of its kind, or the residual's form is not that of the range of
   /// `by`.
-  RescalingRows(const Rescaling& by, const Int8Tiles& tiles, Int8Tiles::Kind kind, int outputs,
+  RescalingRows(const Rescaling& by, const Int8Tiles& tiles, ElementType kind, int outputs,
                 size_t padded, size_t terms, const Residual* residual = nullptr)
       : block_(tiles.block), rows_(new int32_t[padded * Int8Tiles::RESCALING_ROWS]) {
+    RequireBytes(kind);
     result_.rounds_twice = by.rounding == Rounding::DOUBLE;
     result_.has_other = by.negative_multipliers != nullptr;
     result_.zero_point = by.zero_point;
@@ -43,8 +53,8 @@ class RescalingRows {
  private:
   static constexpr int kMostBlock = 16;
 
-  void SetRange(int zero_point, int least, int most, Int8Tiles::Kind kind) {
-    const int first = kind == Int8Tiles::INT8 ? -128 : 0, last = first + 255;
+  void SetRange(int zero_point, int least, int most, ElementType kind) {
+    const int first = kind == ElementType::INT8 ? -128 : 0, last = first + 255;
     for (const int byte : {zero_point, least, most}) {
       Require(byte >= first && byte <= last, "the output's zero point ", zero_point,
               " and range from ", least, " to ", most, " are to be bytes from ", first, " to ",
@@ -55,7 +65,7 @@ class RescalingRows {
     result_.clips = least > first || most < last;
   }
 
-  void SetSum(const Rescaling& by, const Residual& residual, Int8Tiles::Kind kind) {
+  void SetSum(const Rescaling& by, const Residual& residual, ElementType kind) {
     const ByteSumForm* const form = residual.form;
     Require(form && form->least == by.least && form->most == by.most,
             "the form of the residual's sum is not that of bytes from ", by.least, " to ", by.most);

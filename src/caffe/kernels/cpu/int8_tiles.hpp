@@ -6,8 +6,7 @@
 #include <cstdint>
 
 #include "caffe/kernels/byte_sum.hpp"
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/post_ops.hpp"
 #include "depthwise_row.hpp"
 #include "window_row.hpp"
 
@@ -25,8 +24,6 @@ constexpr int kMostInt8Streamed = 3;
 /// bytes do). With VNNI four products of bytes and their sum are one instruction with a 32-bit
 /// result.
 struct Int8Tiles {
-  enum Kind { FLOAT, INT8, UINT8 };
-
   /// Rows of numbers, one for each lane of a block of outputs, that Rescaling is kept in.
   enum RescalingRow {
     BIAS,
@@ -56,44 +53,60 @@ struct Int8Tiles {
     const ByteSumForm* sum = nullptr;  ///< what becomes of it and the residual; or null
   };
 
-  struct Writing {
-    const float *scale, *bias;  ///< (V, block)
-    const void* residual;       ///< of y's first block; or null
-    Kind residual_kind;
-    float residual_scale;
-    PointwiseActivation activation;
-    FusedFunction function;  ///< slopes: (V, block)
-    float factor;
-    Kind kind;
-    void* y;                    ///< of the first block of outputs
+  /// PostOps of some blocks of outputs, and where they are written: scale, bias and slopes are
+  /// (V, block), residual and y those of the first block.
+  struct Writing : PostOps {
+    ElementType type = ElementType::FLOAT;  ///< of y: FLOAT, INT8 or UINT8
+    void* y = nullptr;
     float least = 0, most = 0;  ///< of a byte, before it is rounded
     bool may_be_nan = false;    ///< sums of floats, where there are others than a byte's
-    int zero_point = 0;         ///< of what is rounded
-    Rescaled rescaled = {};     ///< in place of all of it but y, kind and the bytes of a residual
+    Rescaled rescaled;          ///< in place of PostOps but for a residual's data and type
   };
+  /// What writes sums as `post` says, with padded scale and bias.
+  static Writing InFloats(const PostOps& post, const float* scale, const float* bias,
+                          const Destination& y) {
+    Writing writing;
+    static_cast<PostOps&>(writing) = post;
+    writing.scale = scale;
+    writing.bias = bias;
+    writing.type = y.type;
+    writing.y = y.y;
+    if (y.type == ElementType::FLOAT) writing.zero_point = 0;
+    SetRange(&writing);
+    return writing;
+  }
+  /// What writes sums with integers alone.
+  static Writing InIntegers(const Rescaled& rescaled, const Destination& y) {
+    Writing writing;
+    writing.type = y.type;
+    writing.y = y.y;
+    writing.rescaled = rescaled;
+    return writing;
+  }
   /// What a range of bytes does as well is left out of the activation: for a `writing` that is
   /// complete but for least and most, which do not have the zero point in them.
   static void SetRange(Writing* writing) {
-    const bool is_signed = writing->kind == INT8;
+    const bool is_signed = writing->type == ElementType::INT8;
     const float zero = static_cast<float>(writing->zero_point);
     const float least = (is_signed ? -127.f : 0.f) - zero,
                 most = (is_signed ? 127.f : 255.f) - zero;
     writing->least = least;
     writing->most = most;
-    PointwiseActivation& activation = writing->activation;
-    if (writing->kind == FLOAT || writing->function.kind != FusedFunction::NONE ||
-        !(writing->factor > 0)) {
-      return;
-    }
-    if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
+    Activation& activation = writing->activation;
+    const bool is_clamp = activation.kind == Activation::NONE ||
+                          activation.kind == Activation::RELU ||
+                          activation.kind == Activation::CLIP;
+    if (!is_clamp) writing->may_be_nan = true;
+    if (writing->type == ElementType::FLOAT || !(writing->factor > 0)) return;
+    if (activation.kind == Activation::RELU && activation.a == 0) {
       writing->least = std::max(least, 0.f);
-    } else if (activation.kind == PointwiseActivation::CLIP) {
-      writing->least = std::clamp(activation.alpha * writing->factor, least, most);
-      writing->most = std::clamp(activation.beta * writing->factor, least, most);
+    } else if (activation.kind == Activation::CLIP) {
+      writing->least = std::clamp(static_cast<float>(activation.a) * writing->factor, least, most);
+      writing->most = std::clamp(static_cast<float>(activation.b) * writing->factor, least, most);
     } else {
       return;
     }
-    activation = PointwiseActivation();
+    activation = Activation();
   }
 
   /// Sums over steps s and operands k, of pixels p and of V vectors v of `block` lanes each:
@@ -189,7 +202,7 @@ struct Int8Tiles {
     /// (2, blocks, block): zero points; -1 for channels, 0 for what fills up the last block.
     const int32_t* zeros;
     Rescaled rescaled;  ///< of the first block
-    Kind kind;
+    ElementType type;
     void* y;
   };
   // Of signed bytes, at [0], and unsigned ones, at [1].
@@ -225,15 +238,6 @@ struct Int8Tiles {
   };
   Winograd winograd[2];  ///< of tiles of 2 x 2 outputs, of 4 x 4
 };
-
-extern const Int8Tiles kGenericInt8Tiles;
-#if defined(__x86_64__)
-extern const Int8Tiles kAvx2Int8Tiles;
-extern const Int8Tiles kAvx512Int8Tiles;
-// With one instruction for products and their sum, of pairs and of four bytes: the same bits.
-extern const Int8Tiles kAvxVnniInt8Tiles;
-extern const Int8Tiles kAvx512VnniInt8Tiles;
-#endif
 
 /// Those of the instruction set in use.
 const Int8Tiles& ChosenInt8Tiles();

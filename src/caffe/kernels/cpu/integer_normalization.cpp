@@ -33,7 +33,7 @@ class DivisionInBlocks {
         padded_(Divide(channels, block_) * block_),
         zeros_(2 * padded_),
         rows_(RowsOf(channels, block_, Largest(table, by), by, result,
-                     std::is_signed<Y>::value ? Int8Tiles::INT8 : Int8Tiles::UINT8)) {
+                     std::is_signed<Y>::value ? ElementType::INT8 : ElementType::UINT8)) {
     std::fill_n(zeros_.begin(), channels, x.zero_point);
     std::fill_n(zeros_.begin() + padded_, channels, -1);
     first_.x = x.data;
@@ -41,7 +41,7 @@ class DivisionInBlocks {
     first_.blocks = static_cast<int>(padded_ / block_);
     first_.zeros = zeros_.data();
     first_.rescaled = rows_.get();
-    first_.kind = std::is_signed<Y>::value ? Int8Tiles::INT8 : Int8Tiles::UINT8;
+    first_.type = std::is_signed<Y>::value ? ElementType::INT8 : ElementType::UINT8;
     first_.y = y;
   }
 
@@ -74,7 +74,7 @@ class DivisionInBlocks {
   }
   static RescalingRows RowsOf(size_t channels, size_t block, int32_t largest,
                               const std::vector<Multiplier>& by, const IntegerResult& result,
-                              Int8Tiles::Kind kind) {
+                              ElementType kind) {
     const std::vector<int32_t> bias(channels);
     std::vector<int32_t> multipliers, shifts;
     for (const Multiplier& one : by) {

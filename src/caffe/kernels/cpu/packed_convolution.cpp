@@ -49,12 +49,6 @@ std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
   return result;
 }
 
-Storage StorageOf(ElementType type) {
-  return type == ElementType::FLOAT     ? STORED_FLOAT
-         : type == ElementType::FLOAT16 ? STORED_HALF
-                                        : STORED_BRAIN;
-}
-
 /// True where a tile can widen its weights for nothing: AMD's cores convert halves beside their
 /// multiply-adds, Intel's with the same units. Else weights are widened once for a band.
 bool WidensInTiles() {
@@ -92,36 +86,35 @@ class Packed : public PackedConvolution {
   }
 
   /// Sets where `work` writes: at the outputs from `block` on and the pixels of a band.
-  void SetTarget(const Writing& writing, const ImageStrides& strides, size_t block,
-                 const Band& band, PackedTiles::Work* work) const {
+  void SetTarget(const PostOps& post, const Destination& y, const ImageStrides& strides,
+                 size_t block, const Band& band, PackedTiles::Work* work) const {
     const size_t start = block * bands_.output_plane() * tiles_.block;
-    const size_t size = SizeOf(writing.type);
+    const size_t size = SizeOf(y.type);
     const auto bytes = [&](size_t image) {
       return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
     };
-    work->activation = &writing.activation;
-    work->function = &writing.function;
-    const float* slopes = writing.function.slopes;
+    work->activation = &post.activation;
+    const float* slopes = post.activation.slopes;
     work->slopes = slopes ? slopes + block * tiles_.block : nullptr;
-    work->y = static_cast<char*>(writing.y) + bytes(strides.y);
-    work->residual = writing.residual;
-    if (writing.residual) {
-      work->residual = static_cast<const char*>(writing.residual) + bytes(strides.residual);
+    work->y = static_cast<char*>(y.y) + bytes(strides.y);
+    work->residual = post.residual.data;
+    if (post.residual.data) {
+      work->residual = static_cast<const char*>(post.residual.data) + bytes(strides.residual);
     }
-    work->storage = StorageOf(writing.type);
+    work->storage = StorageOf(y.type);
   }
 
   /// Zeros what fills up the last block of each image: a NaN of the input went there too, and
   /// activation and residual may have left something there.
-  void ClearPadding(int num, const Writing& writing, size_t image) const {
+  void ClearPadding(int num, const Destination& y, size_t image) const {
     const size_t used = shape_.outputs % tiles_.block;
     if (used == 0) return;
-    const size_t size = SizeOf(writing.type);
+    const size_t size = SizeOf(y.type);
     const size_t plane = bands_.output_plane();
     const size_t blocks = Blocks(shape_.outputs);
     for (int n = 0; n < num; ++n) {
       char* last =
-          static_cast<char*>(writing.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
+          static_cast<char*>(y.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
       ClearLanes(last, plane, tiles_.block, used, size);
     }
   }
@@ -156,7 +149,8 @@ class DensePacked : public Packed {
   }
 
  protected:
-  void Run(int num, Array x, Array weights, const Writing& writing, float* scratch) const override;
+  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+               Destination y) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -176,9 +170,10 @@ class DensePacked : public Packed {
     int num;
     Stored x, weights;
     const std::vector<float>& bias;
-    const Writing& writing;
-    ImageStrides strides;
-    bool in_place;  // x is read where it lies
+    const PostOps& post;
+    const Destination& y;
+    ImageStrides strides;  // of y, none of them 0
+    bool in_place;         // x is read where it lies
   };
 
   /// Rows of weights: channels of whole units at all positions.
@@ -327,7 +322,7 @@ void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* f
       const int v = vectors(part);
       const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
       work.bias = call.bias.data() + start * block;
-      SetTarget(call.writing, call.strides, start, band, &work);
+      SetTarget(call.post, call.y, call.strides, start, band, &work);
       for (size_t u = 0; u < units; u += plan.weight_units) {
         const size_t some = std::min(plan.weight_units, units - u);
         const size_t row = (first + u) * taps * lanes_;
@@ -375,7 +370,7 @@ void DensePacked::RunStreamed(const Call& call, float* scratch) const {
       work.windows = windows;
       work.stored = call.weights.at(starts_[part] * column() * block);
       work.bias = call.bias.data() + starts_[part] * block;
-      SetTarget(call.writing, call.strides, starts_[part], Band(), &work);
+      SetTarget(call.post, call.y, call.strides, starts_[part], Band(), &work);
       work.targets = targets;
       work.residual_targets = residual_targets;
       work.plane = plane * block;
@@ -384,19 +379,19 @@ void DensePacked::RunStreamed(const Call& call, float* scratch) const {
   });
 }
 
-void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
-                      float* scratch) const {
+void DensePacked::Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+                          Destination y) const {
   if (num == 0) return;
   const std::vector<float> padded =
-      PaddedBias(writing.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
+      PaddedBias(post.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
   const Plan plan = PlanFor(num);
-  const ImageStrides strides = Strides(writing.strides);
+  const ImageStrides strides = Strides(y.strides);
   const Stored input{x.data, StorageOf(x.type)};
-  const Call call{plan,   num,     input,   {weights.data, StorageOf(weights.type)},
-                  padded, writing, strides, ReadsInPlace(plan, input.storage, strides.x)};
+  const Call call{plan, num, input,   {weights.data, StorageOf(weights.type)},     padded,
+                  post, y,   strides, ReadsInPlace(plan, input.storage, strides.x)};
   if (IsSmall(num) && tiles_.streamed[call.weights.storage][0][0]) {
     RunStreamed(call, scratch);
-    return ClearPadding(num, writing, strides.y);
+    return ClearPadding(num, y, strides.y);
   }
   const size_t products = shape_.weight_count() * bands_.output_plane() * num;
   const size_t grain =
@@ -408,7 +403,7 @@ void DensePacked::Run(int num, Array x, Array weights, const Writing& writing,
       RunItem(call, item, scratch + part * call.plan.scratch, &found);
     }
   });
-  ClearPadding(num, writing, call.strides.y);
+  ClearPadding(num, y, call.strides.y);
 }
 
 void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
@@ -449,7 +444,8 @@ class DepthwisePacked : public Packed {
   }
 
  protected:
-  void Run(int num, Array x, Array weights, const Writing& writing, float* scratch) const override;
+  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+               Destination y) const override;
   void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
 
  private:
@@ -460,7 +456,7 @@ class DepthwisePacked : public Packed {
   }
 
   void RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
-                 const Writing& writing, const ImageStrides& strides) const;
+                 const PostOps& post, const Destination& y, const ImageStrides& strides) const;
 
   const size_t blocks_;
   const Band largest_;
@@ -469,7 +465,8 @@ class DepthwisePacked : public Packed {
 
 /// Without widening x first.
 void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
-                                const Writing& writing, const ImageStrides& strides) const {
+                                const PostOps& post, const Destination& y,
+                                const ImageStrides& strides) const {
   const size_t block = tiles_.block, taps = bands_.taps();
   const auto run_row = DirectDepthwise(tiles_.depthwise_direct[x.storage], bands_);
   ForDepthwiseParts(bands_, num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
@@ -478,7 +475,7 @@ void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, 
     work.bias = bias + b * block;
     Band band;
     band.image = static_cast<int>(n);
-    SetTarget(writing, strides, b, band, &work);
+    SetTarget(post, y, strides, b, band, &work);
     const float* weights = Widened(packed.storage, taps * block, packed.at(b * taps * block), wide);
     ForDepthwiseRows(bands_, x.at(n * strides.x + b * bands_.input_plane() * block),
                      block * SizeOf(x.storage), weights, block, begin, end, 1,
@@ -486,15 +483,15 @@ void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, 
   });
 }
 
-void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writing,
-                          float* scratch) const {
+void DepthwisePacked::Forward(int num, Numbers x, Numbers weights, const PostOps& post,
+                              float* scratch, Destination y) const {
   const int block = tiles_.block, taps = bands_.taps();
-  const std::vector<float> padded = PaddedBias(writing.bias, shape_.outputs, blocks_ * block);
+  const std::vector<float> padded = PaddedBias(post.bias, shape_.outputs, blocks_ * block);
   const Stored input{x.data, StorageOf(x.type)}, packed{weights.data, StorageOf(weights.type)};
-  const ImageStrides strides = Strides(writing.strides);
+  const ImageStrides strides = Strides(y.strides);
   if (direct_) {
-    RunDirect(num, input, packed, padded.data(), writing, strides);
-    return ClearPadding(num, writing, strides.y);
+    RunDirect(num, input, packed, padded.data(), post, y, strides);
+    return ClearPadding(num, y, strides.y);
   }
   const size_t work = size_t(largest_.pixels()) * taps * block;
   const auto run_item = [&](size_t item, float* own) {
@@ -514,7 +511,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writin
     work.bias = padded.data() + b * block;
     work.partial = nullptr;
     work.first = work.last = true;
-    SetTarget(writing, strides, b, band, &work);
+    SetTarget(post, y, strides, b, band, &work);
     work.plane = 0;
     const int pace = bands_.columns().pace();
     const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
@@ -529,7 +526,7 @@ void DepthwisePacked::Run(int num, Array x, Array weights, const Writing& writin
                     run_item(item, scratch + part * this->scratch());
                   }
                 });
-  ClearPadding(num, writing, strides.y);
+  ClearPadding(num, y, strides.y);
 }
 
 void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {

@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "caffe/kernels/fused_function.hpp"
-#include "caffe/pointwise.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "depthwise_row.hpp"
 #include "stored.hpp"
 #include "window_row.hpp"
@@ -31,8 +30,7 @@ struct PackedTiles {
     const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
     float* partial;          ///< (pixels, V, block): of the channels, from the part before
     bool first, last;        ///< the last part writes to y, others to partial
-    const PointwiseActivation* activation;
-    const FusedFunction* function;
+    const Activation* activation;
     const float* slopes;             ///< (V, block), of PRELU
     const void* residual;            ///< of the first block of outputs, as y; or null
     void* y;                         ///< of the first block of outputs
@@ -76,12 +74,6 @@ struct PackedTiles {
   void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
                                    const void* x, void* y);
 };
-
-extern const PackedTiles kGenericPackedTiles;
-#if defined(__x86_64__)
-extern const PackedTiles kAvx2PackedTiles;
-extern const PackedTiles kAvx512PackedTiles;
-#endif
 
 /// Those of the instruction set in use.
 const PackedTiles& ChosenPackedTiles();

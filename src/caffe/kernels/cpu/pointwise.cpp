@@ -13,26 +13,25 @@ namespace {
 
 constexpr size_t kGrain = 1 << 14;
 
-/// Calls f with the activation as a function of one number.
+/// Calls f with the activation, NONE, RELU or CLIP, as a function of one number.
 template <typename Function>
-void WithActivation(const PointwiseActivation& activation, Function&& f) {
-  const float alpha = activation.alpha, beta = activation.beta;
+void WithActivation(const Activation& activation, Function&& f) {
+  const float a = static_cast<float>(activation.a), b = static_cast<float>(activation.b);
   switch (activation.kind) {
-    case PointwiseActivation::NONE:
+    case Activation::RELU:
+      if (a == 0) return f([](float v) { return v > 0 ? v : 0.f; });
+      return f([a](float v) { return v > 0 ? v : a * v; });
+    case Activation::CLIP:
+      return f([a, b](float v) { return std::min(std::max(v, a), b); });
+    default:
       return f([](float v) { return v; });
-    case PointwiseActivation::RELU:
-      if (alpha == 0) return f([](float v) { return v > 0 ? v : 0.f; });
-      return f([alpha](float v) { return v > 0 ? v : alpha * v; });
-    case PointwiseActivation::CLIP:
-      return f([alpha, beta](float v) { return std::min(std::max(v, alpha), beta); });
   }
 }
 
 }  // namespace
 
 void ApplyPointwise(size_t num, size_t channels, size_t spatial, size_t block, const float* scale,
-                    const float* shift, const PointwiseActivation& activation, const float* x,
-                    float* y) {
+                    const float* shift, const Activation& activation, const float* x, float* y) {
   const size_t blocks = (channels + block - 1) / block;
   std::vector<float> a(blocks * block, 0.f), b(blocks * block, 0.f);
   std::copy(scale, scale + channels, a.begin());
@@ -90,67 +89,43 @@ void BlockedPRelu(size_t num, size_t channels, size_t spatial, size_t block, con
 
 namespace {
 
-/// y = function(y) for `pixels` times `block` numbers of one block of channels, slopes being its.
-void ApplyFunction(const FusedFunction& function, const float* slopes, size_t pixels, size_t block,
+/// y = activation(y) for `pixels` times `block` numbers of one block of channels, slopes being its.
+void ActivateBlock(const Activation& activation, const float* slopes, size_t pixels, size_t block,
                    float* y) {
-  if (function.kind == FusedFunction::PRELU) {
-    for (size_t i = 0; i < pixels * block; i += block) {
-      for (size_t k = 0; k < block; ++k) y[i + k] = y[i + k] > 0 ? y[i + k] : slopes[k] * y[i + k];
-    }
-    return;
+  if (activation.kind != Activation::PRELU) return Activate(activation, pixels * block, y, y);
+  for (size_t i = 0; i < pixels * block; i += block) {
+    for (size_t k = 0; k < block; ++k) y[i + k] = y[i + k] > 0 ? y[i + k] : slopes[k] * y[i + k];
   }
-  Activation smooth;
-  smooth.a = function.alpha;
-  smooth.b = 1;
-  smooth.kind = function.kind == FusedFunction::ELU       ? Activation::ELU
-                : function.kind == FusedFunction::SIGMOID ? Activation::SIGMOID
-                : function.kind == FusedFunction::SWISH   ? Activation::SWISH
-                                                          : Activation::TANH;
-  Activate(smooth, pixels * block, y, y);
 }
 
 }  // namespace
 
 template <typename T>
-void FinishInPlace(size_t num, size_t channels, size_t spatial, size_t block,
-                   const PointwiseActivation& activation, const FusedFunction& function, T* y) {
+void ActivateInPlace(size_t num, size_t channels, size_t spatial, size_t block,
+                     const Activation& activation, T* y) {
   constexpr size_t kChunk = 2048;
   const size_t blocks = (channels + block - 1) / block;
   const size_t run = std::max<size_t>(1, kChunk / block), runs = (spatial + run - 1) / run;
-  WithActivation(activation, [&](auto activate) {
-    ParallelFor(num * blocks * runs, kGrain / kChunk, [&](size_t begin, size_t end) {
-      std::vector<float> numbers(run * block);
-      for (size_t i = begin; i < end; ++i) {
-        const size_t plane = i / runs, first = i % runs * run, b = plane % blocks;
-        const size_t pixels = std::min(run, spatial - first), count = pixels * block;
-        T* at = y + (plane * spatial + first) * block;
-        for (size_t k = 0; k < count; ++k) numbers[k] = activate(static_cast<float>(at[k]));
-        if (function.kind != FusedFunction::NONE) {
-          const float* slopes = function.slopes ? function.slopes + b * block : nullptr;
-          ApplyFunction(function, slopes, pixels, block, numbers.data());
-        }
-        for (size_t k = 0; k < count; ++k) at[k] = static_cast<T>(numbers[k]);
-        const size_t used = std::min(block, channels - b * block);
-        for (size_t s = 0; s < pixels && used < block; ++s) {
-          std::fill(at + s * block + used, at + (s + 1) * block, T(0.f));
-        }
+  ParallelFor(num * blocks * runs, kGrain / kChunk, [&](size_t begin, size_t end) {
+    std::vector<float> numbers(run * block);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t plane = i / runs, first = i % runs * run, b = plane % blocks;
+      const size_t pixels = std::min(run, spatial - first), count = pixels * block;
+      const float* slopes = activation.slopes ? activation.slopes + b * block : nullptr;
+      T* at = y + (plane * spatial + first) * block;
+      for (size_t k = 0; k < count; ++k) numbers[k] = static_cast<float>(at[k]);
+      ActivateBlock(activation, slopes, pixels, block, numbers.data());
+      for (size_t k = 0; k < count; ++k) at[k] = static_cast<T>(numbers[k]);
+      const size_t used = std::min(block, channels - b * block);
+      for (size_t s = 0; s < pixels && used < block; ++s) {
+        std::fill(at + s * block + used, at + (s + 1) * block, T(0.f));
       }
-    });
+    }
   });
 }
 
-template void FinishInPlace(size_t, size_t, size_t, size_t, const PointwiseActivation&,
-                            const FusedFunction&, float*);
-template void FinishInPlace(size_t, size_t, size_t, size_t, const PointwiseActivation&,
-                            const FusedFunction&, float16*);
-
-void ApplyActivation(size_t n, const PointwiseActivation& activation, const float* x, float* y) {
-  WithActivation(activation, [&](auto activate) {
-    ParallelFor(n, kGrain, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) y[i] = activate(x[i]);
-    });
-  });
-}
+template void ActivateInPlace(size_t, size_t, size_t, size_t, const Activation&, float*);
+template void ActivateInPlace(size_t, size_t, size_t, size_t, const Activation&, float16*);
 
 }  // namespace kernels
 }  // namespace caffe

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "caffe/float16.hpp"
+#include "caffe/element_type.hpp"
 
 namespace caffe {
 namespace kernels {
@@ -23,6 +23,9 @@ constexpr Storage StorageOf() {
          : std::is_same<T, float16>::value ? STORED_HALF
                                            : STORED_BRAIN;
 }
+
+/// That of FLOAT, FLOAT16 and BFLOAT16. Throws Error for other types.
+Storage StorageOf(ElementType type);
 
 inline size_t SizeOf(Storage storage) { return storage == STORED_FLOAT ? 4 : 2; }
 

@@ -39,6 +39,8 @@ struct ArithmeticLoops {
   void (*sigmoid)(size_t n, T a, const T* x, T* y);           ///< y = 1 / (1 + exp(-a x))
   void (*tanh)(size_t n, const T* x, T* y);                   ///< y = tanh(x)
   void (*clip)(size_t n, T least, T most, const T* x, T* y);  ///< a NaN stays one
+  void (*gelu)(size_t n, const T* x, T* y);                   ///< Activation::GELU
+  void (*gelu_gradient)(size_t n, const T* x, const T* dy, T* dx);
   /// NormalizePixels.
   void (*pixels)(size_t n, const uint8_t* x, size_t step, const T* means, T mean, T scale, T* y);
 };
@@ -66,12 +68,6 @@ struct VectorKernels {
   QuantizeLoops quantize;
   IntegerLoops integers;
 };
-
-extern const VectorKernels kGenericKernels;
-#if defined(__x86_64__)
-extern const VectorKernels kAvx2Kernels;
-extern const VectorKernels kAvx512Kernels;
-#endif
 
 /// Those of the instruction set in use.
 const VectorKernels& ChosenKernels();

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "caffe/error.hpp"
-#include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "image_sizes.hpp"
 #include "tile_runs.hpp"
@@ -28,18 +27,6 @@ size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 size_t PointStride(size_t n) { return (RoundUp(n, kLine) / kLine | 1) * kLine; }
 
 size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
-
-const WinogradKernels& ChosenWinograd(int block) {
-#if defined(__x86_64__)
-  const InstructionSet set = VectorInstructionSet();
-  // Vectors of 16 channels need them side by side.
-  if (set >= InstructionSet::AVX512 && block % 16 == 0) return kAvx512Winograd;
-  return set >= InstructionSet::AVX2 ? kAvx2Winograd : kGenericWinograd;
-#else
-  (void)block;
-  return kGenericWinograd;
-#endif
-}
 
 const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
   if (s.kernel == 5) return kernels.f45;
@@ -192,10 +179,7 @@ struct Call {
   const Plan& plan;
   const void* x;
   const void* packed;
-  const float* bias;
-  const void* residual;
-  PointwiseActivation activation;
-  const FusedFunction* function;  // or null
+  PostOps post;  // of the group's first output
   void* y;
   Storage input_type, weights_type, output_type;
 };
@@ -208,16 +192,28 @@ WinogradStrip StripOf(const Call& call, size_t strip) {
 
 WinogradWriting Writing(const Call& call, const float* bias, const float* slopes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const PointwiseActivation& activation = call.activation;
-  WinogradWriting writing = {bias, call.residual, 1, -kInfinity, kInfinity, slopes, nullptr};
-  if (call.function && !slopes) writing.function = call.function;
-  if (activation.kind == PointwiseActivation::CLIP) {
-    writing.least = activation.alpha;
-    writing.most = activation.beta;
-  } else if (activation.kind == PointwiseActivation::RELU && activation.alpha == 0) {
-    writing.least = 0;
-  } else if (activation.kind == PointwiseActivation::RELU) {
-    writing.slope = activation.alpha;
+  const Activation& activation = call.post.activation;
+  WinogradWriting writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
+                             nullptr};
+  switch (activation.kind) {
+    case Activation::NONE:
+      break;
+    case Activation::CLIP:
+      writing.least = static_cast<float>(activation.a);
+      writing.most = static_cast<float>(activation.b);
+      break;
+    case Activation::RELU:
+      if (activation.a == 0) {
+        writing.least = 0;
+      } else {
+        writing.slope = static_cast<float>(activation.a);
+      }
+      break;
+    case Activation::PRELU:
+      writing.slopes = slopes;
+      break;
+    default:
+      writing.smooth = &activation;
   }
   return writing;
 }
@@ -244,12 +240,12 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
   // A panel may lie behind the last output, in what fills up its block.
   const size_t o = std::min(output_panel * s.pair, s.g.outputs);
   const size_t outputs = std::min(s.pair, s.g.outputs - o);
-  if (call.bias) std::copy_n(call.bias + o, outputs, bias);
-  const bool has_slopes = call.function && call.function->kind == FusedFunction::PRELU;
-  if (has_slopes) std::copy_n(call.function->slopes + o, outputs, slopes);
-  return s.loops.output[call.output_type](
-      s.g, strip, strip.begin(panel_begin), strip.begin(panel_end), m, m_stride, output_panel,
-      Writing(call, bias, has_slopes ? slopes : nullptr), call.y);
+  const PostOps& post = call.post;
+  if (post.bias) std::copy_n(post.bias + o, outputs, bias);
+  if (post.activation.slopes) std::copy_n(post.activation.slopes + o, outputs, slopes);
+  return s.loops.output[call.output_type](s.g, strip, strip.begin(panel_begin),
+                                          strip.begin(panel_end), m, m_stride, output_panel,
+                                          Writing(call, bias, slopes), call.y);
 }
 
 /// Each thread takes strips of its own, the next one when it is ready.
@@ -373,33 +369,29 @@ size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
   return sizeof(float) * MakePlan(s, max_scratch).floats();
 }
 
-template <typename X, typename W, typename Y>
-bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
-                     const WinogradEpilogue<Y>& epilogue, Y* y, void* scratch, size_t max_scratch,
-                     const ImageStrides& strides) {
-  const Setting s(shape, max_scratch, strides);
+bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
+                     Destination y, void* scratch, size_t max_scratch) {
+  const Setting s(shape, max_scratch, y.strides);
   if (s.tiles == 0) return true;
   const Plan plan = MakePlan(s, max_scratch);
   const size_t group_x = s.g.channels * s.g.height * s.g.width;
   const size_t group_y = s.g.outputs * s.g.output_height * s.g.output_width;
   const size_t group_weights = WinogradPackedSize(shape) / shape.groups;
-  FusedFunction function = epilogue.function;
   bool finite = true;
   for (size_t group = 0; group < size_t(shape.groups); ++group) {
     const size_t o = group * s.g.outputs;
-    if (epilogue.function.slopes) function.slopes = epilogue.function.slopes + o;
-    const Call call = {s,
-                       plan,
-                       x + group * group_x,
-                       packed + group * group_weights,
-                       epilogue.bias ? epilogue.bias + o : nullptr,
-                       epilogue.residual ? epilogue.residual + group * group_y : nullptr,
-                       epilogue.activation,
-                       function.kind == FusedFunction::NONE ? nullptr : &function,
-                       y + group * group_y,
-                       StorageOf<X>(),
-                       StorageOf<W>(),
-                       StorageOf<Y>()};
+    Call call = {s,
+                 plan,
+                 x.at(group * group_x),
+                 packed.at(group * group_weights),
+                 post,
+                 static_cast<char*>(y.y) + group * group_y * SizeOf(y.type),
+                 StorageOf(x.type),
+                 StorageOf(packed.type),
+                 StorageOf(y.type)};
+    if (post.bias) call.post.bias += o;
+    if (post.activation.slopes) call.post.activation.slopes += o;
+    if (post.residual.data) call.post.residual.data = post.residual.at(group * group_y);
     if (!Forward(call, scratch)) finite = false;
   }
   return finite;
@@ -408,27 +400,16 @@ bool WinogradForward(const WinogradShape& shape, const X* x, const W* packed,
 #define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                  \
   template void WinogradPackWeights(const WinogradShape&, const A*, B*); \
   template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);
-#define CAFFE_INSTANTIATE_FORWARD(X, W, Y)                                     \
-  template bool WinogradForward(const WinogradShape&, const X*, const W*,      \
-                                const WinogradEpilogue<Y>&, Y*, void*, size_t, \
-                                const ImageStrides&);
-#define CAFFE_INSTANTIATE_PAIR(A, B)       \
-  CAFFE_INSTANTIATE_WEIGHTS(A, B)          \
-  CAFFE_INSTANTIATE_FORWARD(A, float, B)   \
-  CAFFE_INSTANTIATE_FORWARD(A, float16, B) \
-  CAFFE_INSTANTIATE_FORWARD(A, bfloat16, B)
-CAFFE_INSTANTIATE_PAIR(float, float)
-CAFFE_INSTANTIATE_PAIR(float, float16)
-CAFFE_INSTANTIATE_PAIR(float, bfloat16)
-CAFFE_INSTANTIATE_PAIR(float16, float)
-CAFFE_INSTANTIATE_PAIR(float16, float16)
-CAFFE_INSTANTIATE_PAIR(float16, bfloat16)
-CAFFE_INSTANTIATE_PAIR(bfloat16, float)
-CAFFE_INSTANTIATE_PAIR(bfloat16, float16)
-CAFFE_INSTANTIATE_PAIR(bfloat16, bfloat16)
-#undef CAFFE_INSTANTIATE_PAIR
+CAFFE_INSTANTIATE_WEIGHTS(float, float)
+CAFFE_INSTANTIATE_WEIGHTS(float, float16)
+CAFFE_INSTANTIATE_WEIGHTS(float, bfloat16)
+CAFFE_INSTANTIATE_WEIGHTS(float16, float)
+CAFFE_INSTANTIATE_WEIGHTS(float16, float16)
+CAFFE_INSTANTIATE_WEIGHTS(float16, bfloat16)
+CAFFE_INSTANTIATE_WEIGHTS(bfloat16, float)
+CAFFE_INSTANTIATE_WEIGHTS(bfloat16, float16)
+CAFFE_INSTANTIATE_WEIGHTS(bfloat16, bfloat16)
 #undef CAFFE_INSTANTIATE_WEIGHTS
-#undef CAFFE_INSTANTIATE_FORWARD
 
 WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
   WinogradShape w;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "caffe/kernels/fused_function.hpp"
+#include "caffe/kernels/activation.hpp"
 #include "stored.hpp"
 
 // The serial parts of winograd.cpp, compiled once per instruction set (winograd_loops.inc).
@@ -35,13 +35,13 @@ struct WinogradStrip {
 };
 
 /// y = the sum with bias and residual, times `slope` or slopes[lane] if negative, then brought into
-/// [least, most], then `function` of that.
+/// [least, most], then `smooth` of that.
 struct WinogradWriting {
   const float* bias;     ///< of the output panel, one a lane
   const void* residual;  ///< as y, or null
   float slope, least, most;
-  const float* slopes;            ///< of the output panel, or null
-  const FusedFunction* function;  ///< one with an exponential, or null
+  const float* slopes;       ///< of the output panel, or null
+  const Activation* smooth;  ///< one with an exponential, or null
 };
 
 /// The loops of one F(m, r), for each Storage.
@@ -75,11 +75,8 @@ struct WinogradKernels {
                    const float* v, const float* u, size_t vectors, bool accumulate, float* m);
 };
 
-extern const WinogradKernels kGenericWinograd;
-#if defined(__x86_64__)
-extern const WinogradKernels kAvx2Winograd;
-extern const WinogradKernels kAvx512Winograd;
-#endif
+/// Those of the instruction set in use, for blocks of so many channels.
+const WinogradKernels& ChosenWinograd(int block);
 
 }  // namespace kernels
 }  // namespace caffe

@@ -17,6 +17,11 @@ struct Function {
 
   __host__ __device__ F Value(F x) const {
     switch (kind) {
+      case Activation::NONE:
+      case Activation::PRELU:  // needs the channels: PRelu
+        return x;
+      case Activation::RELU:
+        return x > 0 ? x : a * x;
       case Activation::ABSOLUTE:
         return x < 0 ? -x : x;
       case Activation::POWER:
@@ -41,6 +46,14 @@ struct Function {
         return x > a ? F(1) : F(0);
       case Activation::CLIPPED_RELU:
         return x < 0 ? b * x : x > a ? a : x;
+      case Activation::HARD_SWISH: {
+        const F gate = a * x + b;
+        return gate <= 0 ? F(0) : gate >= 1 ? x : x * gate;
+      }
+      case Activation::GELU: {
+        const F below = Below(x);
+        return below == 0 ? F(0) : x * below;
+      }
     }
     return x;
   }
@@ -48,6 +61,11 @@ struct Function {
   /// The derivative, from x or y as the function says.
   __host__ __device__ F Slope(F v) const {
     switch (kind) {
+      case Activation::NONE:
+      case Activation::PRELU:
+        return F(1);
+      case Activation::RELU:
+        return v > 0 ? F(1) : a;
       case Activation::ABSOLUTE:
         return F(v > 0) - F(v < 0);
       case Activation::POWER:
@@ -74,10 +92,20 @@ struct Function {
         return F(0);
       case Activation::CLIPPED_RELU:
         return v > 0 ? F(v < a) : b;
+      case Activation::HARD_SWISH: {
+        const F gate = a * v + b;
+        return gate <= 0 ? F(0) : gate >= 1 ? F(1) : gate + a * v;
+      }
+      case Activation::GELU: {
+        const F density = F(0.39894228040143267794) * exp(F(-0.5) * v * v);  // 1 / sqrt(2 pi)
+        return Below(v) + (density == 0 ? F(0) : v * density);
+      }
     }
     return F(0);
   }
 
+  /// The normal distribution's probability of less than x.
+  __host__ __device__ static F Below(F x) { return F(0.5) * erfc(-x * F(0.70710678118654752440)); }
   __host__ __device__ static F Sigmoid(F x) { return F(1) / (F(1) + exp(-x)); }
 };
 

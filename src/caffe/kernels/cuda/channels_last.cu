@@ -22,15 +22,15 @@ void RequireChannels(const Pixels& x, int channels) {
 }
 
 template <int V>
-void ApplyLanes(Stream& stream, int pixels, int channels, const Array& x, const Ending& ending) {
+void ApplyLanes(Stream& stream, int pixels, int channels, const Array& x, const LanePostOps& post) {
   const int pieces = channels / V;
   ForEach(stream, CountedWork(double(pixels) * pieces), [=] __host__ __device__(int i) {
     const size_t pixel = i / pieces;
     const int channel = i % pieces * V;
     float values[V];
     x.Read(pixel * x.stride + channel, values);
-    ending.Write(values, channel, pixel * ending.residual.stride + channel,
-                 pixel * ending.y.stride + channel);
+    post.Write(values, channel, pixel * post.residual.stride + channel,
+               pixel * post.y.stride + channel);
   });
 }
 
@@ -54,7 +54,7 @@ __host__ __device__ inline float Combined(Combination combination, float so_far,
 
 template <int V>
 void CombineLanes(Stream& stream, Combination combination, int pixels, int channels,
-                  const Arrays& x, const Ending& ending) {
+                  const Arrays& x, const LanePostOps& post) {
   const int pieces = channels / V;
   ForEach(stream, CountedWork(double(pixels) * pieces), [=] __host__ __device__(int i) {
     const size_t pixel = i / pieces;
@@ -68,7 +68,7 @@ void CombineLanes(Stream& stream, Combination combination, int pixels, int chann
         result[v] = k == 0 ? value : Combined(combination, result[v], value);
       }
     }
-    ending.Write(result, channel, 0, pixel * ending.y.stride + channel);
+    post.Write(result, channel, 0, pixel * post.y.stride + channel);
   });
 }
 
@@ -187,14 +187,14 @@ void KeepAlike(Array* x, Array* y) {
 Array PlanesOf(const Planes& x) { return ArrayOf(x.data, x.type, x.stride, x.scale, x.zero_point); }
 
 void ApplyPlanewise(Stream& stream, int images, int channels, int spatial, const Array& x,
-                    const Ending& ending) {
+                    const LanePostOps& post) {
   ForEach(stream, CountedWork(double(images) * channels * spatial), [=] __host__ __device__(int i) {
     const int plane = i / spatial, channel = plane % channels;
     const size_t image = plane / channels, within = size_t(channel) * spatial + i % spatial;
     float value[1];
     x.Read(image * x.stride + within, value);
-    ending.Write(value, channel, image * ending.residual.stride + within,
-                 image * ending.y.stride + within);
+    post.Write(value, channel, image * post.residual.stride + within,
+               image * post.y.stride + within);
   });
 }
 
@@ -247,40 +247,41 @@ void TransposeDoubles(Stream& stream, int images, int rows, int columns, const d
 }  // namespace
 
 void ApplyToPixels(Stream& stream, int pixels, int channels, const Pixels& x, const float* a,
-                   const float* b, const Pixels* residual, const OutputFunction& f,
+                   const float* b, const Pixels* residual, const kernels::Activation& f,
                    const Pixels& y) {
   if (pixels == 0 || channels == 0) return;
   RequireChannels(x, channels);
   RequireChannels(y, channels);
   if (residual) RequireChannels(*residual, channels);
   const Array from = ArrayOf(x);
-  const Ending ending = {a, b, residual ? ArrayOf(*residual) : Array(), f, ArrayOf(y)};
-  const bool wide = IsWide(from, channels) && IsWide(ending.y, channels) &&
-                    (!residual || IsWide(ending.residual, channels));
+  const LanePostOps post = {a, b, residual ? ArrayOf(*residual) : Array(), LaneActivation(f),
+                            ArrayOf(y)};
+  const bool wide = IsWide(from, channels) && IsWide(post.y, channels) &&
+                    (!residual || IsWide(post.residual, channels));
   WithLanes(TakesLanes(wide, double(pixels) * channels), [&](auto lanes) {
-    ApplyLanes<decltype(lanes)::value>(stream, pixels, channels, from, ending);
+    ApplyLanes<decltype(lanes)::value>(stream, pixels, channels, from, post);
   });
 }
 
 void ApplyToPlanes(Stream& stream, int images, int channels, int spatial, const Planes& x,
-                   const float* a, const float* b, const Planes* residual, const OutputFunction& f,
-                   const Planes& y) {
+                   const float* a, const float* b, const Planes* residual,
+                   const kernels::Activation& f, const Planes& y) {
   if (images == 0 || channels == 0 || spatial == 0) return;
   ApplyPlanewise(stream, images, channels, spatial, PlanesOf(x),
-                 {a, b, residual ? PlanesOf(*residual) : Array(), f, PlanesOf(y)});
+                 {a, b, residual ? PlanesOf(*residual) : Array(), LaneActivation(f), PlanesOf(y)});
 }
 
 void CombinePixels(Stream& stream, Combination combination, int pixels, int channels,
                    const std::vector<Pixels>& x, const std::vector<float>& coefficients,
-                   const OutputFunction& f, const Pixels& y) {
+                   const kernels::Activation& f, const Pixels& y) {
   Require(!x.empty() && x.size() <= kMostCombined, "1 to ", kMostCombined,
           " arrays can be combined, not ", x.size());
   Require(coefficients.empty() || coefficients.size() == x.size(), coefficients.size(),
           " coefficients were given for ", x.size(), " arrays");
   if (pixels == 0 || channels == 0) return;
   RequireChannels(y, channels);
-  const Ending ending = {nullptr, nullptr, Array(), f, ArrayOf(y)};
-  bool wide = IsWide(ending.y, channels);
+  const LanePostOps post = {nullptr, nullptr, Array(), LaneActivation(f), ArrayOf(y)};
+  bool wide = IsWide(post.y, channels);
   Arrays arrays;
   arrays.size = static_cast<int>(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
@@ -291,7 +292,7 @@ void CombinePixels(Stream& stream, Combination combination, int pixels, int chan
     wide = wide && IsWide(arrays.items[i], channels);
   }
   WithLanes(TakesLanes(wide, double(pixels) * channels), [&](auto lanes) {
-    CombineLanes<decltype(lanes)::value>(stream, combination, pixels, channels, arrays, ending);
+    CombineLanes<decltype(lanes)::value>(stream, combination, pixels, channels, arrays, post);
   });
 }
 

@@ -224,38 +224,54 @@ inline int CountedWork(double count) {
   return static_cast<int>(count);
 }
 
-/// f(x) for channel `channel`.
-__host__ __device__ inline float Applied(const OutputFunction& f, float x, int channel) {
-  const PointwiseActivation& activation = f.activation;
-  if (activation.kind == PointwiseActivation::RELU) {
-    x = x < 0 ? Times(activation.alpha, x) : x;
-  } else if (activation.kind == PointwiseActivation::CLIP) {
-    x = x < activation.alpha ? activation.alpha : x;
-    x = x > activation.beta ? activation.beta : x;
-  }
-  const float alpha = f.function.alpha;
-  switch (f.function.kind) {
-    case kernels::FusedFunction::PRELU:
-      return x < 0 ? Times(f.function.slopes[channel], x) : x;
-    case kernels::FusedFunction::ELU:
-      return x > 0 ? x : Times(alpha, expm1f(x));
-    case kernels::FusedFunction::SIGMOID:
-      return 1 / (1 + expf(-x));
-    case kernels::FusedFunction::SWISH:
-      return x / (1 + expf(-alpha * x));
-    case kernels::FusedFunction::TANH:
-      return tanhf(x);
-    default:
-      return x;
-  }
-}
+/// PostOps' activation, in floats.
+struct LaneActivation {
+  LaneActivation() = default;
+  explicit LaneActivation(const kernels::Activation& f)
+      : kind(f.kind), a(static_cast<float>(f.a)), b(static_cast<float>(f.b)), slopes(f.slopes) {}
 
-/// What becomes of V sums of neighbouring channels: f(a x + b + residual), written to y.
-struct Ending {
+  kernels::Activation::Kind kind = kernels::Activation::NONE;
+  float a = 0, b = 0;
+  const float* slopes = nullptr;
+
+  __host__ __device__ float Value(float x, int channel) const {
+    using kernels::Activation;
+    switch (kind) {
+      case Activation::RELU:
+        return x < 0 ? Times(a, x) : x;
+      case Activation::CLIP:
+        x = x < a ? a : x;
+        return x > b ? b : x;
+      case Activation::PRELU:
+        return x < 0 ? Times(slopes[channel], x) : x;
+      case Activation::ELU:
+        return x > 0 ? Times(b, x) : Times(Times(a, b), expm1f(x));
+      case Activation::SIGMOID:
+        return 1 / (1 + expf(-x));
+      case Activation::SWISH:
+        return x / (1 + expf(-a * x));
+      case Activation::TANH:
+        return tanhf(x);
+      case Activation::HARD_SWISH: {
+        const float gate = Plus(Times(a, x), b);
+        return gate <= 0 ? 0.f : gate >= 1 ? x : Times(x, gate);
+      }
+      case Activation::GELU: {
+        const float below = 0.5f * erfcf(-0.70710678f * x);
+        return below == 0 ? 0.f : x * below;
+      }
+      default:
+        return x;
+    }
+  }
+};
+
+/// PostOps of V sums of neighbouring channels: f(a x + b + residual), written to y.
+struct LanePostOps {
   const float* a;
   const float* b;
   Array residual;  // no data: there is none
-  OutputFunction f;
+  LaneActivation f;
   Array y;
 
   /// The channels from `channel` on, in elements `residual_at` and `y_at`.
@@ -268,7 +284,7 @@ struct Ending {
       if (a) x[v] = Times(x[v], a[channel + v]);
       if (b) x[v] = Plus(x[v], b[channel + v]);
       if (residual.data) x[v] = Plus(x[v], more[v]);
-      x[v] = Applied(f, x[v], channel + v);
+      x[v] = f.Value(x[v], channel + v);
     }
     y.Write(x, y_at);
   }

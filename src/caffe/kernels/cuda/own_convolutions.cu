@@ -76,18 +76,18 @@ Geometry GeometryOf(const ConvolutionProblem& problem) {
           residual.image};
 }
 
-Ending EndingOf(const ConvolutionProblem& problem, const ConvolutionArguments& arguments) {
-  Ending ending = {};
-  ending.a = SizeOf(problem.input) == 1 ? arguments.scales : nullptr;
-  ending.b = problem.has_bias ? arguments.bias : nullptr;
+LanePostOps PostOpsOf(const ConvolutionProblem& problem, const ConvolutionArguments& arguments) {
+  LanePostOps post = {};
+  post.a = SizeOf(problem.input) == 1 ? arguments.scales : nullptr;
+  post.b = problem.has_bias ? arguments.bias : nullptr;
   if (problem.has_residual) {
-    ending.residual = ArrayOf(const_cast<void*>(arguments.residual), problem.residual,
-                              ResidualStride(problem), arguments.residual_scale);
+    post.residual = ArrayOf(const_cast<void*>(arguments.residual), problem.residual,
+                            ResidualStride(problem), arguments.residual_scale);
   }
-  ending.f = problem.function;
-  ending.f.function.slopes = arguments.slopes;
-  ending.y = ArrayOf(arguments.y, problem.output, OutputStride(problem), arguments.output_scale);
-  return ending;
+  post.f = LaneActivation(problem.activation);
+  post.f.slopes = arguments.slopes;
+  post.y = ArrayOf(arguments.y, problem.output, OutputStride(problem), arguments.output_scale);
+  return post;
 }
 
 /// The weights' type beside inputs of type X, and what products are summed in.
@@ -134,7 +134,7 @@ constexpr int kPlaces = 4;  // that share the weights which a thread has read
 /// neighbouring places otherwise.
 template <typename X, int V>
 void DirectLanes(Stream& stream, const Geometry& g, bool channels_last, const X* x,
-                 const WeightOf<X>* weights, const Ending& ending) {
+                 const WeightOf<X>* weights, const LanePostOps& post) {
   const int outputs = g.outputs * g.group, kernel_size = g.kernel_size();
   const int pieces = (g.places() + kPlaces - 1) / kPlaces;
   // Weights: between channels and between positions of the kernel.
@@ -174,10 +174,9 @@ void DirectLanes(Stream& stream, const Geometry& g, bool channels_last, const X*
       const int place = first + p;
       if (place >= last) break;
       float value[1] = {static_cast<float>(sums[p])};
-      ending.Write(
-          value, output,
-          image * g.residual_image + place * g.residual_place + output * g.residual_channel,
-          image * g.y_image + place * g.y_place + output * g.y_channel);
+      post.Write(value, output,
+                 image * g.residual_image + place * g.residual_place + output * g.residual_channel,
+                 image * g.y_image + place * g.y_place + output * g.y_channel);
     }
   });
 }
@@ -186,7 +185,7 @@ void DirectLanes(Stream& stream, const Geometry& g, bool channels_last, const X*
 /// row.
 template <typename X, int V>
 void DepthwiseLanes(Stream& stream, const Geometry& g, const X* x, const WeightOf<X>* weights,
-                    const Ending& ending) {
+                    const LanePostOps& post) {
   const int multiple = g.outputs, outputs = g.outputs * g.group;
   const int pieces = outputs / V, runs = (g.out_width + kPlaces - 1) / kPlaces;
   ForEach(stream, CountedWork(double(g.num) * g.out_height * runs * pieces),
@@ -219,9 +218,9 @@ void DepthwiseLanes(Stream& stream, const Geometry& g, const X* x, const WeightO
               const size_t place = h * g.out_width + first + p;
               float values[V];
               for (int v = 0; v < V; ++v) values[v] = static_cast<float>(sums[p][v]);
-              ending.Write(values, output,
-                           image * g.residual_image + place * g.residual_place + output,
-                           image * g.y_image + place * g.y_place + output);
+              post.Write(values, output,
+                         image * g.residual_image + place * g.residual_place + output,
+                         image * g.y_image + place * g.y_place + output);
             }
           });
 }
@@ -273,13 +272,13 @@ void DirectConvolution(Stream& stream, const ConvolutionProblem& problem,
                        const ConvolutionArguments& arguments) {
   if (problem.num == 0) return;
   const Geometry geometry = GeometryOf(problem);
-  const Ending ending = EndingOf(problem, arguments);
+  const LanePostOps post = PostOpsOf(problem, arguments);
   DispatchInput(problem.input, [&](auto tag) {
     using X = decltype(tag);
     WithLanes(ReadsWide(problem, arguments, geometry.channels), [&](auto lanes) {
       DirectLanes<X, decltype(lanes)::value>(
           stream, geometry, problem.channels_last, static_cast<const X*>(arguments.x),
-          static_cast<const WeightOf<X>*>(arguments.weights), ending);
+          static_cast<const WeightOf<X>*>(arguments.weights), post);
     });
   });
 }
@@ -290,17 +289,17 @@ void DepthwiseConvolution(Stream& stream, const ConvolutionProblem& problem,
           "a depthwise convolution has a group for each channel");
   if (problem.num == 0) return;
   const Geometry geometry = GeometryOf(problem);
-  const Ending ending = EndingOf(problem, arguments);
+  const LanePostOps post = PostOpsOf(problem, arguments);
   const int channels = problem.shape.channels;
   const bool wide = geometry.outputs == 1 && ReadsWide(problem, arguments, channels) &&
-                    IsWide(ending.y, channels) &&
-                    (!problem.has_residual || IsWide(ending.residual, channels));
+                    IsWide(post.y, channels) &&
+                    (!problem.has_residual || IsWide(post.residual, channels));
   DispatchInput(problem.input, [&](auto tag) {
     using X = decltype(tag);
     WithLanes(wide, [&](auto lanes) {
       DepthwiseLanes<X, decltype(lanes)::value>(
           stream, geometry, static_cast<const X*>(arguments.x),
-          static_cast<const WeightOf<X>*>(arguments.weights), ending);
+          static_cast<const WeightOf<X>*>(arguments.weights), post);
     });
   });
 }

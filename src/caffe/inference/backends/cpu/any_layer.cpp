@@ -97,8 +97,8 @@ void HostLayerStep::Finish() {
     if constexpr (std::is_same<T, bfloat16>::value) {
       Fail("no layer computes in ", Name(made_.type));
     } else {
-      kernels::FinishInPlace(num, channels, spatial, made_.block, finish_->activation,
-                             finish_->function(), made_.as<T>());
+      kernels::ActivateInPlace(num, channels, spatial, made_.block, finish_->activation(),
+                               made_.as<T>());
     }
   });
 }

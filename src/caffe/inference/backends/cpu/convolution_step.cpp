@@ -60,12 +60,20 @@ void ConvolutionStep::Bind(const Binding& binding) {
   Prepare(*shape);
 }
 
-kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual) {
+kernels::PostOps ConvolutionStep::Post() const {
+  kernels::PostOps post;
+  post.bias = node_.parameters[1].floats();
+  post.residual = NumbersOf(residual_);
+  post.activation = epilogue_.activation();
+  return post;
+}
+
+kernels::Destination ConvolutionStep::Target() const {
   kernels::ImageStrides strides;
-  if (!x.dense()) strides.x = x.stride;
-  if (!y.dense()) strides.y = y.stride;
-  if (residual.data && !residual.dense()) strides.residual = residual.stride;
-  return strides;
+  if (!x_.dense()) strides.x = x_.stride;
+  if (!y_.dense()) strides.y = y_.stride;
+  if (residual_.data && !residual_.dense()) strides.residual = residual_.stride;
+  return {y_.data, y_.type, strides};
 }
 
 }  // namespace cpu

@@ -3,7 +3,7 @@
 
 #include "../convolution_node.hpp"
 #include "../step.hpp"
-#include "caffe/kernels/image_strides.hpp"
+#include "caffe/kernels/post_ops.hpp"
 #include "cpu_target.hpp"
 
 namespace caffe {
@@ -23,21 +23,29 @@ class ConvolutionStep : public Step {
   /// Makes the kernel. Throws Error unless the parameters are what it reads.
   virtual void Prepare(const kernels::ConvolutionShape& shape) = 0;
 
+  kernels::Numbers weights() const {
+    return {node_.parameters[0].data.get(), node_.parameters[0].type};
+  }
+  /// Of sums of floats.
+  kernels::PostOps Post() const;
+  kernels::Destination Target() const;
+
   const Node& node_;
   const FusedEpilogue epilogue_;
   Operand x_, y_, residual_;  // no data: there is no residual
 };
 
-/// From one image to the next. `residual` may have no data.
-kernels::ImageStrides StridesOf(const Operand& x, const Operand& y, const Operand& residual);
-
 /// A candidate for each type of weights that the context stores, and of the blobs that go with it:
-/// a source in blocks, or floats in Caffe's order (a picture), and a target in blocks.
+/// a source in blocks, or floats in Caffe's order (an image), and a target in blocks.
 std::vector<Candidate> InFloats(const Implementation& implementation,
                                 const LoweringContext& context, const Node& node,
                                 Layout::Kind source);
 
-/// Channels up to which a picture's input is read in Caffe's order.
+/// Why a family of convolutions has no candidate for a node.
+constexpr char kNoConvolution[] = "is for convolutions of one bottom with what kernels can fuse";
+constexpr char kNoKernelForShape[] = "has no kernel for its shape, groups and layouts";
+
+/// Channels up to which an image is read in Caffe's order.
 constexpr int kPlainChannels = 4;
 
 }  // namespace cpu

@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+#include "../../../unsupported.hpp"
+#include "../../kernel_revision.hpp"
 #include "../../plan_file.hpp"
 #include "../convolution_node.hpp"
 #include "caffe/error.hpp"
@@ -49,9 +51,7 @@ class Rig {
   Binding binding_;
 };
 
-/// Raised with each change that makes a kernel faster or slower: times measured before count no
-/// longer.
-constexpr int kKernelRevision = 9;
+constexpr char kOtherFormat[] = "computes this layer in another type or layout";
 
 class ThisProcessor : public Target {
  public:
@@ -88,13 +88,13 @@ class ThisProcessor : public Target {
   bool fuses_integer_sums() const override { return true; }
 
   std::string TimingKey() const override {
-    return Join(PlanFingerprint(), " kernels ", kKernelRevision, " ", omp_get_max_threads(),
+    return Join(PlanFingerprint(), " kernels ", CpuKernelRevision(), " ", omp_get_max_threads(),
                 " threads");
   }
 
   // A layer that computes in another type or layout than it was given is no candidate for that one.
-  std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
-                                size_t max_workspace) const override {
+  double Measure(const Graph& graph, const Node& node, int iterations,
+                 size_t max_workspace) const override {
     const kernels::FlushDenormals flush_denormals;
     const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
     const LayerStep* layer = dynamic_cast<LayerStep*>(step.get());
@@ -104,7 +104,7 @@ class ThisProcessor : public Target {
     if (iterations == 0 && (!layer || plain_layer)) return 0;
     const Rig rig(graph, node);
     step->Bind(rig.binding());
-    if (max_workspace > 0 && step->scratch_bytes() > max_workspace) return std::nullopt;
+    RequireWorkspace(step->scratch_bytes(), max_workspace);
     const Constant scratch = NewConstant(ElementType::INT8, step->scratch_bytes());
     double least = std::numeric_limits<double>::infinity();
     const auto start = Clock::now();
@@ -119,7 +119,7 @@ class ThisProcessor : public Target {
       const auto begin = Clock::now();
       step->Run(Elements<void>(scratch));
       const double took = MicrosecondsSince(begin);
-      if (layer && !plain_layer && !layer->native()) return std::nullopt;
+      if (layer && !plain_layer && !layer->native()) throw Unsupported(kOtherFormat);
       if (iterations == 0) return 0;
       if (runs > 0) least = std::min(least, took);
     }
@@ -131,11 +131,9 @@ class ThisProcessor : public Target {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;
     if (name == "packed") return candidate.math == ElementType::FLOAT ? 1.1 : 1;
-    const kernels::InstructionSet set = kernels::VectorInstructionSet();
-    const bool has_vnni =
-        set == kernels::InstructionSet::AVX2_VNNI || set == kernels::InstructionSet::AVX512_VNNI;
-    if (name == "int8") return has_vnni ? 0.26 : 0.7;
-    if (name == "int8_winograd") return has_vnni ? 0.22 : 0.4;
+    const bool sums_bytes = kernels::HasByteProducts();
+    if (name == "int8") return sums_bytes ? 0.26 : 0.7;
+    if (name == "int8_winograd") return sums_bytes ? 0.22 : 0.4;
     if (name == "deconvolution") return 0.2;
     if (name == "move" || name == "crop" || name == "integers") return 0.01;
     if (name == "integer_definition") return 10;
@@ -146,9 +144,7 @@ class ThisProcessor : public Target {
 
 }  // namespace
 
-int ChannelBlock() {
-  return kernels::VectorInstructionSet() >= kernels::InstructionSet::AVX512 ? 16 : 8;
-}
+int ChannelBlock() { return kernels::BlockChannels(); }
 
 const Target& CpuTarget() {
   static const ThisProcessor target;

@@ -81,7 +81,7 @@ class Family : public Implementation {
   // Of bottom 1 nothing but the shape is read: it may lie as it likes.
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!CropsPositions(context.graph, node)) return {};
+    if (!CropsPositions(context.graph, node)) return context.None("is for Crop of positions");
     std::vector<Candidate> candidates;
     for (const ElementType type : context.storage) {
       const Range &x = context.ranges[node.inputs[0]], &y = context.ranges[node.outputs[0]];

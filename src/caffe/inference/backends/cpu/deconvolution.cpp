@@ -75,14 +75,13 @@ class DeconvolutionStep : public Step {
 
   void Run(void* scratch) override {
     if (node_.integers) return RunIntegers(scratch);
-    kernels::DepthwiseDeconvolutionEnd end;
-    end.bias = node_.parameters[1].floats();
-    end.activation = epilogue_.activation;
-    end.function = epilogue_.function();
-    end.factor = 1 / y_.scale;
+    kernels::PostOps post;
+    post.bias = node_.parameters[1].floats();
+    post.activation = epilogue_.activation();
+    post.factor = 1 / y_.scale;
     const auto run = [&](auto from, auto to) {
       kernel_->Run(IsInteger(x_) ? x_.scale : 1, x_.as<const decltype(from)>(),
-                   node_.parameters[0].floats(), end, y_.as<decltype(to)>(), scratch);
+                   node_.parameters[0].floats(), post, y_.as<decltype(to)>(), scratch);
     };
     if (IsInteger(x_)) {
       DispatchInteger(
@@ -169,6 +168,8 @@ std::optional<kernels::DepthwiseDeconvolutionShape> ShapeOf(const Graph& graph, 
   return ShapeOf(node, graph.values[node.inputs[0]].shape, graph.values[node.outputs[0]].shape);
 }
 
+constexpr char kWhyNot[] = "is for Deconvolutions of each channel by itself, in two axes";
+
 class Family : public Implementation {
  public:
   const char* name() const override { return "deconvolution"; }
@@ -177,7 +178,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (node.integers) return InIntegers(context, node);
-    if (!ShapeOf(context.graph, node)) return {};
+    if (!ShapeOf(context.graph, node)) return context.None(kWhyNot);
     std::vector<Candidate> candidates = InFloats(*this, context, node, kBlocked);
     if (!context.ranges[node.inputs[0]].known() || !context.Stores(ElementType::INT8)) {
       return candidates;
@@ -220,16 +221,17 @@ class Family : public Implementation {
 
  private:
   std::vector<Candidate> InIntegers(const LoweringContext& context, const Node& node) const {
-    if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1 ||
-        !context.Stores(ElementType::INT8) || !HaveRanges(context, node)) {
-      return {};
+    if (node.type() != "Deconvolution" || node.inputs.size() != 1 || node.outputs.size() != 1) {
+      return context.None("is for Deconvolutions");
     }
+    if (!HaveRanges(context, node)) return {};
     const Graph& graph = context.graph;
     const auto shape = ShapeOf(graph, node);
     const bool takes = (shape && Kernel::HoldsIntegers(*shape)) ||
                        DenseStep::KernelOf(node, graph.values[node.inputs[0]].shape,
                                            graph.values[node.outputs[0]].shape);
-    return takes ? InBytes(*this, node, {kBlocked}) : std::vector<Candidate>();
+    if (!takes) return context.None("has no kernel of integers for its shape or weights");
+    return InBytes(*this, node, {kBlocked});
   }
 
   // Less their zero point; the kernel takes the input's off where it reads it.

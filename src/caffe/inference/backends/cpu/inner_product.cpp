@@ -42,6 +42,13 @@ class InnerProductStep : public Step {
     return static_cast<const T*>(node_.parameters[0].data.get());
   }
   const float* bias() const { return node_.parameters[1].floats(); }
+  /// Of sums of floats.
+  kernels::PostOps Post() const {
+    kernels::PostOps post;
+    post.bias = bias();
+    post.activation = epilogue_.activation();
+    return post;
+  }
 
   const Node& node_;
   const FusedEpilogue epilogue_;
@@ -55,16 +62,8 @@ class PackedStep : public InnerProductStep {
   size_t scratch_bytes() const override { return kernel_->scratch_bytes(extents_.rows); }
 
   void Run(void* scratch) override {
-    DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
-      using X = decltype(x);
-      using Y = decltype(y);
-      const kernels::PackedConvolution::Epilogue<Y> epilogue = {
-          bias(), nullptr, epilogue_.activation, epilogue_.function()};
-      DispatchFloat(node_.math, [&](auto w) {
-        kernel_->Forward(extents_.rows, x_.as<const X>(), weights<decltype(w)>(), epilogue, scratch,
-                         y_.as<Y>());
-      });
-    });
+    kernel_->Forward(extents_.rows, NumbersOf(x_), {weights<void>(), node_.math}, Post(), scratch,
+                     {y_.data, y_.type});
   }
 
  private:
@@ -82,21 +81,12 @@ class Int8Step : public InnerProductStep {
 
   void Run(void* scratch) override {
     if (node_.integers) return RunIntegers(scratch);
-    DispatchInteger(x_.type, [&](auto x) {
-      DispatchWritten(y_.type, [&](auto y) {
-        using Y = decltype(y);
-        kernels::Int8Convolution::Epilogue<Y, float> epilogue;
-        epilogue.scale = scales_.data();
-        epilogue.bias = bias();
-        epilogue.activation = epilogue_.activation;
-        epilogue.function = epilogue_.function();
-        epilogue.factor = 1 / y_.scale;
-        epilogue.input_zero_point = x_.zero_point;
-        epilogue.zero_point = y_.zero_point;
-        kernel_->Forward(extents_.rows, x_.as<const decltype(x)>(), weights<int8_t>(), epilogue,
-                         scratch, y_.as<Y>());
-      });
-    });
+    kernels::PostOps post = Post();
+    post.scale = scales_.data();
+    post.factor = 1 / y_.scale;
+    post.zero_point = y_.zero_point;
+    kernel_->Forward(extents_.rows, NumbersOf(x_), weights<int8_t>(), post, scratch,
+                     {y_.data, y_.type});
   }
 
  private:
@@ -112,12 +102,8 @@ class Int8Step : public InnerProductStep {
     for (float& scale : scales_) scale *= x_.scale;
   }
   void RunIntegers(void* scratch) {
-    DispatchInteger(x_.type, [&](auto x) {
-      DispatchInteger(y_.type, [&](auto y) {
-        kernel_->Forward(extents_.rows, x_.as<const decltype(x)>(), weights<int8_t>(), rescaling_,
-                         scratch, y_.as<decltype(y)>());
-      });
-    });
+    kernel_->Forward(extents_.rows, NumbersOf(x_), weights<int8_t>(), rescaling_, scratch,
+                     {y_.data, y_.type});
   }
 
   std::optional<kernels::Int8InnerProduct> kernel_;
@@ -138,10 +124,14 @@ class BlasStep : public InnerProductStep {
       kernels::Gemm(false, true, rows, outputs, inputs, 1.f, x_.as<const float>(), weights<float>(),
                     0.f, y);
     }
-    kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(), epilogue_.activation, y, y);
-    const kernels::FusedFunction function = epilogue_.function();
-    if (function.kind == kernels::FusedFunction::NONE) return;
-    kernels::FinishInPlace(rows, outputs, 1, outputs, {}, function, y);
+    using kernels::Activation;
+    const Activation activation = epilogue_.activation();
+    const bool is_clamp =
+        activation.kind == Activation::RELU || activation.kind == Activation::CLIP;
+    kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(),
+                            is_clamp ? activation : Activation(), y, y);
+    if (is_clamp || activation.kind == Activation::NONE) return;
+    kernels::ActivateInPlace(rows, outputs, 1, outputs, activation, y);
   }
 
  private:
@@ -194,10 +184,11 @@ class Int8Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node) || !context.Stores(ElementType::INT8) ||
-        !context.ranges[node.inputs[0]].known() ||
-        ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
-      return {};
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
+    const std::string reason = context.WhyNotInt8(node.inputs[0]);
+    if (!reason.empty()) return context.None(reason);
+    if (ExtentsOf(context.graph, node).inputs > static_cast<int>(kMostInputs)) {
+      return context.None(Join("sums up ", kMostInputs, " inputs at most"));
     }
     const Format integers = {ElementType::INT8, kPlain};
     std::vector<Candidate> candidates;
@@ -241,7 +232,7 @@ class BlasFamily : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node)) return {};
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
     return {Formats(*this, node, ElementType::FLOAT, Format(), Format())};
   }
 

@@ -37,8 +37,7 @@ class ActivationStep : public ByteStep {
         values[t * kBytes + i] = x_[0].scale * static_cast<float>(byte);
       }
     }
-    kernels::FinishInPlace(1, tables, kBytes, 1, function_.activation, function_.function(),
-                           values.data());
+    kernels::ActivateInPlace(1, tables, kBytes, 1, function_.activation(), values.data());
     tables_.resize(values.size());
     DispatchInteger(y_.type, [&](auto tag) {
       using Q = decltype(tag);
@@ -70,7 +69,9 @@ class Family : public Implementation {
   const char* name() const override { return "int8_activation"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!FunctionOf(context.graph, node) || !HaveRanges(context, node)) return {};
+    if (!FunctionOf(context.graph, node))
+      return context.None("is for activations of blobs with channels");
+    if (!HaveRanges(context, node)) return {};
     return InBytes(*this, node, {kBlocked, kPlain});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {

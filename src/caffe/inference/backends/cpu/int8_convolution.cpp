@@ -38,13 +38,12 @@ class Int8Step : public ConvolutionStep {
 
   void Run(void* scratch) override {
     if (node_.integers) return RunIntegers(scratch);
-    DispatchInteger(x_.type, [&](auto x) {
-      DispatchWritten(y_.type, [&](auto y) {
-        DispatchWritten(residual_.type, [&](auto residual) {
-          RunIn<decltype(x), decltype(y), decltype(residual)>(scratch);
-        });
-      });
-    });
+    kernels::PostOps post = Post();
+    post.scale = scales_.data();
+    post.residual_scale = residual_.scale;
+    post.factor = 1 / y_.scale;
+    post.zero_point = y_.zero_point;
+    kernel_->Forward(x_.shape[0], NumbersOf(x_), bytes(), post, scratch, Target(), x_.zero_point);
   }
 
  private:
@@ -55,10 +54,7 @@ class Int8Step : public ConvolutionStep {
     if (node_.integers) {
       rescaling_ = RescalingOf(node_, shape.outputs, x_, y_);
       PrepareResidual();
-      DispatchInteger(y_.type, [&](auto y) {
-        rows_ = kernel_->Prepare<decltype(y)>(rescaling_,
-                                              residual_bytes_ ? &*residual_bytes_ : nullptr);
-      });
+      rows_ = kernel_->Prepare(rescaling_, y_.type, residual_bytes_ ? &*residual_bytes_ : nullptr);
       return;
     }
     RequireParameter(node_, 2, ElementType::FLOAT, shape.outputs);
@@ -79,32 +75,11 @@ class Int8Step : public ConvolutionStep {
   }
 
   void RunIntegers(void* scratch) {
-    DispatchInteger(x_.type, [&](auto x) {
-      DispatchInteger(y_.type, [&](auto y) {
-        kernel_->Forward(x_.shape[0], x_.as<const decltype(x)>(),
-                         static_cast<const int8_t*>(node_.parameters[0].data.get()), rescaling_,
-                         scratch, y_.as<decltype(y)>(), StridesOf(x_, y_, residual_),
-                         residual_bytes_ ? &*residual_bytes_ : nullptr, rows_.get());
-      });
-    });
+    kernel_->Forward(x_.shape[0], NumbersOf(x_), bytes(), rescaling_, scratch, Target(),
+                     residual_bytes_ ? &*residual_bytes_ : nullptr, rows_.get());
   }
 
-  template <typename X, typename Y, typename R>
-  void RunIn(void* scratch) {
-    kernels::Int8Convolution::Epilogue<Y, R> epilogue;
-    epilogue.scale = scales_.data();
-    epilogue.bias = node_.parameters[1].floats();
-    epilogue.residual = residual_.as<const R>();
-    epilogue.residual_scale = residual_.scale;
-    epilogue.activation = epilogue_.activation;
-    epilogue.function = epilogue_.function();
-    epilogue.factor = 1 / y_.scale;
-    epilogue.input_zero_point = x_.zero_point;
-    epilogue.zero_point = y_.zero_point;
-    kernel_->Forward(x_.shape[0], x_.as<const X>(),
-                     static_cast<const int8_t*>(node_.parameters[0].data.get()), epilogue, scratch,
-                     y_.as<Y>(), StridesOf(x_, y_, residual_));
-  }
+  const int8_t* bytes() const { return static_cast<const int8_t*>(weights().data); }
 
   Kernel kernel_;
   std::vector<float> scales_;
@@ -127,18 +102,20 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const Graph& graph = context.graph;
-    if (!context.Stores(ElementType::INT8) || node.inputs.size() != 1 ||
-        !context.ranges[node.inputs[0]].known()) {
-      return {};
-    }
     const auto shape = ConvolutionShapeOf(graph, node);
     const auto epilogue = FusedEpilogueOf(node);
-    if (!shape || !epilogue) return {};
+    if (!shape || !epilogue) return context.None(kNoConvolution);
+    const std::string reason = context.WhyNotInt8(node.inputs[0]);
+    if (!reason.empty()) return context.None(reason);
     std::vector<Candidate> candidates;
     for (const std::string& variant : variants_) {
       for (const bool plain : {true, false}) {
         if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
-        if (!MakeKernel(variant, *shape, plain) || !SumsFit(variant, *shape, node)) continue;
+        if (!MakeKernel(variant, *shape, plain)) continue;
+        if (!SumsFit(variant, *shape, node)) {
+          context.Note(variant + ": its weights are too large for sums of 32 bits");
+          continue;
+        }
         for (Candidate& candidate :
              InFormats(context, node, plain ? kPlain : kBlocked, epilogue->residual)) {
           candidate.variant = variant;
@@ -148,6 +125,7 @@ class Family : public Implementation {
         if (plain) break;
       }
     }
+    if (candidates.empty()) context.Note(kNoKernelForShape);
     return candidates;
   }
 

@@ -62,7 +62,8 @@ class Family : public Implementation {
   }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsEltwise(context.graph, node) || !HaveRanges(context, node)) return {};
+    if (!IsEltwise(context.graph, node)) return context.None("is for Eltwise without constants");
+    if (!HaveRanges(context, node)) return {};
     if (context.graph.values[node.outputs[0]].shape.size() < 2)
       return InBytes(*this, node, {kPlain});
     return InBytes(*this, node, {kBlocked, kPlain});

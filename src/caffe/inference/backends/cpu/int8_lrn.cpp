@@ -57,7 +57,8 @@ class Family : public Implementation {
   }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsAcrossChannels(context.graph, node) || !HaveRanges(context, node)) return {};
+    if (!IsAcrossChannels(context.graph, node)) return context.None("is for LRN across channels");
+    if (!HaveRanges(context, node)) return {};
     return InBytes(*this, node, {kBlocked});
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {

@@ -97,10 +97,11 @@ class Family : public Implementation {
   bool TakesZeroPoints(const Node&) const override { return true; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!MultipliesWeights(node) || !HaveRanges(context, node) ||
-        !WeightedShapeOf(node, context.graph.values[node.inputs[0]].shape,
+    if (!MultipliesWeights(node)) return context.None("is for layers with weights");
+    if (!HaveRanges(context, node)) return {};
+    if (!WeightedShapeOf(node, context.graph.values[node.inputs[0]].shape,
                          context.graph.values[node.outputs[0]].shape)) {
-      return {};
+      return context.None("has no definition for its shape");
     }
     return InBytes(*this, node, {kPlain});
   }

@@ -58,7 +58,8 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!ComputesIntegers(node) || !HasIntegerRanges(context, node)) return {};
+    if (!ComputesIntegers(node)) return context.None(kNoIntegerOperation);
+    if (!HasIntegerRanges(context, node)) return {};
     std::vector<Candidate> candidates = InBytes(*this, node, {kPlain});
     if (TakesBlocks(context.graph, node)) {
       candidates.insert(candidates.begin(), InBytes(*this, node, {kBlocked})[0]);

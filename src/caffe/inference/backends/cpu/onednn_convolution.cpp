@@ -24,9 +24,8 @@ Options OptionsFor(const Node& node, bool plain_input,
   Options options;
   options.bias = true;
   options.residual = epilogue.residual >= 0;
-  options.activation = epilogue.activation;
-  options.function = epilogue.function();
-  options.function.slopes = nullptr;  // those of a temporary
+  options.activation = epilogue.activation();
+  options.activation.slopes = nullptr;  // those of a temporary
   options.blocked_source = !plain_input;
   options.blocked_target = true;
   options.block = ChannelBlock();
@@ -91,7 +90,8 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node)) return {};
+    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
+    if (!onednn::Enabled()) return context.None("is off, or not in this build");
     const Shape& input = context.graph.values[node.inputs[0]].shape;
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
@@ -107,6 +107,7 @@ class Family : public Implementation {
                                      {ElementType::FLOAT, kBlocked}));
       }
     }
+    if (candidates.empty()) context.Note("has no fast convolution of this shape between floats");
     return candidates;
   }
 

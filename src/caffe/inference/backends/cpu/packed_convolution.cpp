@@ -18,19 +18,8 @@ class PackedStep : public ConvolutionStep {
     return kernel_->scratch_size(x_.shape[0]) * sizeof(float);
   }
   void Run(void* scratch) override {
-    DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
-      using X = decltype(x);
-      using Y = decltype(y);
-      DispatchFloat(node_.math, [&](auto w) {
-        using W = decltype(w);
-        const kernels::PackedConvolution::Epilogue<Y> epilogue = {
-            node_.parameters[1].floats(), residual_.as<const Y>(), epilogue_.activation,
-            epilogue_.function()};
-        kernel_->Forward(x_.shape[0], x_.as<const X>(),
-                         static_cast<const W*>(node_.parameters[0].data.get()), epilogue,
-                         static_cast<float*>(scratch), y_.as<Y>(), StridesOf(x_, y_, residual_));
-      });
-    });
+    kernel_->Forward(x_.shape[0], NumbersOf(x_), weights(), Post(), static_cast<float*>(scratch),
+                     Target());
   }
 
  private:
@@ -52,7 +41,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node)) return {};
+    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
@@ -61,6 +50,7 @@ class Family : public Implementation {
         candidates.push_back(std::move(candidate));
       }
     }
+    if (candidates.empty()) context.Note(kNoKernelForShape);
     return candidates;
   }
 

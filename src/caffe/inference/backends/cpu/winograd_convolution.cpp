@@ -16,10 +16,10 @@ class WinogradStep : public ConvolutionStep {
   size_t scratch_bytes() const override { return kernels::WinogradScratchSize(shape_); }
 
   void Run(void* scratch) override {
-    DispatchFloats(x_.type, y_.type, [&](auto x, auto y) {
-      DispatchFloat(node_.math,
-                    [&](auto w) { RunIn<decltype(x), decltype(w), decltype(y)>(scratch); });
-    });
+    if (kernels::WinogradForward(shape_, NumbersOf(x_), weights(), Post(), Target(), scratch))
+      return;
+    DispatchFloat(node_.math,
+                  [&](auto w) { RunDirect(static_cast<const decltype(w)*>(weights().data)); });
   }
 
  private:
@@ -33,21 +33,8 @@ class WinogradStep : public ConvolutionStep {
     RequireParameter(node_, 0, node_.math, kernels::WinogradPackedSize(shape_));
   }
 
-  template <typename X, typename W, typename Y>
-  void RunIn(void* scratch) {
-    kernels::WinogradEpilogue<Y> epilogue;
-    epilogue.bias = node_.parameters[1].floats();
-    epilogue.residual = residual_.as<const Y>();
-    epilogue.activation = epilogue_.activation;
-    epilogue.function = epilogue_.function();
-    const W* weights = static_cast<const W*>(node_.parameters[0].data.get());
-    if (!kernels::WinogradForward(shape_, x_.as<const X>(), weights, epilogue, y_.as<Y>(), scratch,
-                                  kernels::kWinogradScratch, StridesOf(x_, y_, residual_))) {
-      RunDirect<X, W, Y>(weights);
-    }
-  }
-
-  template <typename X, typename W, typename Y>
+  /// Infinities and NaNs belong to single outputs.
+  template <typename W>
   void RunDirect(const W* weights) {
     const auto direct = kernels::PackedConvolution::Make(convolution_, false);
     std::vector<W> plain(convolution_.weight_count()), packed(direct->packed_size());
@@ -55,12 +42,8 @@ class WinogradStep : public ConvolutionStep {
     direct->PackWeights(plain.data(), nullptr, packed.data());
     std::vector<float> scratch(direct->scratch_size(shape_.num) + 16);
     const size_t past = reinterpret_cast<size_t>(scratch.data()) % 64 / sizeof(float);
-    const kernels::PackedConvolution::Epilogue<Y> epilogue = {
-        node_.parameters[1].floats(), residual_.as<const Y>(), epilogue_.activation,
-        epilogue_.function()};
-    direct->Forward(shape_.num, x_.as<const X>(), packed.data(), epilogue,
-                    scratch.data() + (past ? 16 - past : 0), y_.as<Y>(),
-                    StridesOf(x_, y_, residual_));
+    direct->Forward(shape_.num, NumbersOf(x_), packed.data(), Post(),
+                    scratch.data() + (past ? 16 - past : 0), Target());
   }
 
   kernels::ConvolutionShape convolution_;
@@ -74,10 +57,14 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node) || !kernels::HasWinograd(*shape) ||
-        shape->channels <= kPlainChannels || context.graph.values[node.inputs[0]].shape[0] == 0) {
-      return {};
+    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
+    if (!kernels::HasWinograd(*shape)) {
+      return context.None("is for 3x3 and 5x5 kernels with stride 1, without groups");
     }
+    if (shape->channels <= kPlainChannels) {
+      return context.None(Join("is for more than ", kPlainChannels, " channels"));
+    }
+    if (context.graph.values[node.inputs[0]].shape[0] == 0) return context.None("has no images");
     return InFloats(*this, context, node, kBlocked);
   }
 

@@ -75,7 +75,7 @@ class AcrossChannelsFamily : public Implementation {
                                     const Node& node) const override {
     if (!(IsLrn(node) || IsSoftmax(node)) || node.outputs.size() != 1 || !node.epilogue.empty() ||
         context.graph.values[node.inputs[0]].shape.size() != 4) {
-      return {};
+      return context.None("is for LRN and Softmax across channels of images");
     }
     std::vector<Candidate> candidates;
     for (const ElementType type : kFloatTypes) {

@@ -115,14 +115,17 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!ConvolutionShapeOf(context.graph, node) || !FusedEpilogueOf(node)) return {};
+    if (!ConvolutionShapeOf(context.graph, node) || !FusedEpilogueOf(node)) {
+      return context.None("is for convolutions with what kernels can fuse");
+    }
     std::vector<Candidate> candidates;
     Add(context, node, ElementType::FLOAT, {ElementType::FLOAT, kPlain}, ElementType::FLOAT,
         &candidates);
     for (const ElementType type : kFloatTypes) {
       if (context.Stores(type)) Add(context, node, type, {type, kLast}, type, &candidates);
     }
-    if (!context.Stores(ElementType::INT8) || !context.ranges[node.inputs[0]].known()) {
+    if (const std::string reason = context.WhyNotInt8(node.inputs[0]); !reason.empty()) {
+      if (context.Stores(ElementType::INT8)) context.Note(reason);
       return candidates;
     }
     const Format integers = {ElementType::INT8, kLast};
@@ -193,7 +196,10 @@ class Family : public Implementation {
     }
     const auto shape =
         FilledShape(node, input, output, epilogue.residual >= 0 ? &residual : nullptr);
-    if (!shape) return;
+    if (!shape) {
+      context.Note("has no kernel for these channels and groups as they lie");
+      return;
+    }
     caffe::cuda::ConvolutionProblem problem;
     problem.num = input.shape[0];
     problem.shape = *shape;
@@ -203,7 +209,7 @@ class Family : public Implementation {
     problem.output = output.type;
     problem.residual = epilogue.residual >= 0 ? residual.type : output.type;
     problem.has_residual = epilogue.residual >= 0;
-    problem.function = FunctionOf(epilogue, nullptr);
+    problem.activation = ActivationOf(epilogue, nullptr);
     AddVariants(problem, context.tensor_float, candidate, candidates);
   }
 };

@@ -120,7 +120,7 @@ void BoundConvolution::Bind(ConvolutionProblem problem, const Node& node,
   problem.input_stride = stride(operands.x);
   problem.output_stride = stride(operands.y);
   problem.residual_stride = problem.has_residual ? stride(operands.residual) : 0;
-  problem.function = FunctionOf(epilogue, nullptr);
+  problem.activation = ActivationOf(epilogue, nullptr);
   std::string variant = VariantOf(node);
   problem.tf32 = variant.compare(0, kTensorFloat.size(), kTensorFloat) == 0;
   if (problem.tf32) variant.erase(0, kTensorFloat.size());

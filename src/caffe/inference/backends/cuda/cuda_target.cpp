@@ -4,6 +4,8 @@
 #include <chrono>
 #include <limits>
 
+#include "../../../unsupported.hpp"
+#include "../../kernel_revision.hpp"
 #include "../../plan_file.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/libraries.hpp"
@@ -109,9 +111,14 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
   return least;
 }
 
-/// Raised with each change that makes a kernel faster or slower: times measured before count no
-/// longer.
-constexpr int kKernelRevision = 3;
+/// A way for which the GPU has no room is none there.
+void* ScratchOf(size_t bytes, Rig* rig) {
+  try {
+    return rig->Scratch(bytes);
+  } catch (const Error& error) {
+    throw Unsupported(Join("needs ", bytes, " bytes of scratch memory: ", error.what()));
+  }
+}
 
 class Gpu : public Target {
  public:
@@ -133,15 +140,15 @@ class Gpu : public Target {
   bool fuses_integer_sums() const override { return false; }
 
   std::string TimingKey() const override {
-    return Join(PlanFingerprint(kTarget), " kernels ", kKernelRevision);
+    return Join(PlanFingerprint(kTarget), " kernels ", CudaKernelRevision());
   }
 
   void Prepare(const std::function<void()>& list) const override {
     caffe::cuda::MakeConvolutionsAskedFor(list);
   }
 
-  std::optional<double> Measure(const Graph& graph, const Node& node, int iterations,
-                                size_t max_workspace) const override {
+  double Measure(const Graph& graph, const Node& node, int iterations,
+                 size_t max_workspace) const override {
     const std::shared_ptr<GpuQueue> queue = GpuQueue::Make();
     const GpuQueue::Scope scope(*queue);
     const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
@@ -149,11 +156,13 @@ class Gpu : public Target {
     if (iterations == 0 && (!layer || node.math == ElementType::FLOAT)) return 0;
     Rig rig(graph, node, queue);
     step->Bind(rig.binding());
-    if (max_workspace > 0 && step->scratch_bytes() > max_workspace) return std::nullopt;
-    void* const scratch = rig.Scratch(step->scratch_bytes());
+    RequireWorkspace(step->scratch_bytes(), max_workspace);
+    void* const scratch = ScratchOf(step->scratch_bytes(), &rig);
     step->Run(scratch);
     queue->stream().Synchronize();
-    if (layer && node.math != ElementType::FLOAT && !layer->native()) return std::nullopt;
+    if (layer && node.math != ElementType::FLOAT && !layer->native()) {
+      throw Unsupported("computes this layer in another type");
+    }
     if (iterations == 0) return 0;
     return LeastTime([&] { step->Run(scratch); }, iterations, queue->stream());
   }
@@ -195,12 +204,10 @@ caffe::cuda::Planes PlanesOf(const Operand& operand) {
   return {operand.data, operand.type, operand.stride, operand.scale, operand.zero_point};
 }
 
-caffe::cuda::OutputFunction FunctionOf(const FusedEpilogue& epilogue, const void* slopes) {
-  caffe::cuda::OutputFunction function;
-  function.activation = epilogue.activation;
-  function.function = epilogue.function();
-  function.function.slopes = static_cast<const float*>(slopes);
-  return function;
+kernels::Activation ActivationOf(const FusedEpilogue& epilogue, const void* slopes) {
+  kernels::Activation activation = epilogue.activation();
+  activation.slopes = static_cast<const float*>(slopes);
+  return activation;
 }
 
 std::vector<float> Padded(std::vector<float> values, size_t count, float fill) {

@@ -64,7 +64,7 @@ class ActivationStep : public ElementwiseStep {
     const void* const slopes = activation_.slopes.empty() ? nullptr : binding_.parameters.at(0);
     caffe::cuda::ApplyToPixels(caffe::cuda::CurrentStream(), PixelCount(y()), channels_,
                                PixelsOf(binding_.inputs[0]), nullptr, nullptr, nullptr,
-                               FunctionOf(activation_, slopes), PixelsOf(y()));
+                               ActivationOf(activation_, slopes), PixelsOf(y()));
   }
 
  private:
@@ -121,17 +121,19 @@ bool IsCombination(const Node& node) {
          (coefficients == 0 || coefficients == static_cast<int>(inputs));
 }
 
+constexpr char kWhyNot[] = "is for activations, scales of channels and Eltwise by themselves";
+
 class Family : public Implementation {
  public:
   const char* name() const override { return "elementwise"; }
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (node.inputs.empty() || node.outputs.size() != 1) return {};
+    if (node.inputs.empty() || node.outputs.size() != 1) return context.None(kWhyNot);
     const Shape& shape = context.graph.values[node.outputs[0]].shape;
     const auto activation = ActivationOfNode(node, ChannelsOf(shape));
     const bool affine = IsAffine(node) && AffineOf(context.graph, node);
-    if (!activation && !affine && !IsCombination(node)) return {};
+    if (!activation && !affine && !IsCombination(node)) return context.None(kWhyNot);
     // What differs between channels is known to pixels only.
     const bool by_channel = affine || (activation && !activation->slopes.empty());
     const bool has_channels = shape.size() >= 3;

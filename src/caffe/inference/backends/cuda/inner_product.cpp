@@ -90,7 +90,7 @@ class ConvolutionFamily : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!IsInnerProduct(context, node)) return {};
+    if (!IsInnerProduct(context, node)) return context.None(kNoInnerProduct);
     std::vector<Candidate> candidates;
     const bool integers =
         context.Stores(ElementType::INT8) && context.ranges[node.inputs[0]].known();
@@ -144,7 +144,7 @@ class ConvolutionFamily : public Implementation {
     caffe::cuda::ConvolutionProblem problem = ProblemOf(*shape, extents.rows);
     problem.input = x.type;
     problem.output = problem.residual = y.type;
-    problem.function = FunctionOf(InnerProductEpilogueOf(node), nullptr);
+    problem.activation = ActivationOf(InnerProductEpilogueOf(node), nullptr);
     AddVariants(problem, context.tensor_float,
                 Formats(*this, node, input.type, input, {written, kPlain}), candidates);
   }
@@ -184,7 +184,7 @@ class GemmStep : public Step {
     const void* const slopes = epilogue_.slopes.empty() ? nullptr : parameters_[2];
     caffe::cuda::ApplyToPixels(caffe::cuda::CurrentStream(), extents_.rows, extents_.outputs, y,
                                nullptr, static_cast<const float*>(parameters_[1]), nullptr,
-                               FunctionOf(epilogue_, slopes), y);
+                               ActivationOf(epilogue_, slopes), y);
   }
 
  private:

@@ -230,7 +230,8 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!ComputesIntegers(node) || !HasIntegerRanges(context, node)) return {};
+    if (!ComputesIntegers(node)) return context.None(kNoIntegerOperation);
+    if (!HasIntegerRanges(context, node)) return {};
     std::vector<Layout::Kind> layouts = {kPlain};
     if (TakesChannelsLast(context.graph, node)) layouts.insert(layouts.begin(), kLast);
     return WithShapeInputs(context, node, kLast, InBytes(*this, node, layouts));

@@ -1,4 +1,7 @@
-// The same in software.
+#ifndef CAFFE_KERNELS_CPU_SIMD_EMULATED_AMX_HPP_
+#define CAFFE_KERNELS_CPU_SIMD_EMULATED_AMX_HPP_
+
+// For amx_tiles.inc: AMX's instructions in software.
 #include "emulated_tiles.hpp"
 
 namespace caffe {
@@ -38,5 +41,4 @@ struct Tiles {
 }  // namespace kernels
 }  // namespace caffe
 
-#define CAFFE_AMX_TILES kEmulatedAmxTiles
-#include "amx_tiles.inc"
+#endif  // CAFFE_KERNELS_CPU_SIMD_EMULATED_AMX_HPP_

@@ -1,4 +1,7 @@
-// AMX's own instructions.
+#ifndef CAFFE_KERNELS_CPU_SIMD_AMX_HPP_
+#define CAFFE_KERNELS_CPU_SIMD_AMX_HPP_
+
+// For amx_tiles.inc: AMX's own instructions.
 #include <immintrin.h>
 
 #include "amx_tiles.hpp"
@@ -64,5 +67,4 @@ struct Tiles {
 }  // namespace kernels
 }  // namespace caffe
 
-#define CAFFE_AMX_TILES kAmxTiles
-#include "amx_tiles.inc"
+#endif  // CAFFE_KERNELS_CPU_SIMD_AMX_HPP_

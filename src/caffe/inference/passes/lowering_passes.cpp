@@ -1,0 +1,113 @@
+#include "lowering_passes.hpp"
+
+#include "../backends/lowering.hpp"
+#include "../backends/operand_places.hpp"
+#include "../backends/split_epilogues.hpp"
+#include "../quantize/equalization.hpp"
+#include "../quantize/fused_sums.hpp"
+#include "../quantize/integers.hpp"
+#include "../quantize/value_ranges.hpp"
+#include "memory_plan.hpp"
+
+namespace caffe {
+namespace inference {
+
+bool IsLowered(const BuildContext& build) { return build.target != nullptr; }
+
+bool HasFloatResiduals(const BuildContext& build) { return !build.HasIntegersAlone(); }
+
+bool HasIntegersAlone(const BuildContext& build) { return build.HasIntegersAlone(); }
+
+bool FusesSumsOfIntegers(const BuildContext& build) {
+  return build.HasIntegersAlone() && build.target->fuses_integer_sums() &&
+         !build.Skips(kPassWithoutIntegers);
+}
+
+bool Equalizes(const BuildContext& build) {
+  return IsLowered(build) && build.table && !build.HasIntegersAlone() &&
+         build.Scheme() == QuantizationScheme::SYMMETRIC;
+}
+
+// On a GPU a runner finds room itself: its kernels want other sizes on each device.
+bool PlansScratch(const BuildContext& build) {
+  return build.config.backend == Backend::CPU && !build.Skips("memory");
+}
+
+Graph BecomeIntegers(Graph graph, BuildContext* build) {
+  graph = SplitForIntegers(std::move(graph));
+  const Quantization& quantization = build->config.quantization;
+  IntegerOptions options;
+  options.refuses = quantization.ArithmeticOrDefault() == Arithmetic::INTEGER_ONLY;
+  options.rounding = quantization.RoundingOrDefault();
+  options.weights.scheme = build->Scheme();
+  if (const auto& training = quantization.training) {
+    options.weights.to_nearest = true;
+    options.weights.bits = training->weight_bits;
+    options.activation_bits = training->activation_bits;
+  }
+  options.remark = build->config.remark;
+  options.means = MeansOf(graph, *build->table);
+  for (const Node& node : graph.nodes) {
+    options.wanted.push_back(build->TypesFor(node).count(ElementType::INT8) > 0);
+  }
+  return ToIntegers(std::move(graph), *build->table, options);
+}
+
+Graph FuseSumsOfIntegers(Graph graph, BuildContext*) {
+  return FuseIntegerResiduals(std::move(graph));
+}
+
+Graph SplitForKernels(Graph graph, BuildContext*) { return SplitEpilogues(std::move(graph)); }
+
+Graph FindRanges(Graph graph, BuildContext* build) {
+  if (build->HasIntegersAlone()) {
+    build->ranges = RangesOf(graph);
+    for (Value& value : graph.values) {  // formats are chosen with kernels
+      if (value.is_constant()) continue;
+      value.type = ElementType::FLOAT;
+      value.affine = AffineParameters();
+    }
+  } else if (build->table) {
+    std::vector<bool> integers, rounds;
+    for (const Node& node : graph.nodes) {
+      integers.push_back(build->LoweredTypesFor(node).count(ElementType::INT8) > 0);
+      rounds.push_back(RoundsInputs(*build->target, graph, node));
+    }
+    build->ranges = RangesOf(graph, *build->table, integers, rounds,
+                             build->target->takes_unsigned(), build->Scheme());
+  } else {
+    build->ranges.assign(graph.values.size(), Range());
+  }
+  return graph;
+}
+
+Graph Equalize(Graph graph, BuildContext* build) {
+  return EqualizeChannels(std::move(graph), *build->table, build->ranges);
+}
+
+Graph ChooseKernels(Graph graph, BuildContext* build) {
+  const BuilderConfig& config = build->config;
+  LoweringOptions options;
+  options.progress = config.progress;
+  options.remark = config.remark;
+  options.on_candidates = config.on_candidates;
+  options.tensor_float = config.tensor_float;
+  options.ranges = build->ranges;
+  for (const Node& node : graph.nodes) options.maths.push_back(build->LoweredTypesFor(node));
+  if (build->table && !build->HasIntegersAlone()) options.means = MeansOf(graph, *build->table);
+  Timing timing(*build->target, config.timing_iterations, config.timing_cache.get(),
+                config.max_workspace);
+  return Lower(std::move(graph), options, &timing);
+}
+
+Graph FindScratch(Graph graph, BuildContext* build) {
+  build->scratch = ScratchBytes(graph, *build->target);
+  return graph;
+}
+
+Graph PlanMemoryOfBuild(Graph graph, BuildContext* build) {
+  return PlanMemory(std::move(graph), build->scratch);
+}
+
+}  // namespace inference
+}  // namespace caffe

@@ -1,2 +1,0 @@
-#define CAFFE_PACKED_TILES kAvx512PackedTiles
-#include "packed_tiles.inc"

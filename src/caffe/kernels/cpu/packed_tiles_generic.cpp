@@ -1,2 +1,0 @@
-#define CAFFE_PACKED_TILES kGenericPackedTiles
-#include "packed_tiles.inc"

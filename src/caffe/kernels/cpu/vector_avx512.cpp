@@ -1,2 +1,0 @@
-#define CAFFE_VECTOR_KERNELS kAvx512Kernels
-#include "vector_kernels.inc"

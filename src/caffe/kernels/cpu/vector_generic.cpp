@@ -1,2 +1,0 @@
-#define CAFFE_VECTOR_KERNELS kGenericKernels
-#include "vector_kernels.inc"

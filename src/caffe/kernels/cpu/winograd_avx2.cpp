@@ -1,2 +1,0 @@
-#define CAFFE_WINOGRAD_KERNELS kAvx2Winograd
-#include "winograd_loops.inc"

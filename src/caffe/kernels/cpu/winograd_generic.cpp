@@ -1,2 +1,0 @@
-#define CAFFE_WINOGRAD_KERNELS kGenericWinograd
-#include "winograd_loops.inc"

@@ -1,0 +1,20 @@
+#include "caffe/layers/gelu_layer.hpp"
+
+namespace caffe {
+namespace {
+
+kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::GELU}; }
+
+const bool registered = OperationTable::Add(Operation("GELU")
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
+
+}  // namespace
+
+INSTANTIATE_CLASS(GELULayer);
+REGISTER_LAYER_CLASS(GELU);
+
+}  // namespace caffe

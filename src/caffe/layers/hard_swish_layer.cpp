@@ -1,0 +1,22 @@
+#include "caffe/layers/hard_swish_layer.hpp"
+
+namespace caffe {
+namespace {
+
+kernels::Activation FunctionOf(const LayerParameter&) {
+  return {kernels::Activation::HARD_SWISH, 1. / 6, 0.5};
+}
+
+const bool registered = OperationTable::Add(Operation("HardSwish")
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native());
+
+}  // namespace
+
+INSTANTIATE_CLASS(HardSwishLayer);
+REGISTER_LAYER_CLASS(HardSwish);
+
+}  // namespace caffe
