@@ -105,7 +105,8 @@ TEST(InstructionSets, HaveEitherAllVectorKernelsOrTiles) {
   }
 }
 
-// Kernels that rows share run wherever one of these rows does: the plainest has the fewest features.
+// Kernels that rows share run wherever one of these rows does: the plainest has the fewest
+// features.
 TEST(InstructionSets, HaveTheFeaturesOfTheKernelsThatTheyShare) {
   for (const InstructionSetRow& row : RegisteredRows()) {
     const auto expect_features_of_first = [&](const auto& shares) {
