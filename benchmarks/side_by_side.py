@@ -1,4 +1,4 @@
-"""What benchmarks of several programs have in common: processes that take turns, and what the other
+"""The common part of benchmarks of several programs: processes that take turns, and what the other
 programs need.
 
 A worker is a process that answers each line with a number of iterations on standard input by as
@@ -19,7 +19,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKERS = os.path.join(ROOT, "benchmarks", "nets", "workers.py")
 TURN_SECONDS = 0.25
-# The nets of models/ that take pictures of ImageNet's size or SSD's, and how large those are.
+# The nets of models/ that take images of ImageNet's size or SSD's, and how large those are.
 LARGE_NETS = {"bvlc_alexnet": 227, "squeezenet_v1.1": 227, "bvlc_googlenet": 224, "resnet18": 224,
               "resnet50": 224, "mobilenet_v1": 224, "mobilenet_v2": 224, "vgg16": 224,
               "ssd300_vgg16": 300}
@@ -119,7 +119,7 @@ def take_turns(commands: Iterable[Tuple[str, Sequence[str]]], threads: int, roun
     for number in range(rounds):
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{title}: round {number + 1} of {rounds} \r")
-        # Nobody always comes first.
+        # Workers take turns at being first.
         for i in range(len(workers)):
             workers[(i + number) % len(workers)].turn()
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What the notebooks in this folder have in common: where caffe and the data are.
+"""The common part of the notebooks in this folder: where caffe and the data are.
 
 Importing this module makes ``import caffe`` work in the source tree as well as where it is
 installed, and makes the folder ``notebook_files``, which git ignores and where notebooks write.
@@ -39,7 +39,7 @@ def require(module: str, reason: str) -> None:
 
 
 def shared(*parts: str) -> str:
-    """The path of a real net or picture beside the source tree; skips the notebook where it is
+    """The path of a real net or image next to the source tree; skips the notebook where it is
     absent."""
     path = os.path.normpath(os.path.join(SHARED_DATA, *parts))
     if not os.path.exists(path):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the nets of models/ from the architectures as they were published.
 
-    models/generate.py            writes all of them beside this script
+    models/generate.py            writes all of them next to this script
     models/generate.py --check    says which files differ from what it would write, exits 1 if any
 
 Each model gets deploy.prototxt, and train_val.prototxt with solver.prototxt where people train it

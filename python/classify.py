@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Classifies pictures: writes the net's first output for each as a numpy array.
+"""Classifies images: writes the net's first output for each as a numpy array.
 
 examples:
   classify.py --model_def deploy.prototxt --pretrained_model weights.caffemodel cat.jpg scores.npy
   classify.py --model_def lenet.prototxt --pretrained_model lenet.caffemodel --images_dim 28,28 \\
       --raw_scale 1 --ext png digits/ scores.npy
 
-The input is a picture, a folder of pictures (in the order of their names), or a .npy file with
-pictures, N x H x W x K. Each picture is resized to --images_dim; then ten cuts of the net's input
+The input is an image, a folder of images (in the order of their names), or a .npy file with
+images, N x H x W x K. Each image is resized to --images_dim; then ten cuts of the net's input
 size are classified, the corners, the centre and their mirror images, and their scores averaged.
---center_only takes one cut, and a tenth of the time. The result has one row a picture:
+--center_only takes one cut, and a tenth of the time. The result has one row per image:
 
   scores = numpy.load('scores.npy'); scores.argmax(axis=1)
 """
@@ -28,23 +28,23 @@ from caffe._files import written_aside
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input_file", help="a picture, a folder, or a .npy file")
+    parser.add_argument("input_file", help="an image, a folder, or a .npy file")
     parser.add_argument("output_file", help="the .npy file to write")
     _cli.add_net_flags(parser, "bvlc_reference_caffenet")
-    _cli.add_picture_flags(parser)
+    _cli.add_image_flags(parser)
     parser.add_argument("--center_only", action="store_true",
                         help="one cut from the centre, not ten")
     parser.add_argument("--images_dim", type=_cli.whole_numbers, default=[256, 256],
-                        metavar="H,W", help="resize pictures to this first (default: 256,256)")
+                        metavar="H,W", help="resize images to this first (default: 256,256)")
     parser.add_argument("--ext", default="jpg",
-                        help="pictures' extension in a folder (default: jpg)")
+                        help="images' extension in a folder (default: jpg)")
     parser.add_argument("--labels", metavar="FILE",
-                        help="the classes' names, one a line: prints the five best of each picture")
+                        help="the classes' names, one a line: prints the five best of each image")
     return parser.parse_args()
 
 
 def load(path, ext, color):
-    """The pictures of the input and their names."""
+    """The images of the input and their names."""
     if path.endswith(".npy"):
         print(f"Loading file: {path}")
         images = np.load(path)
@@ -82,7 +82,7 @@ def main():
     _cli.set_mode(arguments.gpu)
     classifier = caffe.Classifier(arguments.model_def, arguments.pretrained_model,
                                   image_dims=arguments.images_dim)
-    _cli.set_picture_steps(classifier, arguments)
+    _cli.set_image_steps(classifier, arguments)
     channels = classifier.blobs[classifier.inputs[0]].data.shape[1]
     images, names = load(os.path.expanduser(arguments.input_file), arguments.ext, channels != 1)
 
@@ -93,7 +93,7 @@ def main():
     if arguments.labels:
         print_best(names, scores, arguments.labels)
     print(f"Saving results into {arguments.output_file}")
-    with written_aside(arguments.output_file) as beside, open(beside, "wb") as file:
+    with written_aside(arguments.output_file) as temporary, open(temporary, "wb") as file:
         np.save(file, scores)
 
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Scores windows of pictures, as R-CNN does, and writes them with their scores.
+"""Scores windows of images, as R-CNN does, and writes them with their scores.
 
 examples:
   detect.py --crop_mode list --model_def deploy.prototxt --pretrained_model weights.caffemodel \\
       windows.csv scores.csv
-  detect.py --crop_mode selective_search --context_pad 16 pictures.txt scores.csv
+  detect.py --crop_mode selective_search --context_pad 16 images.txt scores.csv
 
 With --crop_mode list the input is a .csv file with one window a line, in pixels:
 
   filename,ymin,xmin,ymax,xmax
   street.jpg,10,20,200,220
 
-With --crop_mode selective_search it is a text file with one picture's name a line, and the windows
+With --crop_mode selective_search it is a text file with the name of an image per line; the windows
 come from selective search, which needs opencv-contrib-python or selective_search_ijcv_with_python.
 The result is a .csv file with the columns filename, ymin, xmin, ymax, xmax, class0, class1, ...;
 or, with the extension .h5, the same as a pandas table with the scores in the column prediction.
@@ -33,10 +33,10 @@ CORNERS = ["ymin", "xmin", "ymax", "xmax"]
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input_file", help="a .csv file of windows, or a text file of pictures")
+    parser.add_argument("input_file", help="a .csv file of windows, or a text file of images")
     parser.add_argument("output_file", help="the .csv or .h5 file to write")
     _cli.add_net_flags(parser, "bvlc_reference_rcnn_ilsvrc13")
-    _cli.add_picture_flags(parser)
+    _cli.add_image_flags(parser)
     parser.add_argument("--crop_mode", choices=["list", "selective_search"],
                         default="selective_search",
                         help="where windows come from (default: selective_search)")
@@ -47,7 +47,7 @@ def parse_arguments():
 
 
 def read_windows(path):
-    """A .csv file's windows: pairs of a picture and its windows, in the order of the file."""
+    """A .csv file's windows: pairs of an image and its windows, in the order of the file."""
     windows = {}
     with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
         rows = csv.DictReader(file)
@@ -71,8 +71,8 @@ def read_names(path):
 
 def write_csv(path, detections):
     classes = len(detections[0]["prediction"].ravel()) if detections else 0
-    with written_aside(path) as beside, \
-            open(beside, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+    with written_aside(path) as temporary, \
+            open(temporary, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["filename"] + CORNERS + [f"class{n}" for n in range(classes)])
         for found in detections:
@@ -90,8 +90,8 @@ def write_hdf5(path, detections):
     table = pandas.DataFrame(detections).set_index("filename")
     table[CORNERS] = pandas.DataFrame(np.vstack(table["window"]), index=table.index,
                                       columns=CORNERS)
-    with written_aside(path) as beside:
-        table.drop(columns="window").to_hdf(beside, key="df", mode="w")
+    with written_aside(path) as temporary:
+        table.drop(columns="window").to_hdf(temporary, key="df", mode="w")
 
 
 def main():
@@ -101,7 +101,7 @@ def main():
         raise ValueError(f"the output file {arguments.output_file} ends neither in .csv nor in .h5")
     _cli.set_mode(arguments.gpu)
     detector = caffe.Detector(arguments.model_def, arguments.pretrained_model)
-    _cli.set_picture_steps(detector, arguments)
+    _cli.set_image_steps(detector, arguments)
     detector.configure_crop(arguments.context_pad)
 
     print(f"Loading input: {arguments.input_file}")

@@ -4,7 +4,7 @@
     python genDefaultModel.py --input net.prototxt --model net_fp32.caffemodel \\
         --output net_fp16.caffemodel
 
-writes the weights and, beside them, a prototxt, and prints what rounding did to each layer's
+writes the weights and, next to them, a prototxt, and prints what rounding did to each layer's
 weights. Where the compiled package ``caffe`` can be imported, the old net and the new one are then
 run and the largest differences of their outputs printed; ``tools/upgrade_net_fp16`` always does
 that.

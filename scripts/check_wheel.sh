@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Python package with pip into fresh virtual environments, as a user would, and tests it
-# there, away from the source tree. Needs a registry that pip reaches, so it is no part of test.sh.
+# there, away from the source tree. Needs a registry that pip reaches, so it is not part of test.sh.
 set -euo pipefail
 
 usage() {
@@ -8,7 +8,7 @@ usage() {
 usage: scripts/check_wheel.sh [PYTHON...] [-- REQUIREMENTS...]
 
 For each interpreter (default: python3) builds and installs the wheel; for each of the requirements
-(default: what pip takes) installs them beside it, and runs the tests. Each ends in one line.
+(default: what pip takes) installs them next to it, and runs the tests. Each ends in one line.
 
 example:
   scripts/check_wheel.sh python3.9 python3.12 -- 'numpy<2 protobuf~=4.25' 'numpy protobuf'
@@ -31,7 +31,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The tests, what of the source tree they may need, and the data beside it: no package, no module.
+# The tests, what of the source tree they may need, and the data next to it: no package, no module.
 mkdir -p "$work/tree/python"
 cp -r "$root/python/tests" "$work/tree/python/"
 cp "$root/README.md" "$work/tree/"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the packages that a build needs and that are not there (Debian, Ubuntu). Does nothing
-# when all are. With --tests also what only tests need: old programs' OpenCV headers; pictures,
+# when all are. With --tests also what only tests need: old programs' OpenCV headers; images,
 # drawings, plots and notebooks in Python.
 set -euo pipefail
 
@@ -36,7 +36,7 @@ if command -v dpkg-query > /dev/null; then
     grep -qxF "$package" <<< "$installed" || missing+=("$package")
   done
 else
-  echo "install_dependencies.sh: this is no Debian or Ubuntu, so nothing is installed; needed is" \
+  echo "install_dependencies.sh: this is neither Debian nor Ubuntu, so nothing is installed; needed is" \
     "what these packages hold: ${packages[*]}" >&2
 fi
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -1,4 +1,4 @@
-// Computes the mean picture of a database of Datum records.
+// Computes the mean image of a database of Datum records.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ using caffe::Require;
 using std::string;
 using std::vector;
 
-const char kUsage[] = R"(compute_image_mean: computes the mean picture of a database.
+const char kUsage[] = R"(compute_image_mean: computes the mean image of a database.
 
 usage: compute_image_mean [-backend lmdb|leveldb] INPUT_DB [OUTPUT_FILE]
 
@@ -28,8 +28,8 @@ example:
   compute_image_mean train_lmdb mean.binaryproto
 )";
 
-/// Sums of pictures of one shape, value by value.
-class MeanPicture {
+/// Sums of images of one shape, value by value.
+class MeanImage {
  public:
   void Add(const Datum& datum) {
     const size_t count = size_t(datum.channels()) * datum.height() * datum.width();
@@ -40,11 +40,11 @@ class MeanPicture {
       width_ = datum.width();
       sums_.assign(count, 0);
     }
-    Require(Shape(datum) == first_, "the picture is ", Shape(datum), ", the first one is ", first_,
-            ": all pictures must have one size");
+    Require(Shape(datum) == first_, "the image is ", Shape(datum), ", the first one is ", first_,
+            ": all images must have one size");
     const bool bytes = !datum.data().empty();
     const size_t found = bytes ? datum.data().size() : datum.float_data_size();
-    Require(found == count && count > 0, "the record has ", found, " values for a picture of ",
+    Require(found == count && count > 0, "the record has ", found, " values for an image of ",
             first_);
     for (size_t i = 0; i < count; ++i) {
       sums_[i] +=
@@ -95,13 +95,13 @@ Datum Decoded(const string& value) {
     LOG_FIRST_N(INFO, 1) << "Decoding Datum";
   }
 #else
-  Require(!datum.encoded(), "the record is a compressed picture: build with USE_OPENCV=ON");
+  Require(!datum.encoded(), "the record is a compressed image: build with USE_OPENCV=ON");
 #endif
   Require(datum.channels() > 0 && datum.height() > 0 && datum.width() > 0 &&
               datum.channels() <= (1 << 20) && datum.height() <= (1 << 20) &&
               datum.width() <= (1 << 20),
-          "the record says that it is a picture of ", datum.channels(), " x ", datum.height(),
-          " x ", datum.width());
+          "the record says that it is an image of ", datum.channels(), " x ", datum.height(), " x ",
+          datum.width());
   return datum;
 }
 
@@ -113,7 +113,7 @@ int ComputeMean(int argc, char** argv) {
   std::unique_ptr<caffe::db::Cursor> cursor(db->NewCursor());
   Require(cursor->valid(), source, ": the database has no records");
   LOG(INFO) << "Starting iteration";
-  MeanPicture mean;
+  MeanImage mean;
   for (; cursor->valid(); cursor->Next()) {
     try {
       mean.Add(Decoded(cursor->value()));

@@ -1,4 +1,4 @@
-// Writes pictures named in a list, with their annotations, to a database of AnnotatedDatum records.
+// Writes images named in a list, with their annotations, to a database of AnnotatedDatum records.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,49 +9,49 @@
 #include "caffe/util/label_map.hpp"
 #include "caffe/util/rng.hpp"
 #include "common/command_line.hpp"
-#include "common/picture_database.hpp"
+#include "common/image_database.hpp"
 
-DEFINE_bool(gray, false, "Take pictures as grey ones.");
-DEFINE_bool(shuffle, false, "Put the pictures in random order.");
+DEFINE_bool(gray, false, "Convert images to grey.");
+DEFINE_bool(shuffle, false, "Put the images in random order.");
 DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
 DEFINE_string(anno_type, "classification", "The annotations: classification or detection.");
 DEFINE_string(label_type, "xml", "The format of annotation files: xml, json or txt.");
 DEFINE_string(label_map_file, "", "A LabelMap: which number each name has.");
 DEFINE_bool(check_label, false, "Stop at a label map that has a name twice.");
-DEFINE_int32(min_dim, 0, "Enlarge pictures until the shorter side is this; 0: do not.");
-DEFINE_int32(max_dim, 0, "Reduce pictures until the longer side is this; 0: do not.");
-DEFINE_int32(resize_width, 0, "Resize pictures to this width; 0: leave them as they are.");
-DEFINE_int32(resize_height, 0, "Resize pictures to this height; 0: leave them as they are.");
-DEFINE_bool(check_size, false, "Stop at a picture of another size than the first.");
-DEFINE_bool(encoded, false, "Keep pictures compressed.");
+DEFINE_int32(min_dim, 0, "Enlarge images until the shorter side is this; 0: do not.");
+DEFINE_int32(max_dim, 0, "Reduce images until the longer side is this; 0: do not.");
+DEFINE_int32(resize_width, 0, "Resize images to this width; 0: leave them as they are.");
+DEFINE_int32(resize_height, 0, "Resize images to this height; 0: leave them as they are.");
+DEFINE_bool(check_size, false, "Stop at an image of another size than the first.");
+DEFINE_bool(encoded, false, "Keep images compressed.");
 DEFINE_string(encode_type, "", "Compress them as this: png, jpg, ...");
 
 namespace {
 
 using caffe::AnnotatedDatum;
 using caffe::Datum;
+using caffe::ImageRecord;
 using caffe::ListLine;
-using caffe::PictureRecord;
 using caffe::Require;
 using std::string;
 
 const char kUsage[] =
-    R"(convert_annoset: writes pictures and their annotations to a database, for AnnotatedData layers.
+    R"(convert_annoset: writes images and their annotations to a database, for AnnotatedData layers.
 
 usage: convert_annoset [flags] ROOTFOLDER/ LISTFILE DB_NAME
 
-LISTFILE has a line for each picture: its path below ROOTFOLDER, a space, and its label (a number)
+LISTFILE has a line for each image: its path below ROOTFOLDER, a space, and its label (a number)
 or, with -anno_type detection, the path of its annotations below ROOTFOLDER. DB_NAME must not exist
-yet. Files that are no pictures are left out.
+yet. Files that are not images are left out.
 
 flags:
   -anno_type classification|detection   what the lines tell (default classification)
-  -label_type xml|json|txt              annotations of PASCAL VOC, of COCO (one file a picture), or
+  -label_type xml|json|txt              annotations of PASCAL VOC, of COCO (one file per image), or
                                         lines "label xmin ymin xmax ymax" (default xml)
   -label_map_file FILE                  which number each name has; for xml and json
   -check_label                          stop at a label map that has a name twice
-  -min_dim N                            enlarge pictures until the shorter side is this
-  -max_dim N                            reduce pictures until the longer side is this
+  -min_dim N                            enlarge images until the shorter side is this
+  -max_dim N                            reduce images until the longer side is this
   -gray -shuffle -backend -resize_width -resize_height -check_size -encoded -encode_type
                                         as for convert_imageset
 
@@ -64,15 +64,15 @@ example:
 
 using Labels = std::map<string, int>;
 
-PictureRecord Read(const string& root, const ListLine& line, const string& list,
-                   const Labels& labels) {
+ImageRecord Read(const string& root, const ListLine& line, const string& list,
+                 const Labels& labels) {
   const string path = root + line.path;
   const bool encoded = FLAGS_encoded || !FLAGS_encode_type.empty();
   const string encoding = !encoded                    ? ""
                           : FLAGS_encode_type.empty() ? caffe::EncodingOf(path)
                                                       : FLAGS_encode_type;
   AnnotatedDatum annotated;
-  PictureRecord record;
+  ImageRecord record;
   try {
     if (FLAGS_anno_type == "classification") {
       record.read = caffe::ReadImageToDatum(path, caffe::LabelIn(line, list), FLAGS_resize_height,
@@ -123,7 +123,7 @@ int Convert(int argc, char** argv) {
   const bool detection = FLAGS_anno_type == "detection";
   const string root = caffe::RootFolder(argv[1]), list = argv[2];
   std::vector<ListLine> lines =
-      caffe::ReadPictureList(list, detection ? "a file of annotations" : "a label");
+      caffe::ReadImageList(list, detection ? "a file of annotations" : "a label");
   if (!detection) {
     for (const ListLine& line : lines) caffe::LabelIn(line, list);
   }
@@ -131,8 +131,8 @@ int Convert(int argc, char** argv) {
     LOG(INFO) << "Shuffling data";
     caffe::shuffle(lines.begin(), lines.end());
   }
-  caffe::WritePictures(lines, list, root, argv[3], FLAGS_backend,
-                       [&](const ListLine& line) { return Read(root, line, list, labels); });
+  caffe::WriteImages(lines, list, root, argv[3], FLAGS_backend,
+                     [&](const ListLine& line) { return Read(root, line, list, labels); });
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// Writes pictures named in a list, with their labels, to a database of Datum records.
+// Writes images named in a list, with their labels, to a database of Datum records.
 #include <string>
 #include <vector>
 
@@ -6,55 +6,55 @@
 #include "caffe/util/io.hpp"
 #include "caffe/util/rng.hpp"
 #include "common/command_line.hpp"
-#include "common/picture_database.hpp"
+#include "common/image_database.hpp"
 
-DEFINE_bool(gray, false, "Take pictures as grey ones.");
-DEFINE_bool(shuffle, false, "Put the pictures in random order.");
+DEFINE_bool(gray, false, "Convert images to grey.");
+DEFINE_bool(shuffle, false, "Put the images in random order.");
 DEFINE_string(backend, "lmdb", "The database: lmdb or leveldb.");
-DEFINE_int32(resize_width, 0, "Resize pictures to this width; 0: leave them as they are.");
-DEFINE_int32(resize_height, 0, "Resize pictures to this height; 0: leave them as they are.");
-DEFINE_bool(check_size, false, "Stop at a picture of another size than the first.");
-DEFINE_bool(encoded, false, "Keep pictures compressed.");
+DEFINE_int32(resize_width, 0, "Resize images to this width; 0: leave them as they are.");
+DEFINE_int32(resize_height, 0, "Resize images to this height; 0: leave them as they are.");
+DEFINE_bool(check_size, false, "Stop at an image of another size than the first.");
+DEFINE_bool(encoded, false, "Keep images compressed.");
 DEFINE_string(encode_type, "", "Compress them as this: png, jpg, ...; implies -encoded.");
 
 namespace {
 
 using caffe::Datum;
+using caffe::ImageRecord;
 using caffe::ListLine;
-using caffe::PictureRecord;
 using caffe::Require;
 using std::string;
 using std::vector;
 
-const char kUsage[] = R"(convert_imageset: writes pictures and their labels to a database.
+const char kUsage[] = R"(convert_imageset: writes images and their labels to a database.
 
 usage: convert_imageset [flags] ROOTFOLDER/ LISTFILE DB_NAME
 
-LISTFILE has a line for each picture: its path below ROOTFOLDER, a space, its label (a number).
-Paths may contain spaces. DB_NAME must not exist yet. Files that are no pictures are left out.
+LISTFILE has a line for each image: its path below ROOTFOLDER, a space, its label (a number).
+Paths may contain spaces. DB_NAME must not exist yet. Files that are not images are left out.
 
 flags:
-  -gray                              take pictures as grey ones
+  -gray                              convert images to grey
   -shuffle                           put them in random order
   -backend lmdb|leveldb              the kind of database (default lmdb)
-  -resize_width N -resize_height N   resize them; 0 leaves them as they are
-  -check_size                        stop at a picture of another size than the first
+  -resize_width N -resize_height N   resize images; 0 leaves them as they are
+  -check_size                        stop at an image of another size than the first
   -encoded                           keep them compressed
   -encode_type png|jpg|...           compress them as this; implies -encoded
 
 example:
-  convert_imageset -resize_width 256 -resize_height 256 -shuffle pictures/ train.txt train_lmdb
+  convert_imageset -resize_width 256 -resize_height 256 -shuffle images/ train.txt train_lmdb
 )";
 
 #ifdef USE_OPENCV
 
-PictureRecord Read(const string& path, int label) {
+ImageRecord Read(const string& path, int label) {
   const bool encoded = FLAGS_encoded || !FLAGS_encode_type.empty();
   const string encoding = !encoded                    ? ""
                           : FLAGS_encode_type.empty() ? caffe::EncodingOf(path)
                                                       : FLAGS_encode_type;
   Datum datum;
-  PictureRecord result;
+  ImageRecord result;
   try {
     result.read = caffe::ReadImageToDatum(path, label, FLAGS_resize_height, FLAGS_resize_width,
                                           !FLAGS_gray, encoding, &datum);
@@ -77,7 +77,7 @@ int Convert(int argc, char** argv) {
               (FLAGS_resize_width > 0) == (FLAGS_resize_height > 0),
           "give -resize_width and -resize_height together, both positive");
   const string root = caffe::RootFolder(argv[1]), list = argv[2];
-  vector<ListLine> lines = caffe::ReadPictureList(list, "a label");
+  vector<ListLine> lines = caffe::ReadImageList(list, "a label");
   for (const ListLine& line : lines) caffe::LabelIn(line, list);
   if (FLAGS_shuffle) {
     LOG(INFO) << "Shuffling data";
@@ -85,7 +85,7 @@ int Convert(int argc, char** argv) {
   }
   LOG_IF(INFO, !FLAGS_encode_type.empty() && !FLAGS_encoded)
       << "encode_type specified, assuming encoded=true.";
-  caffe::WritePictures(lines, list, root, argv[3], FLAGS_backend, [&](const ListLine& line) {
+  caffe::WriteImages(lines, list, root, argv[3], FLAGS_backend, [&](const ListLine& line) {
     return Read(root + line.path, caffe::LabelIn(line, list));
   });
   return 0;

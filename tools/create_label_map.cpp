@@ -20,7 +20,7 @@ const char kUsage[] = R"(create_label_map: turns a list of names and labels into
 
 usage: create_label_map [flags] MAPFILE OUTFILE
 
-MAPFILE has a line for each label: its name, its number, the name that people see.
+MAPFILE has a line for each label: its name, its number, its display name.
 
 flags:
   -include_background   put the background in front, as label 0

@@ -30,11 +30,10 @@ usage: extract_features WEIGHTS NET BLOB[,BLOB...] DATABASE[,DATABASE...] BATCHE
                         [-threads N]
 
 NET is a net definition (prototxt) with data layers; it is run BATCHES times in the TEST phase. Each
-BLOB goes to the DATABASE at its place, a record of floats for each picture, under the keys
+BLOB goes to the DATABASE in the same position, a record of floats for each image, under the keys
 0000000000, 0000000001, ... DB_TYPE is lmdb or leveldb. Databases must not exist yet.
-With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields fields that
-NET should not have are left out, with a warning. -threads N: how many threads share a loop on the
-CPU.
+With -gpu_fallback the CPU computes where no GPU can be used; with -ignore_unknown_fields unknown
+fields of NET are skipped, with a warning. -threads N: how many threads share a loop on the CPU.
 
 example:
   extract_features net.caffemodel val.prototxt fc6,fc7 fc6_lmdb,fc7_lmdb 10 lmdb

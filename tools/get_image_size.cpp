@@ -1,4 +1,4 @@
-// Writes the sizes of pictures named in a list, for the name_size_file of detection layers.
+// Writes the sizes of images named in a list, for the name_size_file of detection layers.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,7 +10,7 @@
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/annotations.hpp"
 #include "common/command_line.hpp"
-#include "common/picture_database.hpp"
+#include "common/image_database.hpp"
 
 DEFINE_string(name_id_file, "", "A file of lines \"name id\": write ids instead of names.");
 
@@ -20,12 +20,12 @@ using caffe::ListLine;
 using caffe::Require;
 using std::string;
 
-const char kUsage[] = R"(get_image_size: writes the sizes of pictures, for name_size_file.
+const char kUsage[] = R"(get_image_size: writes the sizes of images, for name_size_file.
 
 usage: get_image_size [flags] ROOTFOLDER/ LISTFILE OUTFILE
 
-LISTFILE is the one that convert_annoset reads: a picture's path below ROOTFOLDER, a space, and
-something more. OUTFILE gets a line for each: the file's name without folder and extension, height,
+LISTFILE is the one that convert_annoset reads: an image's path below ROOTFOLDER, a space, and
+anything else. OUTFILE gets a line for each: the file's name without folder and extension, height,
 width.
 
 flags:
@@ -50,7 +50,7 @@ std::map<string, string> ReadIds(const string& file) {
 int GetSizes(int argc, char** argv) {
   Require(argc == 4, "give ROOTFOLDER/, LISTFILE and OUTFILE; --help shows how");
   const string root = caffe::RootFolder(argv[1]);
-  const std::vector<ListLine> lines = caffe::ReadPictureList(argv[2], "something more");
+  const std::vector<ListLine> lines = caffe::ReadImageList(argv[2], "something more");
   const std::map<string, string> ids = ReadIds(FLAGS_name_id_file);
   LOG(INFO) << "A total of " << lines.size() << " images.";
   std::vector<std::pair<int, int>> sizes(lines.size());

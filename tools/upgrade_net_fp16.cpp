@@ -43,7 +43,7 @@ const char kUsage[] = R"(upgrade_net_fp16: turns a net and its weights into half
 
 usage: upgrade_net_fp16 -input NET.prototxt -model WEIGHTS -output NEW.caffemodel <flags>
 
-Writes the weights and, beside them, a prototxt, prints what rounding did to each layer's weights,
+Writes the weights and, next to them, a prototxt, prints what rounding did to each layer's weights,
 then runs the old net and the new one and prints how far their outputs are from each other.
 
 flags:
@@ -60,7 +60,7 @@ flags:
   -inputs FILE[,FILE]   inputs for the comparison, .npy files in the order of the net's inputs
   -seed N               of the random inputs between -1 and 1 that are used otherwise (default 1)
   -skip_check           do not run the nets, so neither their fit nor their outputs are checked
-  -ignore_unknown_fields  warn of fields that NET should not have, and leave them out
+  -ignore_unknown_fields  skip unknown fields of NET, with a warning
 
 example:
   upgrade_net_fp16 -input deploy.prototxt -model lenet.caffemodel -output lenet_fp16.caffemodel

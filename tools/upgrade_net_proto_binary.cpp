@@ -4,11 +4,11 @@
 
 namespace {
 
-constexpr char kUsage[] = R"(upgrade_net_proto_binary: brings a caffemodel to today's form.
+constexpr char kUsage[] = R"(upgrade_net_proto_binary: upgrades a caffemodel to the current format.
 
 usage: upgrade_net_proto_binary OLD.caffemodel NEW.caffemodel
 
-Reads a net (caffemodel) of any age and writes it in today's form.
+Reads a net (caffemodel) of any age and writes it in the current format.
 )";
 
 }  // namespace

@@ -4,12 +4,12 @@
 
 namespace {
 
-constexpr char kUsage[] = R"(upgrade_net_proto_text: brings a net definition to today's form.
+constexpr char kUsage[] = R"(upgrade_net_proto_text: upgrades a net definition.
 
 usage: upgrade_net_proto_text OLD.prototxt NEW.prototxt [-ignore_unknown_fields]
 
-Reads a net (prototxt) of any age and writes it in today's form. -ignore_unknown_fields leaves out,
-with a warning, what this Caffe does not know.
+Reads a net (prototxt) of any age and writes it in the current format. -ignore_unknown_fields leaves
+out, with a warning, what this Caffe does not know.
 )";
 
 }  // namespace

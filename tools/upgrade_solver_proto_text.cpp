@@ -4,12 +4,12 @@
 
 namespace {
 
-constexpr char kUsage[] = R"(upgrade_solver_proto_text: brings a solver definition to today's form.
+constexpr char kUsage[] = R"(upgrade_solver_proto_text: upgrades a solver definition.
 
 usage: upgrade_solver_proto_text OLD.prototxt NEW.prototxt [-ignore_unknown_fields]
 
-Reads a solver (prototxt) of any age and writes it in today's form. -ignore_unknown_fields leaves
-out, with a warning, what this Caffe does not know.
+Reads a solver (prototxt) of any age and writes it in the current format. -ignore_unknown_fields
+leaves out, with a warning, what this Caffe does not know.
 )";
 
 }  // namespace

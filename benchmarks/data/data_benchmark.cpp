@@ -21,11 +21,11 @@
 #include "caffe/data_transformer.hpp"
 #include "caffe/util/db.hpp"
 
-DEFINE_string(pictures, "", "A folder of JPEG pictures; without it pictures are made up.");
+DEFINE_string(pictures, "", "A folder of JPEG images; without it images are made up.");
 DEFINE_int32(records, 512, "Records in the database.");
-DEFINE_int32(size, 256, "Height and width that pictures are stored with.");
+DEFINE_int32(size, 256, "Height and width that images are stored with.");
 DEFINE_int32(crop, 227, "Height and width that are cut out of them.");
-DEFINE_int32(batch, 64, "Pictures in a batch.");
+DEFINE_int32(batch, 64, "Images in a batch.");
 DEFINE_int32(quality, 95, "JPEG quality.");
 DEFINE_int32(rounds, 5, "How often each is measured; the best counts.");
 DEFINE_string(threads, "1,2,4", "Numbers of threads to measure.");
@@ -41,7 +41,7 @@ const char kUsage[] = R"(data_benchmark: measures what feeds a net.
 usage: data_benchmark [-pictures FOLDER] [-records N] [-size N] [-crop N] [-batch N] [-threads 1,2,4]
 
 Makes databases of JPEG records, of raw records and of annotated ones, and files with lists of them,
-and prints, in pictures a second and in milliseconds of a core for each picture: decoding alone
+and prints, in images a second and in milliseconds of a core for each image: decoding alone
 (OpenCV, in as many threads), transforming alone (random crop, mirror, mean), and the layers Data,
 ImageData, WindowData and AnnotatedData, which read, decode and transform; and which share of decoding
 alone a Data layer reaches.
@@ -51,48 +51,48 @@ example:
 )";
 
 // Colored noise on several scales: JPEG files of about a photograph's size.
-cv::Mat MadeUpPicture(int number) {
+cv::Mat MadeUpImage(int number) {
   cv::RNG random(number + 1);
-  cv::Mat picture(FLAGS_size, FLAGS_size, CV_32FC3, cv::Scalar::all(0));
+  cv::Mat image(FLAGS_size, FLAGS_size, CV_32FC3, cv::Scalar::all(0));
   for (int cells = 4; cells <= FLAGS_size; cells *= 2) {
     cv::Mat noise(cells, cells, CV_32FC3);
     random.fill(noise, cv::RNG::NORMAL, 0, 120. / cells);
-    cv::resize(noise, noise, picture.size(), 0, 0, cv::INTER_CUBIC);
-    picture += noise * 2;
+    cv::resize(noise, noise, image.size(), 0, 0, cv::INTER_CUBIC);
+    image += noise * 2;
   }
-  picture += cv::Scalar::all(128);
-  picture.convertTo(picture, CV_8U);
-  return picture;
+  image += cv::Scalar::all(128);
+  image.convertTo(image, CV_8U);
+  return image;
 }
 
-std::vector<cv::Mat> Pictures() {
-  std::vector<cv::Mat> pictures;
+std::vector<cv::Mat> Images() {
+  std::vector<cv::Mat> images;
   if (FLAGS_pictures.empty()) {
-    for (int i = 0; i < std::min(FLAGS_records, 64); ++i) pictures.push_back(MadeUpPicture(i));
-    return pictures;
+    for (int i = 0; i < std::min(FLAGS_records, 64); ++i) images.push_back(MadeUpImage(i));
+    return images;
   }
   for (const auto& entry : std::filesystem::directory_iterator(FLAGS_pictures)) {
     if (entry.path().extension() != ".jpg" && entry.path().extension() != ".jpeg") continue;
-    cv::Mat picture = cv::imread(entry.path().string());
-    if (picture.empty()) continue;
-    cv::resize(picture, picture, cv::Size(FLAGS_size, FLAGS_size), 0, 0, cv::INTER_AREA);
-    pictures.push_back(picture);
+    cv::Mat image = cv::imread(entry.path().string());
+    if (image.empty()) continue;
+    cv::resize(image, image, cv::Size(FLAGS_size, FLAGS_size), 0, 0, cv::INTER_AREA);
+    images.push_back(image);
   }
-  Require(!pictures.empty(), FLAGS_pictures, ": there are no JPEG pictures (.jpg)");
-  return pictures;
+  Require(!images.empty(), FLAGS_pictures, ": there are no JPEG images (.jpg)");
+  return images;
 }
 
-std::vector<Datum> Records(const std::vector<cv::Mat>& pictures, bool encoded) {
+std::vector<Datum> Records(const std::vector<cv::Mat>& images, bool encoded) {
   std::vector<Datum> records(FLAGS_records);
   for (int i = 0; i < FLAGS_records; ++i) {
-    const cv::Mat& picture = pictures[i % pictures.size()];
+    const cv::Mat& image = images[i % images.size()];
     if (encoded) {
       std::vector<uchar> bytes;
-      cv::imencode(".jpg", picture, bytes, {cv::IMWRITE_JPEG_QUALITY, FLAGS_quality});
+      cv::imencode(".jpg", image, bytes, {cv::IMWRITE_JPEG_QUALITY, FLAGS_quality});
       records[i].set_data(std::string(bytes.begin(), bytes.end()));
       records[i].set_encoded(true);
     } else {
-      caffe::CVMatToDatum(picture, &records[i]);
+      caffe::CVMatToDatum(image, &records[i]);
     }
     records[i].set_label(i % 10);
   }
@@ -120,23 +120,23 @@ caffe::TransformationParameter Transform() {
   return param;
 }
 
-/// Pictures a second, and milliseconds of a core for each, which other programs hardly change.
+/// Images a second, and milliseconds of a core for each, which other programs hardly change.
 struct Speed {
   double rate, core_ms;
 };
 
-/// Calls `f`, which works on `pictures` pictures, several times, and gives the best.
+/// Calls `f`, which works on `images` images, several times, and gives the best.
 template <typename Function>
-Speed Measure(int pictures, Function&& f) {
+Speed Measure(int images, Function&& f) {
   Speed best = {0, 1e30};
   for (int round = 0; round < FLAGS_rounds; ++round) {
     caffe::CPUTimer timer;
     const std::clock_t start = std::clock();  // of all threads
     timer.Start();
     f();
-    best.rate = std::max(best.rate, pictures / static_cast<double>(timer.Seconds()));
+    best.rate = std::max(best.rate, images / static_cast<double>(timer.Seconds()));
     const double core = double(std::clock() - start) / CLOCKS_PER_SEC;
-    best.core_ms = std::min(best.core_ms, 1000 * core / pictures);
+    best.core_ms = std::min(best.core_ms, 1000 * core / images);
   }
   return best;
 }
@@ -160,38 +160,38 @@ Speed DecodingSpeed(const std::vector<Datum>& records, int threads) {
   });
 }
 
-/// Of pictures in memory: as OpenCV has them, or as raw records have them.
-Speed TransformingSpeed(const std::vector<cv::Mat>& pictures, bool planar) {
+/// Speed for images in memory: in OpenCV's order, or in that of raw records.
+Speed TransformingSpeed(const std::vector<cv::Mat>& images, bool planar) {
   caffe::DataTransformer<float> transformer(Transform(), caffe::TRAIN);
   transformer.InitRand();
-  std::vector<Datum> planes(pictures.size());
-  for (size_t i = 0; i < pictures.size(); ++i) caffe::CVMatToDatum(pictures[i], &planes[i]);
+  std::vector<Datum> planes(images.size());
+  for (size_t i = 0; i < images.size(); ++i) caffe::CVMatToDatum(images[i], &planes[i]);
   Blob<float> batch(FLAGS_batch, 3, FLAGS_crop, FLAGS_crop);
   float* data = batch.mutable_cpu_data();
   return Measure(FLAGS_records, [&] {
     for (int i = 0; i < FLAGS_records; ++i) {
       float* item = data + batch.offset(i % FLAGS_batch);
-      const size_t k = i % pictures.size();
+      const size_t k = i % images.size();
       if (planar) {
         transformer.TransformTo(planes[k], transformer.Draw(), batch.shape(), item);
       } else {
-        transformer.TransformTo(pictures[k], transformer.Draw(), batch.shape(), item);
+        transformer.TransformTo(images[k], transformer.Draw(), batch.shape(), item);
       }
     }
   });
 }
 
-/// Of a data layer; what it made ahead does not count.
+/// Speed of a data layer, without the batches that it made ahead.
 Speed LayerSpeed(caffe::LayerParameter param) {
   *param.mutable_transform_param() = Transform();
   param.set_phase(caffe::TRAIN);
   const auto layer = caffe::LayerRegistry<float>::CreateLayer(param);
-  Blob<float> pictures, labels;
-  layer->SetUp({}, {&pictures, &labels});
+  Blob<float> images, labels;
+  layer->SetUp({}, {&images, &labels});
   const int batches = std::max(1, FLAGS_records / FLAGS_batch);
-  for (int i = 0; i < 8; ++i) layer->Forward({}, {&pictures, &labels});
+  for (int i = 0; i < 8; ++i) layer->Forward({}, {&images, &labels});
   return Measure(batches * FLAGS_batch, [&] {
-    for (int i = 0; i < batches; ++i) layer->Forward({}, {&pictures, &labels});
+    for (int i = 0; i < batches; ++i) layer->Forward({}, {&images, &labels});
   });
 }
 
@@ -245,7 +245,7 @@ std::vector<caffe::AnnotatedDatum> Annotated(const std::vector<Datum>& records) 
 }
 
 /// Writes the records' JPEG files, a list of them for ImageData and windows for WindowData: in each
-/// picture one that fits an object and three that do not.
+/// image one that fits an object and three that do not.
 void WriteFiles(const std::vector<Datum>& records, const std::string& folder) {
   std::ofstream list(folder + "/list.txt"), windows(folder + "/windows.txt");
   const int end = FLAGS_size - 1, middle = FLAGS_size / 2;
@@ -288,8 +288,8 @@ int Run(int argc, char**) {
     thread_counts.push_back(std::stoi(count));
     Require(thread_counts.back() > 0, "-threads: numbers above 0, separated by commas");
   }
-  const std::vector<cv::Mat> pictures = Pictures();
-  const std::vector<Datum> encoded = Records(pictures, true), raw = Records(pictures, false);
+  const std::vector<cv::Mat> images = Images();
+  const std::vector<Datum> encoded = Records(images, true), raw = Records(images, false);
   size_t bytes = 0;
   for (const Datum& record : encoded) bytes += record.data().size();
   std::cout << FLAGS_size << " x " << FLAGS_size << ", cut to " << FLAGS_crop << " x " << FLAGS_crop
@@ -302,8 +302,8 @@ int Run(int argc, char**) {
   const std::string annotated_database = Database(folder + "/annotated", Annotated(encoded));
   WriteFiles(encoded, folder);
 
-  Print("transforming alone, decoded", TransformingSpeed(pictures, false));
-  Print("transforming alone, raw", TransformingSpeed(pictures, true));
+  Print("transforming alone, decoded", TransformingSpeed(images, false));
+  Print("transforming alone, raw", TransformingSpeed(images, true));
   for (const int threads : thread_counts) {
     const std::string with = ", " + std::to_string(threads) + " thread" + (threads > 1 ? "s" : "");
     const Speed decoding = DecodingSpeed(encoded, threads);

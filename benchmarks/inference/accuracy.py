@@ -3,7 +3,7 @@
 classifiers on MNIST and CIFAR-10, and how far a detector's boxes and scores are from those in FP32.
 
 The numbers are those that the tests in src/caffe/test/test_engine_accuracy.cpp record, which also
-hold them to bounds; INT8 is calibrated on training pictures. The nets and pictures lie in the
+hold them to bounds; INT8 is calibrated on training images. The nets and images lie in the
 folder that CAFFE_TEST_DATA names, else ../shared/data.
 
     benchmarks/inference/accuracy.py [--build-dir build]
@@ -61,10 +61,10 @@ def with_layers(text: str, precision: str, properties: Properties) -> str:
 
 def classifier_row(properties: Properties) -> List[str]:
     """Percentages; of narrow types the points that they are above FP32."""
-    pictures, wide = int(properties["pictures"]), int(properties["fp32"])
-    row = [properties["net"], f"{100 * wide / pictures:.2f} %"]
+    images, wide = int(properties["pictures"]), int(properties["fp32"])
+    row = [properties["net"], f"{100 * wide / images:.2f} %"]
     for precision in NARROW:
-        points = 100 * (int(properties[precision]) - wide) / pictures
+        points = 100 * (int(properties[precision]) - wide) / images
         row.append(with_layers(f"{points:+.2f}", precision, properties))
     return row
 
@@ -88,14 +88,14 @@ def main() -> None:
         sys.exit(f"accuracy.py: there is no {program}: run scripts/build.sh first")
     recorded = run_tests(program)
     if not recorded:
-        sys.exit("accuracy.py: no net could be tested: where are nets and pictures? "
+        sys.exit("accuracy.py: no net could be tested: where are nets and images? "
                  "CAFFE_TEST_DATA may name their folder")
     print("Right answers; of narrow types points above FP32:\n")
     table(["net", "fp32", *NARROW],
           [classifier_row(properties) for properties in recorded.get("ClassifierAccuracy", [])])
     print("Boxes of detectors; of narrow types the least overlap (intersection over union) with "
           "the box of FP32 and the largest difference of scores:\n")
-    table(["net and picture", "boxes", *NARROW],
+    table(["net and image", "boxes", *NARROW],
           [detector_row(properties) for properties in recorded.get("DetectorAccuracy", [])])
 
 

@@ -35,7 +35,7 @@ Arrays = Dict[str, np.ndarray]
 
 
 class Net(NamedTuple):
-    """A net, and what makes so many arrays as it takes."""
+    """A net, and a function that makes as many arrays as are asked for."""
     name: str
     model: str
     weights: str

@@ -1,5 +1,5 @@
 // Times engines, as many passes at a time as standard input asks for; measures what the machine can
-// do at most; calibrates on the pictures that all programs of a comparison get.
+// do at most; calibrates on the images that all programs of a comparison get.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 
 DEFINE_string(model, "", "The net with an Input layer (prototxt).");
 DEFINE_string(weights, "", "Its weights (caffemodel).");
-DEFINE_int32(batch, 1, "Pictures in a batch.");
+DEFINE_int32(batch, 1, "Images in a batch.");
 DEFINE_string(precision, "fp32", "fp32, fp16, bf16, int8, best or integers: int8 in these alone.");
 DEFINE_string(reference, "",
-              "A path at which .input has the pictures and .output what the net gives for them.");
+              "A path at which .input has the images and .output what the net gives for them.");
 DEFINE_double(tolerance, 1e-3, "How far the output may be off, as a share of its largest value.");
 DEFINE_string(table, "", "The calibration table, for int8; with -calibrate the one to write.");
 DEFINE_string(timing_cache, "", "Times of earlier builds; what is new is added.");
-DEFINE_bool(calibrate, false, "Write a table by the largest magnitudes on the pictures, and end.");
+DEFINE_bool(calibrate, false, "Write a table by the largest magnitudes on the images, and end.");
 DEFINE_bool(describe, false, "Print sizes and operations of engine and net as JSON, and end.");
 DEFINE_bool(peaks, false, "Print what the machine can do as JSON, and end.");
 
@@ -67,7 +67,7 @@ std::vector<float> ReadNumbers(const std::string& file) {
   return numbers;
 }
 
-/// The float net with the batch's pictures in its input.
+/// The float net with the batch's images in its input.
 std::unique_ptr<Net<float>> MakeNet() {
   auto net = std::make_unique<Net<float>>(ReadModel());
   net->CopyTrainedLayersFrom(FLAGS_weights);
@@ -76,15 +76,15 @@ std::unique_ptr<Net<float>> MakeNet() {
   shape.at(0) = FLAGS_batch;
   input->Reshape(shape);
   net->Reshape();
-  const std::vector<float> pictures = ReadNumbers(FLAGS_reference + ".input");
-  Require(pictures.size() == size_t(input->count()), FLAGS_reference, ".input: ", pictures.size(),
+  const std::vector<float> images = ReadNumbers(FLAGS_reference + ".input");
+  Require(images.size() == size_t(input->count()), FLAGS_reference, ".input: ", images.size(),
           " numbers, the net takes ", input->count());
-  std::copy(pictures.begin(), pictures.end(), input->mutable_cpu_data());
+  std::copy(images.begin(), images.end(), input->mutable_cpu_data());
   return net;
 }
 
-/// The pictures of -reference, once.
-class ThePictures : public caffe::MinMaxCalibrator {
+/// The images of -reference, once.
+class TheImages : public caffe::MinMaxCalibrator {
  public:
   int64_t GetBatch(Net<float>*) override { return std::exchange(left_, 0); }
 
@@ -96,14 +96,14 @@ void WriteTable() {
   const std::unique_ptr<Net<float>> net = MakeNet();
   caffe::CalibrationOptions options;
   options.minimum_images = 1;
-  // What is the same everywhere on so few pictures stays float.
+  // Blobs that are constant on so few images stay float.
   caffe::ActivationStatistics seen(net.get());
   seen.Forward();
   for (const caffe::BlobStatistics& blob : seen.blobs()) {
     if (blob.histogram.IsConstant()) options.leave_out.insert(blob.blob);
   }
-  ThePictures pictures;
-  caffe::Calibrate(net.get(), &pictures, options).Write(FLAGS_table);
+  TheImages images;
+  caffe::Calibrate(net.get(), &images, options).Write(FLAGS_table);
 }
 
 std::shared_ptr<const Engine> BuildEngine() {
@@ -188,7 +188,7 @@ std::vector<float> Comparable(const float* values, const Shape& shape) {
   return scores;
 }
 
-/// As a share of the largest value; of detections as many as both have.
+/// As a share of the largest value; of detections only as many as both have.
 double Difference(const std::vector<float>& expected, const std::vector<float>& actual) {
   double largest = 0, difference = 0;
   for (size_t i = 0; i < std::min(expected.size(), actual.size()); ++i) {
@@ -205,12 +205,12 @@ class EngineBenchmark {
       : context_(BuildEngine()),
         input_(context_.engine().inputs().at(0)),
         output_(context_.engine().outputs().at(0)),
-        pictures_(ReadNumbers(FLAGS_reference + ".input")) {
-    Require(pictures_.size() == CountOf(context_.InputShape(input_)), FLAGS_reference,
-            ".input: other pictures than the engine takes");
+        images_(ReadNumbers(FLAGS_reference + ".input")) {
+    Require(images_.size() == CountOf(context_.InputShape(input_)), FLAGS_reference,
+            ".input: other images than the engine takes");
   }
   void Step() {
-    std::copy(pictures_.begin(), pictures_.end(), context_.Input(input_));
+    std::copy(images_.begin(), images_.end(), context_.Input(input_));
     context_.Run();
     context_.Output(output_);
   }
@@ -230,7 +230,7 @@ class EngineBenchmark {
  private:
   ExecutionContext context_;
   const std::string input_, output_;
-  const std::vector<float> pictures_;
+  const std::vector<float> images_;
 };
 
 void Serve() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times engines beside OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow
+"""Times engines next to OpenVINO, onnxruntime, ncnn and OpenCV's dnn, in float and in the narrow
 types that each offers, and prints Markdown tables: milliseconds (the median of the quietest turn)
 and, in parentheses, how many times as long as the fastest of the row that is.
 
@@ -34,7 +34,7 @@ PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 INTEGERS = "integers"
 OFFERED = {"OpenVINO": PRECISIONS, "onnxruntime": ("fp32", "int8"), "ncnn": PRECISIONS,
            "OpenCV": ("fp32", "int8")}
-# How far outputs may be off, as a share of the largest value; weights by chance lose more than
+# How far outputs may be off, as a share of the largest value; random weights lose more than
 # trained ones, so that for INT8 this finds only what is plainly wrong.
 TOLERANCES = {"fp32": 1e-3, "fp16": 0.05, "bf16": 0.2, "int8": 1.0, INTEGERS: 1.0}
 # What an engine's time is compared with, where that was measured too.
@@ -42,16 +42,16 @@ COMPARED = {INTEGERS: "int8"}
 
 
 class Net(NamedTuple):
-    """What is timed. Without weights they are made by chance, without a picture pixels are."""
+    """What is timed. Without weights or an image these are random."""
     name: str
     model: str
     shape: Tuple[int, int, int]
     weights: str = ""
-    picture: str = ""
+    image: str = ""
     transform: str = ""
 
 
-# Detectors of the data folder: the shape they take, a picture, and how it is prepared.
+# Detectors of the data folder: the shape they take, an image, and how it is prepared.
 DETECTORS = (
     ("hyperlpr_mininet_ssd_v1", (3, 512, 512), "plates/zeusees_1.jpg",
      "scale: 0.007843 mean_value: 127.5"),
@@ -71,12 +71,12 @@ def all_nets(data: str) -> Dict[str, Net]:
     """The nets of models/ and, where they are, the detectors of the data folder."""
     nets = {name: Net(name, f"models/{name}/deploy.prototxt", (3, size, size))
             for name, size in LARGE_NETS.items() if name != "resnet18"}
-    for name, shape, picture, transform in DETECTORS:
+    for name, shape, image, transform in DETECTORS:
         folder = os.path.join(data, "models", name)
         if os.path.exists(os.path.join(folder, "weights.caffemodel")):
             nets[name] = Net(name, os.path.join(folder, "deploy.prototxt"), shape,
                              os.path.join(folder, "weights.caffemodel"),
-                             os.path.join(data, "images", picture), transform)
+                             os.path.join(data, "images", image), transform)
     return nets
 
 
@@ -97,8 +97,8 @@ class Case:
             command += ["-weights", net.weights]
         else:
             command += ["-save", self._weights]
-        if net.picture:
-            command += ["-picture", net.picture, "-transform", net.transform]
+        if net.image:
+            command += ["-picture", net.image, "-transform", net.transform]
         self.ready = call(command) and call([*self._engine("fp32"), "-calibrate", "-table",
                                              self._table])
 

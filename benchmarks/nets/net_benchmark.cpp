@@ -22,12 +22,12 @@
 
 DEFINE_string(deploy, "", "The net with an Input layer (prototxt).");
 DEFINE_string(train, "", "The net with a loss (prototxt); without it forward passes are timed.");
-DEFINE_int32(batch, 1, "Pictures in a batch.");
-DEFINE_string(save, "", "Write deploy's weights, filled by chance, to this caffemodel, and end.");
+DEFINE_int32(batch, 1, "Images in a batch.");
+DEFINE_string(save, "", "Write deploy's weights, filled at random, to this caffemodel, and end.");
 DEFINE_string(reference, "",
-              "Write deploy's pictures and output to this path and .input or .output, and end.");
-DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of ones by chance.");
-DEFINE_string(picture, "", "A file whose picture fills the batch, instead of numbers by chance.");
+              "Write deploy's images and output to this path and .input or .output, and end.");
+DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of random ones.");
+DEFINE_string(picture, "", "A file whose image fills the batch, instead of random numbers.");
 DEFINE_string(transform, "",
               "Fields of a transform_param for -picture: scale: 0.5 mean_value: 104");
 DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
@@ -55,9 +55,9 @@ usage: net_benchmark -deploy FILE [-train FILE [-gpu N]] [-batch N] [-type FLOAT
 
 Reads numbers of iterations from standard input, one a line, and answers each with as many times in
 milliseconds on one line. With -train a step is forward, backward and update by SGD with momentum, the
-data layers of the net replaced by random pictures of deploy's shape and random labels; without it a
+data layers of the net replaced by random images of deploy's shape and random labels; without it a
 step is deploy's forward pass, its input written each time. -save writes a caffemodel for others to
-read, -reference what it gives for the pictures: PREFIX.input and PREFIX.output, float numbers.
+read, -reference what it gives for the images: PREFIX.input and PREFIX.output, float numbers.
 -compare takes turns with forward passes in FLOAT and FLOAT16 and prints the least processor time of
 each (all threads together) and the memory that tensors and scratch take; with -layers also a row for
 each layer together with those that work in place behind it. -memory prints three numbers in KiB:
@@ -81,7 +81,7 @@ NetParameter ReadNet(const std::string& file) {
   return net;
 }
 
-// The batch's shape: deploy's, with another number of pictures.
+// The batch's shape: deploy's, with another number of images.
 std::vector<int> DataShape() {
   NetParameter net = ReadNet(FLAGS_deploy);
   net.mutable_state()->set_phase(caffe::TEST);
@@ -90,7 +90,7 @@ std::vector<int> DataShape() {
   return shape;
 }
 
-/// The picture of -picture at each place of the batch, resized.
+/// The image of -picture at each place of the batch, resized.
 void FillWithFile(Blob<float>* blob) {
 #ifdef USE_OPENCV
   const cv::Mat image =
@@ -102,12 +102,12 @@ void FillWithFile(Blob<float>* blob) {
   caffe::DataTransformer<float>(transform, caffe::TEST)
       .Transform(std::vector<cv::Mat>(blob->num(), image), blob);
 #else
-  Require(false, FLAGS_picture, ": this build has no OpenCV to read pictures with; blob ",
+  Require(false, FLAGS_picture, ": this build has no OpenCV to read images with; blob ",
           blob->shape_string());
 #endif
 }
 
-void FillPictures(Blob<float>* blob) {
+void FillImages(Blob<float>* blob) {
   if (!FLAGS_picture.empty()) return FillWithFile(blob);
   std::mt19937 random(1);
   std::uniform_real_distribution<float> value(0, 1);
@@ -115,7 +115,7 @@ void FillPictures(Blob<float>* blob) {
   for (int i = 0; i < blob->count(); ++i) data[i] = value(random);
 }
 
-// As a trained net's: sums neither vanish nor overflow. Fillers of deploy files say nothing.
+// Weights like a trained net's: sums neither vanish nor overflow. Deploy files name no fillers.
 void FillWeights(Net<float>* net) {
   if (!FLAGS_weights.empty()) return net->CopyTrainedLayersFrom(FLAGS_weights);
   std::mt19937 random(3);
@@ -165,10 +165,10 @@ class ForwardBenchmark : public Benchmark {
     shape.at(0) = FLAGS_batch;
     input_->Reshape(shape);
     net_->Reshape();
-    pictures_.Reshape(input_->shape());
-    FillPictures(&pictures_);
+    images_.Reshape(input_->shape());
+    FillImages(&images_);
   }
-  void WriteInput() { input_->CopyFrom(pictures_); }
+  void WriteInput() { input_->CopyFrom(images_); }
   void Step() override {
     WriteInput();
     net_->Forward().at(0)->cpu_data();
@@ -181,19 +181,19 @@ class ForwardBenchmark : public Benchmark {
     return layers;
   }
   /// Gives the net its input in its own type, for good.
-  void HandOverPictures() {
+  void HandOverImages() {
     if (FLAGS_type == "FLOAT16") {
-      caffe::kernels::Convert(pictures_.count(), pictures_.cpu_data(),
+      caffe::kernels::Convert(images_.count(), images_.cpu_data(),
                               input_->overwrite_cpu_data_as<caffe::float16>());
     } else {
       WriteInput();
     }
-    pictures_.data_tensor().Release("the net has them");
+    images_.data_tensor().Release("the net has them");
   }
-  /// Writes the pictures and what the net gives for them.
+  /// Writes the images and what the net gives for them.
   void WriteReference(const std::string& prefix) {
     Step();
-    WriteNumbers(prefix + ".input", pictures_);
+    WriteNumbers(prefix + ".input", images_);
     WriteNumbers(prefix + ".output", *net_->output_blobs().at(0));
   }
 
@@ -206,7 +206,7 @@ class ForwardBenchmark : public Benchmark {
 
   std::unique_ptr<Net<float>> net_;
   Blob<float>* input_;
-  Blob<float> pictures_;
+  Blob<float> images_;
 };
 
 // The net with each data layer replaced by an Input layer of the same tops.
@@ -227,8 +227,8 @@ NetParameter TrainNet(const std::vector<int>& data_shape) {
     input->set_name(layer.name());
     input->set_type("Input");
     *input->mutable_top() = layer.top();
-    caffe::BlobShape* pictures = input->mutable_input_param()->add_shape();
-    for (const int dim : data_shape) pictures->add_dim(dim);
+    caffe::BlobShape* images = input->mutable_input_param()->add_shape();
+    for (const int dim : data_shape) images->add_dim(dim);
     input->mutable_input_param()->add_shape()->add_dim(data_shape.at(0));
   }
   return result;
@@ -255,7 +255,7 @@ class TrainBenchmark : public Benchmark {
     solver_.reset(caffe::SolverRegistry<float>::CreateSolver(param));
     const std::vector<Blob<float>*>& inputs = solver_->net()->input_blobs();
     Require(inputs.size() == 2, FLAGS_train, ": a net with one data layer of two tops is needed");
-    FillPictures(inputs[0]);
+    FillImages(inputs[0]);
     FillLabels(inputs[1]);
   }
   void Step() override {
@@ -397,7 +397,7 @@ void PrintMemory() {
   WarmUp();
   const size_t resident = StatusKib("VmRSS"), before = caffe::Allocator::bytes_in_use();
   ForwardBenchmark benchmark;
-  benchmark.HandOverPictures();
+  benchmark.HandOverImages();
   // The first passes pack weights and find out what memory is needed.
   for (int i = 0; i < 4; ++i) benchmark.net().Forward();
   caffe::Allocator::ResetPeak();

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from side_by_side import (LARGE_NETS, ROOT, WORKERS, build, call, find_peers,  # noqa: E402
                           model_files, take_turns)
 
-# Each net: deploy and training file, the batch it trains with, the shape of a picture.
+# Each net: deploy and training file, the batch it trains with, the shape of an image.
 NETS = {
     "lenet": ("models/lenet/deploy.prototxt", "models/lenet/lenet_train_test.prototxt", 64,
               (1, 28, 28)),
@@ -48,8 +48,8 @@ class Programs:
         self.python = find_peers(wanted, arguments.python)
 
     def commands(self, net, mode, batch):
-        deploy, train, _, picture = NETS[net]
-        shape = ",".join(map(str, (batch,) + picture))
+        deploy, train, _, image = NETS[net]
+        shape = ",".join(map(str, (batch,) + image))
         for program in self.cortado:
             command = [self.benchmark, "-deploy", deploy, "-batch", str(batch)]
             if mode == "train":

@@ -1,4 +1,4 @@
-"""What times a net in another framework: a process that answers each line with a number of
+"""Times a net in another framework: a process that answers each line with a number of
 iterations on standard input by as many times in milliseconds on one line, as net_benchmark does.
 
     workers.py opencv DEPLOY CAFFEMODEL REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
@@ -7,16 +7,16 @@ iterations on standard input by as many times in milliseconds on one line, as ne
     workers.py ncnn PREFIX REFERENCE SHAPE THREADS [PRECISION TOLERANCE]
     workers.py pytorch NET SHAPE THREADS forward|train
 
-SHAPE is the input's: 8,3,224,224. REFERENCE is a path to which net_benchmark wrote the pictures and
+SHAPE is the input's: 8,3,224,224. REFERENCE is a path to which net_benchmark wrote the images and
 its output; a program whose output differs by more than TOLERANCE of its largest value is not timed.
 PRECISION is fp32, fp16, bf16 or int8; for int8 onnxruntime, OpenVINO and ncnn read models that were
-written so, OpenCV quantizes on the pictures of REFERENCE.
+written so, OpenCV quantizes on the images of REFERENCE.
 
     workers.py write-onnx DEPLOY CAFFEMODEL SHAPE MODEL
     workers.py write-int8-onnx MODEL REFERENCE SHAPE INT8_MODEL
     workers.py write-ncnn DEPLOY CAFFEMODEL PREFIX [CALIBRATION_TABLE]
 
-write the files that the programs read; INT8 by the largest magnitudes on the pictures of REFERENCE,
+write the files that the programs read; INT8 by the largest magnitudes on the images of REFERENCE,
 or by the thresholds of a table of `caffe calibrate`.
 """
 import os
@@ -49,7 +49,7 @@ def read_numbers(path, shape):
 
 def require_same(outputs, reference, tolerance=LARGEST_DIFFERENCE):
     """Ends the program unless it computes what Cortado does. Detections are compared by their
-    scores: programs order them differently, and some leave the picture's number out."""
+    scores: programs order them differently, and some leave the image's number out."""
     import numpy
 
     expected = read_numbers(reference + ".output", -1)
@@ -75,12 +75,12 @@ def opencv(deploy, caffemodel, reference, shape, threads, precision="fp32",
     cv2.setNumThreads(int(threads))
     net = cv2.dnn.readNetFromCaffe(deploy, caffemodel)
     net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
-    pictures = read_numbers(reference + ".input", extents(shape))
+    images = read_numbers(reference + ".input", extents(shape))
     if precision == "int8":
-        net = net.quantize(pictures, cv2.CV_32F, cv2.CV_32F)
+        net = net.quantize(images, cv2.CV_32F, cv2.CV_32F)
 
     def step():
-        net.setInput(pictures)
+        net.setInput(images)
         return net.forward()
 
     require_same(step(), reference, tolerance)
@@ -98,10 +98,10 @@ def openvino(model, reference, shape, threads, precision="fp32", tolerance=LARGE
     request = core.compile_model(model, "CPU", {
         "INFERENCE_NUM_THREADS": int(threads), "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_PRECISION_HINT": hint}).create_infer_request()
-    pictures = read_numbers(reference + ".input", extents(shape))
+    images = read_numbers(reference + ".input", extents(shape))
 
     def step():
-        request.infer({0: pictures}, share_inputs=True)
+        request.infer({0: images}, share_inputs=True)
         return request.get_output_tensor(0).data
 
     require_same(step(), reference, tolerance)
@@ -117,17 +117,17 @@ def onnxruntime(model, reference, shape, threads, _precision="fp32",
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    pictures = {session.get_inputs()[0].name: read_numbers(reference + ".input", extents(shape))}
+    images = {session.get_inputs()[0].name: read_numbers(reference + ".input", extents(shape))}
 
     def step():
-        return session.run(None, pictures)[0]
+        return session.run(None, images)[0]
 
     require_same(step(), reference, tolerance)
     serve(step)
 
 
 def ncnn(prefix, reference, shape, threads, precision="fp32", tolerance=LARGEST_DIFFERENCE):
-    """Takes one picture after the other."""
+    """Takes one image after the other."""
     import ncnn as library
     import numpy
 
@@ -139,14 +139,14 @@ def ncnn(prefix, reference, shape, threads, precision="fp32", tolerance=LARGEST_
     net.opt.use_bf16_storage = precision == "bf16"
     if net.load_param(prefix + ".param") or net.load_model(prefix + ".bin"):
         sys.exit("cannot read " + prefix)
-    pictures = [library.Mat(picture).clone()
-                for picture in read_numbers(reference + ".input", extents(shape))]
+    images = [library.Mat(image).clone()
+              for image in read_numbers(reference + ".input", extents(shape))]
 
     def step():
         outputs = []
-        for picture in pictures:
+        for image in images:
             extractor = net.create_extractor()
-            extractor.input("data", picture)
+            extractor.input("data", image)
             outputs.append(extractor.extract("output")[1])
         return outputs
 
@@ -173,8 +173,8 @@ def write_int8_onnx(model, reference, shape, int8_model):
     import onnxruntime.quantization as quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    class Pictures(quantization.CalibrationDataReader):
-        """The pictures of REFERENCE, once."""
+    class Images(quantization.CalibrationDataReader):
+        """The images of REFERENCE, once."""
 
         def __init__(self, name):
             self._left = [{name: read_numbers(reference + ".input", extents(shape))}]
@@ -189,7 +189,7 @@ def write_int8_onnx(model, reference, shape, int8_model):
         prepared = os.path.join(folder, "prepared.onnx")
         quant_pre_process(model, prepared, skip_symbolic_shape=True)
         quantization.quantize_static(
-            prepared, int8_model, Pictures(onnx.load(model).graph.input[0].name),
+            prepared, int8_model, Images(onnx.load(model).graph.input[0].name),
             quant_format=quantization.QuantFormat.QDQ, per_channel=True,
             activation_type=quantization.QuantType.QUInt8,
             weight_type=quantization.QuantType.QInt8,
@@ -268,22 +268,22 @@ def pytorch(name, shape, threads, mode):
     torch.manual_seed(1)
     net = {"lenet": lenet, "cifar10_quick": cifar10_quick, "bvlc_alexnet": bvlc_alexnet,
            "resnet18": resnet18}[name](torch.nn)
-    pictures = torch.rand(extents(shape))
+    images = torch.rand(extents(shape))
 
     if mode == "forward":
         net.eval()
 
         @torch.no_grad()
         def step():
-            torch.softmax(net(pictures), 1)
+            torch.softmax(net(images), 1)
     else:
-        labels = torch.randint(10, (pictures.shape[0],))
+        labels = torch.randint(10, (images.shape[0],))
         loss_of = torch.nn.CrossEntropyLoss()
         optimizer = torch.optim.SGD(net.parameters(), lr=0.001, momentum=0.9, weight_decay=0.0005)
 
         def step():
             optimizer.zero_grad()
-            loss_of(net(pictures), labels).backward()
+            loss_of(net(images), labels).backward()
             optimizer.step()
 
     serve(step)

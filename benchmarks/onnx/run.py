@@ -3,7 +3,7 @@
 
     PYTHONPATH=python:python/tests python3 benchmarks/onnx/run.py
 
-Exports the nets of models/ with random weights, the trained nets and the public nets beside the
+Exports the nets of models/ with random weights, the trained nets and the public nets next to the
 source tree (../shared/data) where they are there, checks each model with onnx.checker, runs it with
 onnxruntime, and prints the largest difference of any output to Caffe's, relative to that output's
 largest value. Public nets are compared with numbers that BVLC Caffe 1.0 computed, the others with

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python costs: net.forward() beside Net::Forward in C++, and access to blobs.
+"""The overhead of Python: net.forward() compared with Net::Forward in C++, and access to blobs.
 
     ninja -C build pycaffe forward_in_cpp
     PYTHONPATH=python benchmarks/python/run.py build

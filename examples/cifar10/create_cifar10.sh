@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes CIFAR-10's binary files to the databases that models/cifar10_quick reads, and their mean
-# picture to examples/cifar10/mean.binaryproto.
+# image to examples/cifar10/mean.binaryproto.
 #
 #     examples/cifar10/create_cifar10.sh [DIR [lmdb|leveldb]]
 #

@@ -1,4 +1,4 @@
-// Classifies a picture with a trained net and prints the best five classes.
+// Classifies an image with a trained net and prints the best five classes.
 #include <caffe/caffe.hpp>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -51,7 +51,7 @@ class Classifier {
  private:
   caffe::Blob<float>& input() { return *net_.input_blobs()[0]; }
 
-  /// One value per channel: the mean picture's mean.
+  /// One value per channel: the mean image's mean.
   void ReadMean(const std::string& file) {
     caffe::BlobProto proto;
     caffe::ReadProtoFromBinaryFileOrDie(file, &proto);
@@ -75,7 +75,7 @@ class Classifier {
                    " lines, the net has ", classes, " classes");
   }
 
-  /// The picture in the net's size and number of channels, less the mean, one plane per channel.
+  /// The image in the net's size and number of channels, less the mean, one plane per channel.
   void WriteInput(const cv::Mat& image) {
     const int channels = input().channels();
     cv::Mat sample = image;
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   try {
     Classifier classifier(argv[1], argv[2], argv[3], argv[4]);
     const cv::Mat image = cv::imread(argv[5], cv::IMREAD_UNCHANGED);
-    caffe::Require(!image.empty(), argv[5], ": cannot be read as a picture");
+    caffe::Require(!image.empty(), argv[5], ": cannot be read as an image");
     std::cout << "---------- Prediction for " << argv[5] << " ----------\n";
     for (const Prediction& prediction : classifier.Classify(image)) {
       std::cout << std::fixed << std::setprecision(4) << prediction.second << " - \""

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Writes scikit-learn's handwritten digits as idx files, the format of MNIST.
 
-The data set (1797 pictures of 8 x 8, values 0 to 16; E. Alpaydin and C. Kaynak, UCI 1998) is part of
+The data set (1797 images of 8 x 8, values 0 to 16; E. Alpaydin and C. Kaynak, UCI 1998) is part of
 the package scikit-learn. This script needs no more than the file digits.csv.gz in it: it is taken
 from an installed scikit-learn, from the folder given with --package, or from Debian's package
 python3-sklearn, which is downloaded and unpacked, not installed.
 
-Pictures are enlarged to 28 x 28 (bilinear, values 0 to 255) and put in an order of chance that is
+Images are enlarged to 28 x 28 (bilinear, values 0 to 255) and put in a random order that is
 always the same: 1500 to train with, 297 to test with.
 
     create_digits.py OUT_DIR
@@ -95,7 +95,7 @@ def read(path):
     return [(row[:-1], row[-1]) for row in rows]
 
 
-def enlarge(picture):
+def enlarge(image):
     """Bilinear, corners on corners."""
     steps = []
     for i in range(LARGE):
@@ -106,8 +106,8 @@ def enlarge(picture):
     for y, v in steps:
         for x, u in steps:
             first = y * SIZE + x
-            top = picture[first] * (1 - u) + picture[first + 1] * u
-            bottom = picture[first + SIZE] * (1 - u) + picture[first + SIZE + 1] * u
+            top = image[first] * (1 - u) + image[first + 1] * u
+            bottom = image[first + SIZE] * (1 - u) + image[first + SIZE + 1] * u
             result.append(min(255, round((top * (1 - v) + bottom * v) * 255 / 16)))
     return bytes(result)
 
@@ -115,8 +115,8 @@ def enlarge(picture):
 def write(folder, name, digits):
     with open(os.path.join(folder, name + "-images-idx3-ubyte"), "wb") as file:
         file.write(struct.pack(">IIII", 2051, len(digits), LARGE, LARGE))
-        for picture, _ in digits:
-            file.write(enlarge(picture))
+        for image, _ in digits:
+            file.write(enlarge(image))
     with open(os.path.join(folder, name + "-labels-idx1-ubyte"), "wb") as file:
         file.write(struct.pack(">II", 2049, len(digits)))
         file.write(bytes(label for _, label in digits))

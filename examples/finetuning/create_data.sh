@@ -3,16 +3,16 @@
 #
 #     examples/finetuning/create_data.sh DIR [NEW_PICTURES]
 #
-# DIR holds CIFAR-10 as picture files: DIR/train/CLASS/... and DIR/test/CLASS/..., or an archive
+# DIR holds CIFAR-10 as image files: DIR/train/CLASS/... and DIR/test/CLASS/..., or an archive
 # CLASS*.tar.gz of them in place of each folder. Five classes are for the base net, all their
-# pictures; the other five are new, with NEW_PICTURES (default: 100) of each to train with.
+# images; the other five are new, with NEW_PICTURES (default: 100) of each to train with.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ $# -lt 1 ] || [ ! -d "$1/train" ] || [ ! -d "$1/test" ]; then
   echo "usage: create_data.sh DIR [NEW_PICTURES], DIR with folders train and test" >&2
   exit 1
 fi
-pictures=$(cd "$1" && pwd)
+images=$(cd "$1" && pwd)
 new_pictures=${2:-100}
 convert=${BUILD:-build}/tools/convert_imageset
 out=${OUT:-examples/finetuning}
@@ -21,17 +21,17 @@ new="dog frog horse ship truck"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# list PART COUNT CLASS...: lines "file label" of the first COUNT pictures of each class.
+# list PART COUNT CLASS...: lines "file label" of the first COUNT images of each class.
 list() {
   local part=$1 count=$2 label=0 class archive
   shift 2
   for class in "$@"; do
     if [ ! -d "$work/$part/$class" ]; then
       mkdir -p "$work/$part/$class"
-      if [ -d "$pictures/$part/$class" ]; then
-        cp -r "$pictures/$part/$class/." "$work/$part/$class"
+      if [ -d "$images/$part/$class" ]; then
+        cp -r "$images/$part/$class/." "$work/$part/$class"
       else
-        for archive in "$pictures/$part/$class"*.tar.gz; do
+        for archive in "$images/$part/$class"*.tar.gz; do
           tar xzf "$archive" -C "$work/$part/$class"
         done
       fi
@@ -49,7 +49,7 @@ database() {
   list "$@" > "$work/$name.txt"
   rm -rf "$out/${name}_lmdb"
   "$convert" -shuffle "$work/" "$work/$name.txt" "$out/${name}_lmdb"
-  echo "$out/${name}_lmdb: $(wc -l < "$work/$name.txt") pictures"
+  echo "$out/${name}_lmdb: $(wc -l < "$work/$name.txt") images"
 }
 
 # shellcheck disable=SC2086  # classes are words

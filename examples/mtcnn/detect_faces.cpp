@@ -1,4 +1,4 @@
-// Prints the faces in pictures, and five points in each.
+// Prints the faces in images, and five points in each.
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -16,10 +16,10 @@ DEFINE_double(threshold3, 0.7, "score that the output net must give");
 namespace {
 
 constexpr char kUsage[] =
-    "usage: detect_faces [FLAG...] FOLDER PICTURE...\n"
+    "usage: detect_faces [FLAG...] FOLDER IMAGE...\n"
     "\n"
     "Finds faces with MTCNN's three nets: FOLDER has det1.prototxt, det1.caffemodel, and likewise\n"
-    "det2 and det3. For each picture its name, then a line for each face: left, top, width and\n"
+    "det2 and det3. For each image its name, then a line for each face: left, top, width and\n"
     "height in pixels, score, then x,y of the eyes, the nose and the corners of the mouth.\n"
     "\n"
     "  -min_size N     pixels of the smallest face that is looked for (20)\n"
@@ -36,10 +36,10 @@ mtcnn::Files NetFiles(const std::string& folder, const std::string& name) {
 }
 
 void PrintFaces(const std::string& file, mtcnn::Detector* detector) {
-  const cv::Mat picture = caffe::ReadImageToCVMat(file);
-  caffe::Require(!picture.empty(), file, ": cannot be read as a picture");
+  const cv::Mat image = caffe::ReadImageToCVMat(file);
+  caffe::Require(!image.empty(), file, ": cannot be read as an image");
   std::printf("%s\n", file.c_str());
-  for (const mtcnn::Face& face : detector->Detect(picture)) {
+  for (const mtcnn::Face& face : detector->Detect(image)) {
     std::printf("  %.0f %.0f %.0f %.0f %.4f", face.left, face.top, face.right - face.left,
                 face.bottom - face.top, face.score);
     for (const cv::Point2f& point : face.points) std::printf(" %.0f,%.0f", point.x, point.y);
@@ -48,7 +48,7 @@ void PrintFaces(const std::string& file, mtcnn::Detector* detector) {
 }
 
 int Run(int argc, char** argv) {
-  caffe::Require(argc >= 3, "give the nets' folder and a picture; --help shows how");
+  caffe::Require(argc >= 3, "give the nets' folder and an image; --help shows how");
   mtcnn::Options options;
   options.min_size = FLAGS_min_size;
   options.factor = FLAGS_factor;

@@ -11,26 +11,26 @@ constexpr int kCell = 12;    // pixels that one score of the proposal net sees
 constexpr int kStride = 2;   // between neighbouring scores
 constexpr int kBatch = 128;  // boxes in one pass of the later nets
 
-/// Writes a picture as the nets take it: red, green, blue planes, each value in [-1, 1], columns
+/// Writes an image as the nets take it: red, green, blue planes, each value in [-1, 1], columns
 /// where rows are usual, because MATLAB, in which they were trained, counts so.
-void WriteInput(const cv::Mat& picture, float* to) {
+void WriteInput(const cv::Mat& image, float* to) {
   for (int channel = 2; channel >= 0; --channel) {
-    for (int x = 0; x < picture.cols; ++x) {
-      for (int y = 0; y < picture.rows; ++y) {
-        *to++ = (picture.at<cv::Vec3b>(y, x)[channel] - 127.5f) * 0.0078125f;
+    for (int x = 0; x < image.cols; ++x) {
+      for (int y = 0; y < image.rows; ++y) {
+        *to++ = (image.at<cv::Vec3b>(y, x)[channel] - 127.5f) * 0.0078125f;
       }
     }
   }
 }
 
-/// The pixels of a box, black where it lies outside of the picture.
+/// The pixels of a box, black where it lies outside of the image.
 template <typename Candidate>
-cv::Mat Crop(const cv::Mat& picture, const Candidate& box) {
+cv::Mat Crop(const cv::Mat& image, const Candidate& box) {
   const cv::Rect wanted(int(box.x1) - 1, int(box.y1) - 1, int(box.x2) - int(box.x1) + 1,
                         int(box.y2) - int(box.y1) + 1);
-  const cv::Rect inside = wanted & cv::Rect(0, 0, picture.cols, picture.rows);
+  const cv::Rect inside = wanted & cv::Rect(0, 0, image.cols, image.rows);
   cv::Mat crop(wanted.size(), CV_8UC3, cv::Scalar::all(0));
-  if (!inside.empty()) picture(inside).copyTo(crop(inside - wanted.tl()));
+  if (!inside.empty()) image(inside).copyTo(crop(inside - wanted.tl()));
   return crop;
 }
 
@@ -106,20 +106,20 @@ Detector::Detector(const Files& proposal, const Files& refinement, const Files& 
   output_.CopyTrainedLayersFrom(output.weights);
 }
 
-// The first makes faces of min_size as large as a cell, the last leaves the picture that large.
-std::vector<float> Detector::Scales(const cv::Mat& picture) const {
+// The first makes faces of min_size as large as a cell, the last leaves the image that large.
+std::vector<float> Detector::Scales(const cv::Mat& image) const {
   std::vector<float> scales;
-  const float side = std::min(picture.rows, picture.cols);
+  const float side = std::min(image.rows, image.cols);
   for (float scale = kCell / options_.min_size; side * scale >= kCell; scale *= options_.factor) {
     scales.push_back(scale);
   }
   return scales;
 }
 
-void Detector::Propose(const cv::Mat& picture, float scale, Candidates* candidates) {
-  const cv::Size size(std::ceil(picture.cols * scale), std::ceil(picture.rows * scale));
+void Detector::Propose(const cv::Mat& image, float scale, Candidates* candidates) {
+  const cv::Size size(std::ceil(image.cols * scale), std::ceil(image.rows * scale));
   cv::Mat scaled;
-  cv::resize(picture, scaled, size, 0, 0, cv::INTER_AREA);
+  cv::resize(image, scaled, size, 0, 0, cv::INTER_AREA);
   caffe::Blob<float>& input = *proposal_.input_blobs()[0];
   input.Reshape(1, 3, size.width, size.height);
   WriteInput(scaled, input.mutable_cpu_data());
@@ -146,7 +146,7 @@ void Detector::Propose(const cv::Mat& picture, float scale, Candidates* candidat
   candidates->insert(candidates->end(), found.begin(), found.end());
 }
 
-Detector::Candidates Detector::Judge(const cv::Mat& picture, const Candidates& boxes, int size,
+Detector::Candidates Detector::Judge(const cv::Mat& image, const Candidates& boxes, int size,
                                      const std::string& shifts, const std::string& points,
                                      float threshold, caffe::Net<float>* net) {
   Candidates kept;
@@ -156,8 +156,7 @@ Detector::Candidates Detector::Judge(const cv::Mat& picture, const Candidates& b
     input.Reshape(count, 3, size, size);
     for (int i = 0; i < count; ++i) {
       cv::Mat sample;
-      cv::resize(Crop(picture, boxes[first + i]), sample, cv::Size(size, size), 0, 0,
-                 cv::INTER_AREA);
+      cv::resize(Crop(image, boxes[first + i]), sample, cv::Size(size, size), 0, 0, cv::INTER_AREA);
       WriteInput(sample, input.mutable_cpu_data() + input.offset(i));
     }
     net->Forward();
@@ -176,21 +175,21 @@ Detector::Candidates Detector::Judge(const cv::Mat& picture, const Candidates& b
   return kept;
 }
 
-std::vector<Face> Detector::Detect(const cv::Mat& picture) {
-  caffe::Require(picture.type() == CV_8UC3, "a picture of three 8-bit channels is needed");
+std::vector<Face> Detector::Detect(const cv::Mat& image) {
+  caffe::Require(image.type() == CV_8UC3, "an image of three 8-bit channels is needed");
   Candidates boxes;
-  for (const float scale : Scales(picture)) Propose(picture, scale, &boxes);
+  for (const float scale : Scales(image)) Propose(image, scale, &boxes);
   Suppress(0.7f, Measure::kUnion, &boxes);
   Refine(0, &boxes);
   MakeSquare(&boxes);
 
-  boxes = Judge(picture, boxes, 24, "conv5-2", "", options_.thresholds[1], &refinement_);
+  boxes = Judge(image, boxes, 24, "conv5-2", "", options_.thresholds[1], &refinement_);
   Suppress(0.7f, Measure::kUnion, &boxes);
   Refine(1, &boxes);
   MakeSquare(&boxes);
 
   // The points belong to the box as it was judged, so they come before its last move.
-  boxes = Judge(picture, boxes, 48, "conv6-2", "conv6-3", options_.thresholds[2], &output_);
+  boxes = Judge(image, boxes, 48, "conv6-2", "conv6-3", options_.thresholds[2], &output_);
   for (Candidate& c : boxes) {
     const float width = c.x2 - c.x1 + 1, height = c.y2 - c.y1 + 1;
     for (int i = 0; i < 5; ++i) {

@@ -12,7 +12,7 @@
 /// Signal Processing Letters 23 (2016).
 namespace mtcnn {
 
-/// Corners in pixels of the picture, which they may lie outside of; pixel 0 is the first one.
+/// Corners in pixels of the image, which they may lie outside of; pixel 0 is the first one.
 struct Face {
   float left, top, right, bottom;
   float score;  ///< in [0, 1]
@@ -38,8 +38,8 @@ class Detector {
   Detector(const Files& proposal, const Files& refinement, const Files& output,
            const Options& options = Options());
 
-  /// Faces in a picture of three 8-bit channels (blue, green, red), the surest first.
-  std::vector<Face> Detect(const cv::Mat& picture);
+  /// Faces in an image of three 8-bit channels (blue, green, red), the surest first.
+  std::vector<Face> Detect(const cv::Mat& image);
 
  private:
   /// A box, counted from pixel 1 and with both corners inside, as the nets were trained.
@@ -50,11 +50,11 @@ class Detector {
   };
   using Candidates = std::vector<Candidate>;
 
-  std::vector<float> Scales(const cv::Mat& picture) const;
-  void Propose(const cv::Mat& picture, float scale, Candidates* candidates);
+  std::vector<float> Scales(const cv::Mat& image) const;
+  void Propose(const cv::Mat& image, float scale, Candidates* candidates);
   /// Scores and shifts of boxes from a net that sees each as size x size pixels; keeps those above
   /// the threshold.
-  Candidates Judge(const cv::Mat& picture, const Candidates& boxes, int size,
+  Candidates Judge(const cv::Mat& image, const Candidates& boxes, int size,
                    const std::string& shifts, const std::string& points, float threshold,
                    caffe::Net<float>* net);
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Draws pictures of simple shapes and says where they are: data to try an SSD detector with.
+"""Draws images of simple shapes and says where they are: data to try an SSD detector with.
 
-Each picture is 96 x 96, noise with one to three discs, squares and triangles in it, none over
+Each image is 96 x 96, noise with one to three discs, squares and triangles in it, none over
 another. Annotations are XML files as those of PASCAL VOC. What is written:
 
     OUT_DIR/pictures/NUMBER.png, OUT_DIR/annotations/NUMBER.xml
-    OUT_DIR/train.txt, OUT_DIR/test.txt   lines "picture annotation" for convert_annoset
+    OUT_DIR/train.txt, OUT_DIR/test.txt   lines "image annotation" for convert_annoset
     OUT_DIR/labels.txt                    lines "name number name" for create_label_map
 
     make_pictures.py OUT_DIR [--train N] [--test N] [--seed N]
@@ -65,7 +65,7 @@ def choose_boxes(chance: random.Random) -> List[Box]:
 
 
 def draw(chance: random.Random) -> Tuple[List[bytearray], List[Tuple[str, Box]]]:
-    """A picture's rows, and its shapes."""
+    """An image's rows, and its shapes."""
     rows = [bytearray(128 + (value & 63) - 32 for value in chance.randbytes(3 * SIZE))
             for _ in range(SIZE)]
     shapes = []
@@ -93,8 +93,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out_dir")
-    parser.add_argument("--train", type=int, default=600, help="pictures to train with")
-    parser.add_argument("--test", type=int, default=100, help="pictures to test with")
+    parser.add_argument("--train", type=int, default=600, help="images to train with")
+    parser.add_argument("--test", type=int, default=100, help="images to test with")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
@@ -110,10 +110,10 @@ def main() -> None:
         lines = []
         for _ in range(count):
             rows, shapes = draw(chance)
-            picture, boxes = "pictures/%05d.png" % number, "annotations/%05d.xml" % number
-            write(picture, png(rows))
+            image, boxes = "pictures/%05d.png" % number, "annotations/%05d.xml" % number
+            write(image, png(rows))
             write(boxes, annotation(shapes).encode())
-            lines.append("%s %s\n" % (picture, boxes))
+            lines.append("%s %s\n" % (image, boxes))
             number += 1
         write(part + ".txt", "".join(lines).encode())
     write("labels.txt", "".join("%s %d %s\n" % (name, i + 1, name)

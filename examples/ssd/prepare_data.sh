@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Turns annotated pictures into what the detector's nets read.
+# Turns annotated images into what the detector's nets read.
 #
 #     examples/ssd/prepare_data.sh DIR
 #
-# DIR (relative to the repository's root) has what make_pictures.py writes, or the same of pictures
-# of your own: train.txt and test.txt (lines "picture annotation", paths below DIR) and labels.txt (lines "name number name"). It gets
+# DIR (relative to the repository's root) has what make_pictures.py writes, or the same of images
+# of your own: train.txt and test.txt (lines "image annotation", paths below DIR) and labels.txt (lines "name number name"). It gets
 # labelmap.prototxt, train_lmdb, test_lmdb and test_name_size.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,4 @@
-// Finds objects in pictures with an SSD detector, or any net whose output is a DetectionOutput's.
+// Finds objects in images with an SSD detector, or any net whose output is a DetectionOutput's.
 #include <gflags/gflags.h>
 
 #include <caffe/caffe.hpp>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-DEFINE_string(mean_file, "", "the mean picture (.binaryproto) that is taken off");
+DEFINE_string(mean_file, "", "the mean image (.binaryproto) that is subtracted");
 DEFINE_string(mean_value, "104,117,123", "instead: a value for each channel, or one for all");
 DEFINE_double(scale, 1, "what the pixels are multiplied with, after the mean");
 DEFINE_string(file_type, "image", "what LIST_FILE names: image");
@@ -26,19 +26,19 @@ using caffe::Require;
 constexpr char kUsage[] =
     "usage: ssd_detect [FLAG...] deploy.prototxt weights.caffemodel LIST_FILE\n"
     "\n"
-    "Writes, for each object in each picture that LIST_FILE names (a path a line), a line\n"
-    "\"picture label score left top right bottom\", the corners in pixels.\n"
+    "Writes, for each object in each image that LIST_FILE names (a path a line), a line\n"
+    "\"image label score left top right bottom\", the corners in pixels.\n"
     "\n"
-    "  -mean_value A,B,C         taken off blue, green, red, or one value for all (104,117,123)\n"
-    "  -mean_file FILE           instead: the mean picture, a .binaryproto\n"
-    "  -scale S                  what the pixels are multiplied with then (1)\n"
+    "  -mean_value A,B,C         subtracted from blue, green, red, or one for all (104,117,123)\n"
+    "  -mean_file FILE           instead: the mean image, a .binaryproto\n"
+    "  -scale S                  what the pixels are then multiplied by (1)\n"
     "  -confidence_threshold T   scores below are left out (0.01)\n"
     "  -out_file FILE            where the lines go (standard output)\n"
     "\n"
     "example:\n"
-    "  ssd_detect -confidence_threshold 0.5 deploy.prototxt ssd.caffemodel pictures.txt\n";
+    "  ssd_detect -confidence_threshold 0.5 deploy.prototxt ssd.caffemodel images.txt\n";
 
-/// Corners in pixels of the picture.
+/// Corners in pixels of the image.
 struct Detection {
   int label;
   float score, left, top, right, bottom;
@@ -58,8 +58,8 @@ class Detector {
 
   bool color() { return input().channels() == 3; }
 
-  std::vector<Detection> Detect(const cv::Mat& picture) {
-    WriteInput(picture);
+  std::vector<Detection> Detect(const cv::Mat& image) {
+    WriteInput(image);
     const Blob<float>& rows = *net_.Forward()[0];
     Require(rows.num_axes() == 4 && rows.shape(3) == 7,
             "the net's output must be a DetectionOutput's, of shape 1 1 N 7, not ",
@@ -68,8 +68,8 @@ class Detector {
     for (int i = 0; i < rows.height(); ++i) {
       const float* row = rows.cpu_data() + 7 * i;  // item, label, score, corners
       if (row[0] < 0 || row[2] < FLAGS_confidence_threshold) continue;
-      found.push_back({static_cast<int>(row[1]), row[2], row[3] * picture.cols,
-                       row[4] * picture.rows, row[5] * picture.cols, row[6] * picture.rows});
+      found.push_back({static_cast<int>(row[1]), row[2], row[3] * image.cols, row[4] * image.rows,
+                       row[5] * image.cols, row[6] * image.rows});
     }
     return found;
   }
@@ -85,7 +85,7 @@ class Detector {
     for (std::string value; std::getline(stream, value, ',');) {
       std::istringstream number(value);
       values.emplace_back();
-      Require(!(number >> values.back()).fail(), "-mean_value: '", value, "' is no number");
+      Require(!(number >> values.back()).fail(), "-mean_value: '", value, "' is not a number");
     }
     const size_t channels = input().channels();
     Require(values.size() == 1 || values.size() == channels, "-mean_value: ", values.size(),
@@ -110,10 +110,10 @@ class Detector {
     }
   }
 
-  /// The picture in the net's size, less the mean, one plane per channel.
-  void WriteInput(const cv::Mat& picture) {
+  /// The image in the net's size, less the mean, one plane per channel.
+  void WriteInput(const cv::Mat& image) {
     cv::Mat sample;
-    cv::resize(picture, sample, size());
+    cv::resize(image, sample, size());
     sample.convertTo(sample, CV_32F);
     std::vector<cv::Mat> planes;
     float* plane = input().mutable_cpu_data();
@@ -133,9 +133,9 @@ void DetectAll(const std::string& list, Detector* detector, std::ostream* out) {
   Require(stream.is_open(), list, ": cannot be opened");
   for (std::string file; std::getline(stream, file);) {
     if (file.empty()) continue;
-    const cv::Mat picture = caffe::ReadImageToCVMat(file, detector->color());
-    Require(!picture.empty(), file, ": cannot be read as a picture");
-    for (const Detection& d : detector->Detect(picture)) {
+    const cv::Mat image = caffe::ReadImageToCVMat(file, detector->color());
+    Require(!image.empty(), file, ": cannot be read as an image");
+    for (const Detection& d : detector->Detect(image)) {
       *out << file << " " << d.label << " " << d.score << " " << static_cast<int>(d.left) << " "
            << static_cast<int>(d.top) << " " << static_cast<int>(d.right) << " "
            << static_cast<int>(d.bottom) << "\n";
@@ -146,7 +146,7 @@ void DetectAll(const std::string& list, Detector* detector, std::ostream* out) {
 int Run(int argc, char** argv) {
   Require(argc == 4, "give deploy.prototxt, weights.caffemodel and a list; --help shows how");
   Require(FLAGS_file_type == "image", "-file_type ", FLAGS_file_type,
-          ": videos are not read; write their frames to pictures first");
+          ": videos are not read; write their frames to images first");
   Detector detector(argv[1], argv[2]);
   std::ofstream file;
   if (!FLAGS_out_file.empty()) {

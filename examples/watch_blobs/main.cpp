@@ -4,7 +4,7 @@
 //     watch_blobs deploy.prototxt [net.caffemodel]
 //
 // Net calls back before and after each layer; a callback sees the layer's blobs by name and type.
-// So checks of one's own need no change of the library: here, what comes near FLOAT16's 65504.
+// So custom checks need no change of the library: here, what comes near FLOAT16's 65504.
 #include <caffe/caffe.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
     import caffe
     net = caffe.Net('deploy.prototxt', 'net.caffemodel', caffe.TEST)
-    net.blobs['data'].data[...] = picture
+    net.blobs['data'].data[...] = image
     probabilities = net.forward()['prob']
 
 What needs the compiled module ``caffe._caffe`` says so when it is asked for and was not built;

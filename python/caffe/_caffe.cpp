@@ -1,5 +1,5 @@
-// The module caffe._caffe: C++ for Python. caffe/__init__.py and pycaffe.py make it what people
-// use.
+// The module caffe._caffe: C++ for Python. caffe/__init__.py and pycaffe.py make it the public
+// interface.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 #include <pybind11/stl.h>
@@ -123,10 +123,10 @@ void BindSettings(py::module_& module) {
              "Says whether each solver is a process of its own.");
 }
 
-/// A serialized NetParameter of any age in today's form.
+/// A serialized NetParameter of any age in the current format.
 py::bytes UpgradedNet(const py::bytes& message) {
   NetParameter net;
-  Require(net.ParseFromString(message.cast<std::string>()), "this is no NetParameter");
+  Require(net.ParseFromString(message.cast<std::string>()), "this is not a NetParameter");
   Require(UpgradeNetAsNeeded("NetParameter", &net), "net '", net.name(),
           "' is in an old format, parts of which have no equivalent today; the log lists them");
   return py::bytes(net.SerializeAsString());

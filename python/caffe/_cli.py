@@ -1,4 +1,4 @@
-"""What the programs beside this package have in common: their flags for pictures, and how they
+"""The common part of the programs next to this package: their flags for images, and how they
 fail."""
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from .io import Transformer, blobproto_to_array
 from .proto import caffe_pb2
 
-# Means of blue, green and red over the training pictures of ILSVRC 2012, from 0 to 255.
+# Means of blue, green and red over the training images of ILSVRC 2012, from 0 to 255.
 ILSVRC_MEAN = "104.007,116.669,122.679"
 
 
@@ -80,13 +80,13 @@ def add_net_flags(parser: argparse.ArgumentParser, model: str) -> None:
     parser.add_argument("--gpu", action="store_true", help="compute on the GPU")
 
 
-def add_picture_flags(parser: argparse.ArgumentParser) -> None:
+def add_image_flags(parser: argparse.ArgumentParser) -> None:
     """Flags for the steps of :class:`caffe.io.Transformer`."""
     parser.add_argument("--mean_file", default=None, metavar="FILE|VALUES",
                         help="the mean to subtract: a .npy or .binaryproto file, or one value a "
                         f"channel (default for colour: {ILSVRC_MEAN}, of B, G and R; '' for none)")
     parser.add_argument("--raw_scale", type=float, default=255.0, metavar="X",
-                        help="multiply by this before the mean; pictures are from 0 to 1 "
+                        help="multiply by this before the mean; images are from 0 to 1 "
                         "(default: 255)")
     parser.add_argument("--input_scale", type=float, metavar="X",
                         help="multiply by this after the mean")
@@ -95,7 +95,7 @@ def add_picture_flags(parser: argparse.ArgumentParser) -> None:
                         "(default for colour: 2,1,0)")
 
 
-def set_picture_steps(net: Any, arguments: Any) -> None:
+def set_image_steps(net: Any, arguments: Any) -> None:
     """Gives a Classifier or Detector the steps of the flags; some defaults depend on its
     channels."""
     name = net.inputs[0]

@@ -12,7 +12,7 @@ from ._caffe import TEST, TRAIN, Error, set_device, set_mode_cpu, set_mode_gpu
 
 _PHASES = {TRAIN: "TRAIN", TEST: "TEST"}
 
-# Of nets that are made without a phase, as all were when the phase was a setting of the process.
+# The phase of nets that are made without one, as all were when it was a setting of the process.
 _default_phase = TEST
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 @contextlib.contextmanager
 def written_aside(path: str) -> Iterator[str]:
     """The name of a file to write, which becomes ``path`` only when all went well."""
-    beside = f"{path}.writing"
+    temporary = f"{path}.writing"
     try:
-        yield beside
-        os.replace(beside, path)
+        yield temporary
+        os.replace(temporary, path)
     except BaseException:
-        if os.path.exists(beside):
-            os.remove(beside)
+        if os.path.exists(temporary):
+            os.remove(temporary)
         raise

@@ -7,7 +7,7 @@ _DEFAULT_STREAM = 1
 
 
 def handle_of(stream: Any) -> int:
-    """A stream's handle. Raises TypeError for what is no integer."""
+    """A stream's handle. Raises TypeError for what is not an integer."""
     try:
         handle = operator.index(stream)
     except TypeError:
@@ -15,7 +15,7 @@ def handle_of(stream: Any) -> int:
                         "PyTorch, stream.ptr of CuPy), not as a "
                         f"{_type_name(stream)}") from None
     if handle < 0:
-        raise ValueError(f"{handle} is no stream's handle")
+        raise ValueError(f"{handle} is not a stream's handle")
     return handle
 
 

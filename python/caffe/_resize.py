@@ -1,4 +1,4 @@
-"""Pictures of another size, by the interpolation that pycaffe took from scikit-image and SciPy."""
+"""Images of another size, by the interpolation that pycaffe took from scikit-image and SciPy."""
 from __future__ import annotations
 
 import numpy as np
@@ -38,10 +38,10 @@ def _scipy_zoom(values: np.ndarray, dims: tuple[int, int], order: int, **how: ob
 
 
 def by_pixel_areas(values: np.ndarray, dims: tuple[int, int], order: int) -> np.ndarray:
-    """H x W x K to ``dims``: pixels are areas, and the picture's edges stay its edges.
+    """H x W x K to ``dims``: pixels are areas, and the image's edges stay its edges.
 
-    The place of new pixel ``i`` is ``(i + 0.5) * old / new - 0.5``. Around the picture lie zeros,
-    which the outermost pixels of an enlarged picture mix with. Shrinking takes no more pixels into
+    The place of new pixel ``i`` is ``(i + 0.5) * old / new - 0.5``. Around the image lie zeros,
+    which the outermost pixels of an enlarged image mix with. Shrinking takes no more pixels into
     account than enlarging does (no smoothing).
     """
     if order > 1:

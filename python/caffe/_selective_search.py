@@ -16,11 +16,11 @@ def _opencv_windows(paths: list[str]) -> list[np.ndarray]:
         raise ImportError(_MISSING) from error
     result = []
     for path in paths:
-        picture = cv2.imread(path)
-        if picture is None:
-            raise ValueError(f"{path} cannot be read as a picture")
+        image = cv2.imread(path)
+        if image is None:
+            raise ValueError(f"{path} cannot be read as an image")
         search = create()
-        search.setBaseImage(picture)
+        search.setBaseImage(image)
         search.switchToSelectiveSearchFast()
         x, y, width, height = search.process().T
         result.append(np.stack([y, x, y + height, x + width], axis=1))
@@ -28,7 +28,7 @@ def _opencv_windows(paths: list[str]) -> list[np.ndarray]:
 
 
 def windows_of(paths: list[str]) -> list[np.ndarray]:
-    """For each picture an array of N rows ``(ymin, xmin, ymax, xmax)``.
+    """For each image an array of N rows ``(ymin, xmin, ymax, xmax)``.
 
     Raises ImportError with the remedy when nothing that proposes windows is installed.
     """

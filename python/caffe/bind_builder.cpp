@@ -27,7 +27,7 @@ DefinitionHandle FromMessage(const py::bytes& message, const std::vector<py::obj
   std::vector<std::string> files;
   for (const py::object& file : weights) files.push_back(PathOf(file));
   NetParameter net;
-  Require(net.ParseFromString(message.cast<std::string>()), "this is no NetParameter");
+  Require(net.ParseFromString(message.cast<std::string>()), "this is not a NetParameter");
   const py::gil_scoped_release without_gil;
   UpgradeNetAsNeeded("NetParameter", &net);
   return {NetworkDefinition::FromCaffe(net, files)};

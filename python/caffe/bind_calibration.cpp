@@ -29,7 +29,7 @@ void FillInputs(const py::object& batch, Net<float>* net) {
     const auto found = std::find_if(inputs.begin(), inputs.end(),
                                     [&](int input) { return net->blob_names()[input] == name; });
     Require(found != inputs.end(), "get_batch returned values of '", name,
-            "', which is no input of the net");
+            "', which is not an input of the net");
     Blob<float>* blob = net->blobs()[*found].get();
     const FloatArray array(values);
     std::vector<int> other_batch = blob->shape();

@@ -136,7 +136,7 @@ void BindTimingCache(py::module_& module) {
       .def("__len__", &TimingCache::size);
 }
 
-/// For one call that a context must be alone for.
+/// Guards one call during which a context must not be used by others.
 class Busy {
  public:
   explicit Busy(ContextHandle* handle) : handle_(handle) {
@@ -189,7 +189,7 @@ void Run(ContextHandle& handle, const py::object& profiler, const py::object& ob
   handle.context.Run();
 }
 
-/// Calls f(context) alone and without the GIL: layers are shaped anew.
+/// Calls f(context) alone and without the GIL: layers are reshaped.
 template <typename Function>
 void Change(ContextHandle& handle, Function&& f) {
   const Busy busy(&handle);
@@ -262,7 +262,7 @@ std::shared_ptr<ContextHandle> MakeContext(const EngineHandle& engine, int threa
   return std::make_shared<ContextHandle>(engine.engine, threads);
 }
 
-/// An input's memory for numpy; the context lives as long as somebody has it.
+/// An input's memory for numpy; the context lives as long as a reference to it exists.
 struct InputMemory {
   std::shared_ptr<ContextHandle> context;
   float* data;

@@ -127,12 +127,12 @@ void BindLayer(py::module_& module) {
       .def("add_blob", &LayerBlobs::Add,
            "add_blob(*shape): appends a blob of zeros; for the setup of a Python layer.")
       .def("append", &LayerBlobs::Append, py::arg("blob"),
-           "Appends a blob, which is then shared with whoever has it.");
+           "Appends a blob, which is then shared with its other owners.");
 
   py::class_<LayerHandle, std::shared_ptr<LayerHandle>>(
       module, "LayerBase", py::dynamic_attr(),
       "A layer of any type: one of a net, or one that create_layer made and that is run by hand\n"
-      "with SetUp, Forward and Backward on blobs of one's own.")
+      "with SetUp, Forward and Backward on blobs of the caller's.")
       .def_property_readonly(
           "type",
           [](const LayerHandle& handle) {

@@ -64,7 +64,7 @@ std::vector<std::shared_ptr<BlobRef>> BlobsOf(NetHandle& net) {
   return blobs;
 }
 
-// Of a net whose inputs and outputs alone are asked for, the others need not stay in memory.
+// Blobs between inputs and outputs need not stay in memory if only those are asked for.
 std::shared_ptr<BlobRef> BlobCalled(NetHandle& net, const std::string& name) {
   Require(net.net->has_blob(name), "the net has no blob '", name, "'");
   return ShareBlob(net.net->blob_by_name(name), net.views);

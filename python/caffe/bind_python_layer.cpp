@@ -161,11 +161,11 @@ py::object ImportClass(const PythonParameter& param) {
           "' (", py::str(py::getattr(module, "__file__", py::str("built in"))).cast<std::string>(),
           ") has no class '", param.layer(), "'");
   const py::object layer = module.attr(param.layer().c_str());
-  Require(PyType_Check(layer.ptr()) &&
-              PyType_IsSubtype(
-                  reinterpret_cast<PyTypeObject*>(layer.ptr()),
-                  reinterpret_cast<PyTypeObject*>(py::type::of<PythonLayerHandle>().ptr())),
-          "python_param: ", param.module(), ".", param.layer(), " is no subclass of caffe.Layer");
+  Require(
+      PyType_Check(layer.ptr()) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(layer.ptr()),
+                                                    reinterpret_cast<PyTypeObject*>(
+                                                        py::type::of<PythonLayerHandle>().ptr())),
+      "python_param: ", param.module(), ".", param.layer(), " is not a subclass of caffe.Layer");
   return layer;
 }
 

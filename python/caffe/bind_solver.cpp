@@ -119,7 +119,7 @@ float LearningRate(const SolverHandle& handle) {
   return sgd->GetLearningRate();
 }
 
-/// The solver reads its parameters anew in each iteration.
+/// The solver rereads its parameters in each iteration.
 SolverParameter& ParamOf(const SolverHandle& handle) {
   return const_cast<SolverParameter&>(handle.solver->param());
 }

@@ -1,4 +1,4 @@
-"""A net that classifies pictures: preprocessing, ten cuts of each picture, and one answer."""
+"""A net that classifies images: preprocessing, ten cuts of each image, and one answer."""
 from __future__ import annotations
 
 import os
@@ -13,7 +13,7 @@ from .pycaffe import Net
 
 
 class Classifier(Net):
-    """A :class:`caffe.Net` in the TEST phase that takes pictures as :func:`caffe.io.load_image`
+    """A :class:`caffe.Net` in the TEST phase that takes images as :func:`caffe.io.load_image`
     gives them.
 
         classifier = caffe.Classifier('deploy.prototxt', 'weights.caffemodel', image_dims=(256,
@@ -22,7 +22,7 @@ class Classifier(Net):
                                       channel_swap=(2, 1, 0))
         scores = classifier.predict([caffe.io.load_image('cat.jpg')])[0]
 
-    ``image_dims`` is the height and width to which pictures are resized before cuts of the net's
+    ``image_dims`` is the height and width to which images are resized before cuts of the net's
     input size are taken (default: that size). ``mean``, ``input_scale``, ``raw_scale`` and
     ``channel_swap`` are those of :class:`caffe.io.Transformer`. ``gpu`` and ``mean_file``, as
     pycaffe had them in 2014, are taken with a DeprecationWarning.
@@ -46,14 +46,14 @@ class Classifier(Net):
                              f"net's input '{name}', {tuple(self.crop_dims.tolist())}")
 
     def predict(self, inputs: Sequence[np.ndarray], oversample: bool = True) -> np.ndarray:
-        """The net's first output for each picture: an array of N rows.
+        """The net's first output for each image: an array of N rows.
 
-        ``inputs`` are N pictures, H x W x K. With ``oversample`` the answers for ten cuts are
+        ``inputs`` are N images, H x W x K. With ``oversample`` the answers for ten cuts are
         averaged, see :func:`caffe.io.oversample`; without it only the cut from the centre is looked
         at.
         """
         if len(inputs) == 0:
-            raise ValueError("there are no pictures to classify")
+            raise ValueError("there are no images to classify")
         images = np.array([io.resize_image(image, self.image_dims) for image in inputs])
         if oversample:
             cuts = io.oversample(images, self.crop_dims)

@@ -55,7 +55,7 @@ void UseProcessMode() {
   context.Inherit(settings);
 }
 
-// Nobody waits for a net while holding the GIL: the thread that has the net may need it. All
+// No thread waits for a net while holding the GIL: the thread that has the net may need it. All
 // threads take several nets in the same order.
 ComputeScope::ComputeScope(std::vector<NetHandle*> nets) : nets_(std::move(nets)) {
   std::sort(nets_.begin(), nets_.end());

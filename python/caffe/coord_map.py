@@ -1,6 +1,6 @@
 """Where a point of one blob lies in another: the arithmetic behind Crop layers.
 
-Fully convolutional nets enlarge a coarse blob again and cut it to the size of the picture. The
+Fully convolutional nets enlarge a coarse blob again and cut it to the size of the image. The
 right offset of the cut follows from strides, pads and kernels of all layers on the way:
 
     n.upscore = L.Deconvolution(n.score, convolution_param=dict(num_output=21, kernel_size=64,
@@ -22,7 +22,7 @@ from .net_spec import Function, Top, layers
 Values = Union[float, np.ndarray]
 Map = tuple[Optional[int], Values, Values]
 
-# Layers that leave every point at its place.
+# Layers that do not move points.
 PASS_THROUGH_LAYERS = [
     "AbsVal", "BatchNorm", "Bias", "BNLL", "Clip", "Dropout", "Eltwise", "ELU", "Exp",
     "FakeQuantization", "GELU", "HardSwish", "LRN", "Log", "MVN", "PReLU", "Power", "ReLU", "Scale",
@@ -163,7 +163,7 @@ def crop(top_from: Top, top_to: Top) -> Top:
         raise CoordinateError(f"cannot crop: the offset {-shift} is negative; more padding in the "
                               "layers before helps")
     if not (np.round(shift) == shift).all():
-        raise CoordinateError(f"cannot crop: the offset {-shift} is no whole number")
+        raise CoordinateError(f"cannot crop: the offset {-shift} is not a whole number")
     offset = [int(value) for value in np.atleast_1d(-shift)]
     return layers.Crop(top_from, top_to,
                        crop_param=dict(axis=(1 if axis is None else axis) + 1, offset=offset))

@@ -1,4 +1,4 @@
-"""A net that scores windows of pictures, as R-CNN does."""
+"""A net that scores windows of images, as R-CNN does."""
 from __future__ import annotations
 
 import os
@@ -14,7 +14,7 @@ from .pycaffe import Net
 
 
 class Detector(Net):
-    """A :class:`caffe.Net` in the TEST phase that scores windows of pictures.
+    """A :class:`caffe.Net` in the TEST phase that scores windows of images.
 
         detector = caffe.Detector('deploy.prototxt', 'weights.caffemodel', raw_scale=255,
                                   channel_swap=(2, 1, 0), context_pad=16)
@@ -23,7 +23,7 @@ class Detector(Net):
 
     ``mean``, ``input_scale``, ``raw_scale`` and ``channel_swap`` are those of
     :class:`caffe.io.Transformer`. ``context_pad`` is how many pixels of the net's input show what
-    is around the window, on each side; where that lies outside the picture, the mean is seen.
+    is around the window, on each side; where that lies outside the image, the mean is seen.
     ``gpu`` and ``mean_file``, as pycaffe had them in 2014, are taken with a DeprecationWarning.
     """
 
@@ -43,7 +43,7 @@ class Detector(Net):
             self, images_windows: Iterable[tuple[str, Iterable[Sequence[float]]]]) -> list[dict]:
         """The net's first output for each window.
 
-        ``images_windows`` are pairs of a picture's file and its windows ``(ymin, xmin, ymax,
+        ``images_windows`` are pairs of an image's file and its windows ``(ymin, xmin, ymax,
         xmax)`` in pixels. The result has for each window, in order, ``{'window', 'prediction',
         'filename'}``.
         """
@@ -75,15 +75,15 @@ class Detector(Net):
         return self.detect_windows(zip(paths, windows_of(paths)))
 
     def crop(self, im: np.ndarray, window: Sequence[float]) -> np.ndarray:
-        """The window ``(ymin, xmin, ymax, xmax)`` of an H x W x K picture.
+        """The window ``(ymin, xmin, ymax, xmax)`` of an H x W x K image.
 
         Without ``context_pad`` it is cut out as it is; with it the result has the net's input size.
-        Raises ValueError for windows that hold no pixel of the picture.
+        Raises ValueError for windows that hold no pixel of the image.
         """
         top, left, bottom, right = (int(value) for value in window)
         if not (0 <= top < min(bottom, im.shape[0]) and 0 <= left < min(right, im.shape[1])):
             raise ValueError(f"the window {(top, left, bottom, right)} (ymin, xmin, ymax, xmax) "
-                             f"holds nothing of a picture of {im.shape[0]} x {im.shape[1]}")
+                             f"holds nothing of an image of {im.shape[0]} x {im.shape[1]}")
         if not self.context_pad:
             return im[top:bottom, left:right]
         return self._crop_with_context(im, (top, left, bottom, right))
@@ -117,17 +117,17 @@ class Detector(Net):
         if not 0 < 2 * context_pad < self.crop_dims[0]:
             raise ValueError(f"context_pad {context_pad} leaves nothing of a side of "
                              f"{self.crop_dims[0]} pixels")
-        # What the net sees as zero, as it is before preprocessing.
+        # The value that is zero after preprocessing.
         zero = np.zeros(self.blobs[name].data.shape[1:], dtype=np.float32)
         self.crop_mean = self.transformer.deprocess(name, zero)
 
 
 def _context_span(low: int, high: int, available: int, size: int,
                   pad: int) -> tuple[slice, slice]:
-    """Along one axis: where in the result, and from where in the picture.
+    """Along one axis: where in the result, and from where in the image.
 
     The window ``low`` to ``high`` is to fill ``size - 2 * pad`` pixels of the result, and what is
-    around it the rest, as far as the picture's ``available`` pixels go.
+    around it the rest, as far as the image's ``available`` pixels go.
     """
     half = (high - low + 1) / 2
     centre = low + half

@@ -77,7 +77,7 @@ def get_layer_lr_mult(layer: Any) -> str:
 def get_layer_label(layer: Any, rankdir: str, display_lrm: bool = False) -> str:
     """The text in a layer's box: its name and type, and for windows their sizes.
 
-    The lines are beside each other when the drawing goes down (``rankdir`` TB or BT), to keep boxes
+    The lines are next to each other when the drawing goes down (``rankdir`` TB or BT), to keep boxes
     flat, and below each other when it goes to a side (LR or RL). ``display_lrm`` adds the learning
     rate multipliers.
     """
@@ -192,5 +192,5 @@ def draw_net_to_file(caffe_net: Any, filename: str, rankdir: str = "LR",
     if not ext:
         raise ValueError(f"{filename} has no extension, which says what to draw: .png, .svg, .dot")
     drawing = draw_net(caffe_net, rankdir, ext, phase, display_lrm)
-    with written_aside(filename) as beside, open(beside, "wb") as file:
+    with written_aside(filename) as temporary, open(temporary, "wb") as file:
         file.write(drawing)

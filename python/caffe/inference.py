@@ -9,7 +9,7 @@
     engine = inference.Engine.load('net.plan')      # one for all threads
     context = inference.ExecutionContext(engine)    # one per thread
     context.set_batch(2)
-    probabilities = context.run(data=pictures)['prob']
+    probabilities = context.run(data=images)['prob']
 
 docs/optimizer.md says what the builder does.
 """
@@ -26,7 +26,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _caffe, _pictures
+from . import _caffe, _images
 from ._caffe import (  # noqa: F401
     BlobCalibration, CalibrationTable, Engine, ImagePreprocessing, LayerInfo, LayerParameter,
     ShapeProfile, TimingCache)
@@ -45,7 +45,7 @@ class Precision(str, enum.Enum):
     """
 
     FP32 = "fp32"
-    FP16 = "fp16"  #: halves, sums in float
+    FP16 = "fp16"  #: FP16 values, sums in float
     BF16 = "bf16"  #: the upper half of a float, sums in float
     INT8 = "int8"  #: 8-bit integers, 32-bit sums; needs calibration
     BEST = "best"  #: for each layer the fastest, as far as the accuracy allows
@@ -149,7 +149,7 @@ class NetworkDefinition(_caffe.NetworkDefinition):
             else:
                 self._add_layer(LayerParameter(layer), list(given.pop(layer.name, ())))
         if given:
-            raise ValueError(f"parameters are given for {sorted(given)}, which are no layers")
+            raise ValueError(f"parameters are given for {sorted(given)}, which are not layers")
 
     @property
     def layer_precisions(self) -> Dict[str, Precision]:
@@ -164,13 +164,13 @@ class NetworkDefinition(_caffe.NetworkDefinition):
 
 
 class Calibrator:
-    """Where INT8 takes its data from; a class of one's own derives from this one.
+    """The source of data for INT8 calibration; derive your own class from this one.
 
         class Cameras(Calibrator):
             method = 'auto'                # or 'entropy', 'minmax', 'percentile', 'mse'
 
             def get_batch(self, inputs):
-                return {'data': next_pictures()}    # None: there are no more
+                return {'data': next_images()}    # None: there are no more
 
     Any object with ``get_batch`` will do; the rest may be missing.
     """
@@ -201,7 +201,7 @@ class Calibrator:
 class BatchCalibrator(Calibrator):
     """Calibrates with batches that are there: an iterable of what ``get_batch`` may return.
 
-        batches = ({'data': pictures[i:i + 8]} for i in range(0, 500, 8))
+        batches = ({'data': images[i:i + 8]} for i in range(0, 500, 8))
         BatchCalibrator(batches, cache_file='net.table')
     """
 
@@ -283,7 +283,7 @@ class BuilderConfig:
     #: For BEST: ``accuracy_loss(engine)`` judges a candidate; smaller is better, 0 as good as
     #: FLOAT. None: every allowed type may be taken.
     accuracy_loss: Optional[Callable[[Engine], float]] = None
-    #: What accuracy_loss may return at most.
+    #: The largest accuracy_loss that is accepted.
     max_accuracy_loss: float = 0.0
     #: Types that BEST chooses from.
     allowed: Sequence[Union[Precision, str]] = ("fp32", "fp16", "bf16", "int8")
@@ -332,7 +332,7 @@ class BuilderConfig:
 
 
 class Builder:
-    """Optimizes nets and makes engines of them: ``Builder(precision='fp16').build(net)``.
+    """Optimizes nets and builds engines from them: ``Builder(precision='fp16').build(net)``.
 
     Takes a :class:`BuilderConfig`, or its fields as keyword arguments.
     """
@@ -382,7 +382,7 @@ class ThreadSplit(NamedTuple):
 
 
 def split_threads(hint: str, threads: int = 0) -> ThreadSplit:
-    """What a hint makes of so many threads (0: ``caffe.threads()``).
+    """How a hint divides this many threads (0: ``caffe.threads()``).
 
     ``'latency'``: one context, all threads share each of its loops. ``'throughput'``: as many
     contexts as threads, each with one thread.
@@ -421,14 +421,14 @@ def _image(source: Any) -> Any:
 
 
 class ExecutionContext(_caffe.ExecutionContext):
-    """What one thread needs to run an engine: activations, a batch, shapes of inputs.
+    """The state with which one thread runs an engine: activations, a batch, shapes of inputs.
 
         context = ExecutionContext(engine)
         context.set_batch(2)
-        prob = context.run(data=pictures)['prob']      # (2, 3, 227, 227) -> (2, 1000)
+        prob = context.run(data=images)['prob']      # (2, 3, 227, 227) -> (2, 1000)
 
         data = context.input('data')                   # the same without a copy
-        data[...] = pictures
+        data[...] = images
         prob = context.run()['prob']
 
     Other Python threads run meanwhile. A context that two threads use is used by one after the
@@ -444,10 +444,10 @@ class ExecutionContext(_caffe.ExecutionContext):
             max_workers=1, thread_name_prefix="caffe.inference")
         #: The engine that it runs.
         self.engine = engine
-        #: ``profiler(layer, milliseconds)`` is called after each layer; None: nobody.
+        #: ``profiler(layer, milliseconds)`` is called after each layer, if it is set.
         self.profiler: Optional[Callable[[str, float], Any]] = None
-        #: ``observer(blob, values)`` is called with a copy of each blob that a layer has made;
-        #: None: nobody.
+        #: ``observer(blob, values)`` is called with a copy of each blob that a layer has made,
+        #: if it is set.
         self.observer: Optional[Callable[[str, np.ndarray], Any]] = None
 
     def set_batch(self, batch: int) -> None:
@@ -512,7 +512,7 @@ class ExecutionContext(_caffe.ExecutionContext):
         last ones.
 
         Raises :class:`caffe.Error` for an engine that does not know how images are prepared, and
-        with a file that is no image; TypeError or ValueError for an array that is none.
+        with a file that is not an image; TypeError or ValueError for an array that is none.
         """
         if isinstance(images, (str, bytes, os.PathLike)):
             raise TypeError(f"run_images takes a list of images: [{images!r}]")
@@ -612,9 +612,9 @@ def _item_of(name: str, values: Any, item: int) -> np.ndarray:
 
 def _pixels_of(image: Any) -> np.ndarray:
     """A file or an array as bytes, (height, width, 3), in the order blue, green, red."""
-    pixels = _pictures.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
+    pixels = _images.read(image) if isinstance(image, (str, os.PathLike)) else np.asarray(image)
     if pixels.dtype != np.uint8:
-        pixels = np.clip(_pictures.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
+        pixels = np.clip(_images.as_unit_floats(pixels) * 255 + 0.5, 0, 255).astype(np.uint8)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     if pixels.ndim == 2:
@@ -647,7 +647,7 @@ def draw(image: Any, outputs: Mapping[str, Any], names: Union[Path, Sequence[str
 
     An image whose longer side has less than 200 pixels is enlarged. Raises :class:`caffe.Error` for
     an output that does not fit its kind, where names are missing, where there is nothing to draw,
-    and without OpenCV; ValueError for what is no image or no item.
+    and without OpenCV; ValueError for what is not an image or no item.
     """
     if channel_order not in ("BGR", "RGB"):
         raise ValueError(f"channel_order is 'BGR' or 'RGB', not {channel_order!r}")

@@ -56,7 +56,7 @@ Result CallPython(const SharedObject& function, Arguments&&... arguments) {
     } catch (const py::cast_error&) {
       throw py::type_error(Join(py::repr(*function).template cast<std::string>(), " returned ",
                                 py::repr(result).template cast<std::string>(),
-                                ", which is no number"));
+                                ", which is not a number"));
     }
   }
 }

@@ -1,4 +1,4 @@
-"""Pictures and arrays on their way into nets and databases, and back.
+"""Converts images and arrays for nets and databases, and back.
 
     image = caffe.io.load_image('cat.jpg')                         # H x W x 3, RGB, 0 to 1
     transformer = caffe.io.Transformer({'data': net.blobs['data'].data.shape})
@@ -17,10 +17,10 @@ from typing import IO, Any, Optional, Union
 
 import numpy as np
 
-from . import _pictures, _resize
+from . import _images, _resize
 from .proto import caffe_pb2
 
-# What grey is made of, from red, green and blue (ITU-R BT.709, as scikit-image has it).
+# The weights of red, green and blue in grey (ITU-R BT.709, as in scikit-image).
 _GREY = np.array([0.2125, 0.7152, 0.0721], dtype=np.float32)
 
 # Element types of NVCaffe's raw values, little-endian in the file.
@@ -111,11 +111,11 @@ def array_to_datum(arr: np.ndarray, label: Optional[int] = None) -> Any:
 def datum_to_array(datum: Any) -> np.ndarray:
     """The C x H x W array of a ``Datum``: uint8 from bytes, float64 from floats.
 
-    A compressed picture (``encoded``) is decoded; its channels are B, G and R, as data layers have
+    A compressed image (``encoded``) is decoded; its channels are B, G and R, as data layers have
     them.
     """
     if datum.encoded:
-        pixels = _pictures.decode(datum.data, "the encoded Datum")
+        pixels = _images.decode(datum.data, "the encoded Datum")
         channels_last = pixels[:, :, np.newaxis] if pixels.ndim == 2 else pixels[:, :, ::-1]
         return np.ascontiguousarray(channels_last.transpose(2, 0, 1))
     shape = (datum.channels, datum.height, datum.width)
@@ -132,7 +132,7 @@ def datum_to_array(datum: Any) -> np.ndarray:
 
 
 class Transformer:
-    """Turns pictures as they are loaded into what a net's input takes, and back.
+    """Turns images as they are loaded into what a net's input takes, and back.
 
     ``inputs`` are the names of inputs and their shapes: ``{'data': net.blobs['data'].data.shape}``.
     Each step is off until it is set for an input. :meth:`preprocess` takes them in this order:
@@ -167,11 +167,11 @@ class Transformer:
 
     def _shape(self, in_: str) -> tuple[int, ...]:
         if in_ not in self.inputs:
-            raise ValueError(f"'{in_}' is no input of the net; they are: {', '.join(self.inputs)}")
+            raise ValueError(f"'{in_}' is not an input of the net; they are: {', '.join(self.inputs)}")
         return self.inputs[in_]
 
     def preprocess(self, in_: str, data: np.ndarray) -> np.ndarray:
-        """A picture (H x W x K) as one item of the input ``in_``: float32, K x H x W after the
+        """An image (H x W x K) as one item of the input ``in_``: float32, K x H x W after the
         usual transpose. The argument is left as it is.
         """
         dims = self._shape(in_)[2:]
@@ -191,7 +191,7 @@ class Transformer:
         return out
 
     def deprocess(self, in_: str, data: np.ndarray) -> np.ndarray:
-        """The picture behind one item of the input ``in_``: all steps but the resizing,
+        """The image behind one item of the input ``in_``: all steps but the resizing,
         backwards."""
         shape = self._shape(in_)
         out = np.array(data)
@@ -212,10 +212,10 @@ class Transformer:
         return out.squeeze()
 
     def set_transpose(self, in_: str, order: Sequence[int]) -> None:
-        """The order of the axes: ``(2, 0, 1)`` puts a picture's channels first."""
+        """The order of the axes: ``(2, 0, 1)`` puts an image's channels first."""
         if len(order) != len(self._shape(in_)) - 1:
             raise ValueError(f"the order {tuple(order)} names {len(order)} axes, and the input "
-                             f"'{in_}' has {len(self._shape(in_)) - 1} besides its number of items")
+                             f"'{in_}' has {len(self._shape(in_)) - 1} without the number of items")
         self.transpose[in_] = order
 
     def set_channel_swap(self, in_: str, order: Sequence[int]) -> None:
@@ -226,15 +226,15 @@ class Transformer:
         self.channel_swap[in_] = order
 
     def set_raw_scale(self, in_: str, scale: float) -> None:
-        """A factor before the mean: 255 for pictures from 0 to 1 and a mean from 0 to 255."""
+        """A factor before the mean: 255 for images from 0 to 1 and a mean from 0 to 255."""
         self._shape(in_)
         self.raw_scale[in_] = scale
 
     def set_mean(self, in_: str, mean: np.ndarray) -> None:
-        """What is subtracted: one value per channel, or a picture (C x H x W, or H x W for all
+        """The mean, which is subtracted: one value per channel, or an image (C x H x W, or H x W for all
         channels).
 
-        It is in the order of channels and in the scale that the net sees. A picture of another size
+        It is in the order of channels and in the scale that the net sees. An image of another size
         is resized.
         """
         shape = self._shape(in_)
@@ -260,7 +260,7 @@ class Transformer:
         self.input_scale[in_] = scale
 
 
-# --- Pictures ---
+# --- Images ---
 
 
 def load_image(filename: Union[str, os.PathLike[str], IO[bytes]],
@@ -272,30 +272,30 @@ def load_image(filename: Union[str, os.PathLike[str], IO[bytes]],
     with Pillow or OpenCV, the first that is installed. Raises OSError or ValueError with the file's
     name.
     """
-    pixels = _pictures.as_unit_floats(_pictures.read(filename))
+    pixels = _images.as_unit_floats(_images.read(filename))
     if pixels.ndim == 2:
         return np.tile(pixels[:, :, np.newaxis], (1, 1, 3 if color else 1))
     return pixels if color else (pixels @ _GREY)[:, :, np.newaxis]
 
 
 def resize_image(im: np.ndarray, new_dims: Sequence[int], interp_order: int = 1) -> np.ndarray:
-    """An H x W x K picture in the size ``new_dims`` (height, width), as float32.
+    """An H x W x K image in the size ``new_dims`` (height, width), as float32.
 
     ``interp_order`` 1 is linear interpolation, 0 takes the nearest pixel, 2 to 5 are splines (these
     need SciPy). The results are those that pycaffe had from scikit-image and SciPy:
 
     * With one or three channels the centres of pixels are at half places, and there is no smoothing
-      when a picture shrinks. Around the picture lies its smallest value, which the outermost pixels
-      mix with when a picture grows.
+      when an image shrinks. Around the image lies its smallest value, which the outermost pixels
+      mix with when an image grows.
     * With other numbers of channels the corner pixels keep their places.
     """
     im = np.asarray(im)
     dims = (int(new_dims[0]), int(new_dims[1]))
     if im.ndim != 3 or 0 in im.shape:
-        raise ValueError(f"a picture to resize has the shape (height, width, channels), not "
+        raise ValueError(f"an image to resize has the shape (height, width, channels), not "
                          f"{im.shape}")
     if min(dims) < 1:
-        raise ValueError(f"a picture cannot have the size {dims}")
+        raise ValueError(f"an image cannot have the size {dims}")
     values = im.astype(np.float32)
     if im.shape[2] not in (1, 3):
         return _resize.by_corner_pixels(values, dims, interp_order).astype(np.float32)
@@ -321,7 +321,7 @@ def resize(image: np.ndarray, output_shape: Sequence[int], order: int = 1, mode:
     if image.ndim not in (2, 3) or len(dims) not in (2, 3) or dims[2:] not in ((), image.shape[2:]):
         raise ValueError(f"an image of the shape {image.shape} cannot be resized to {dims}")
     values = (image.astype(np.float64) if preserve_range or image.dtype.kind == "f"
-              else _pictures.as_unit_floats(image).astype(np.float64))
+              else _images.as_unit_floats(image).astype(np.float64))
     planes = values.reshape(*values.shape[:2], -1) - cval
     resized = _resize.by_pixel_areas(planes, (dims[0], dims[1]), order) + cval
     if clip and order > 1:
@@ -331,17 +331,17 @@ def resize(image: np.ndarray, output_shape: Sequence[int], order: int = 1, mode:
 
 def oversample(images: Union[np.ndarray, Sequence[np.ndarray]],
                crop_dims: Sequence[int]) -> np.ndarray:
-    """Ten cuts of each picture: four corners, the centre, and the mirror images of these five.
+    """Ten cuts of each image: four corners, the centre, and the mirror images of these five.
 
     ``images`` are H x W x K and of one size, ``crop_dims`` the height and width of the cuts. The
     result has the shape (10 * number, height, width, K), float32. Raises ValueError when the
-    pictures are smaller than the cuts.
+    images are smaller than the cuts.
     """
     images = [np.asarray(image) for image in images]
     height, width = (int(size) for size in crop_dims)
     rows, columns, channels = images[0].shape
     if height > rows or width > columns:
-        raise ValueError(f"pictures of {rows} x {columns} have no cuts of {height} x {width}")
+        raise ValueError(f"images of {rows} x {columns} have no cuts of {height} x {width}")
     corners = [(top, left) for top in (0, rows - height) for left in (0, columns - width)]
     places = corners + [((rows - height) // 2, (columns - width) // 2)]
     cuts = np.empty((10 * len(images), height, width, channels), dtype=np.float32)

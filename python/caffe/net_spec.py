@@ -13,7 +13,7 @@
 ``L.TYPE(bottoms..., fields...)`` is one layer of that type; its value is its top, or a tuple of
 tops. Fields go where the schema has them: into the layer type's own message
 (``ConvolutionParameter`` for ``L.Convolution``) or else into the layer itself (``loss_weight``,
-``include``, ``param``, ``transform_param``, ...). Three keywords are no fields: ``ntop``, the
+``include``, ``param``, ``transform_param``, ...). Three keywords are not fields: ``ntop``, the
 number of tops (default 1); ``in_place=True``, which gives the tops the bottoms' names; both are of
 :class:`Function`.
 """
@@ -258,7 +258,7 @@ class NetSpec:
     """A net whose tops have names: its attributes.
 
     ``n.conv1 = L.Convolution(...)`` names a top and, for first tops, its layer; ``n['a/b'] = ...``
-    takes names that are no identifiers. Layers are written in the order of these assignments, each
+    takes names that are not identifiers. Layers are written in the order of these assignments, each
     after those it reads; what was never assigned gets an automatic name. A layer without tops can
     be assigned too, which puts it into the net: ``n.quiet = L.Silence(n.label, ntop=0)``.
     """
@@ -268,7 +268,7 @@ class NetSpec:
 
     def __setattr__(self, name: str, value: Union[Top, Function]) -> None:
         if not isinstance(value, (Top, Function)):
-            raise TypeError(f"'{name}' is set to {value!r}, which is no layer's top"
+            raise TypeError(f"'{name}' is set to {value!r}, which is not a layer's top"
                             + ("; the layer has as many tops as its ntop says"
                                if isinstance(value, tuple) else ""))
         self.tops[name] = value

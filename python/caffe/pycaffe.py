@@ -104,7 +104,7 @@ class Net(_caffe.Net, _deprecated.OldNet):
 
     @property
     def blob_loss_weights(self) -> "OrderedDict[str, float]":
-        """What each blob counts in the loss; 0 for those that are no losses."""
+        """What each blob counts in the loss; 0 for those that are not losses."""
         return self._once("_blob_loss_weights_dict",
                           lambda: OrderedDict(zip(self._blob_names, self._blob_loss_weights)))
 

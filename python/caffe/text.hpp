@@ -11,7 +11,7 @@
 // Text and numbers between Python and C++. Included before anything that casts a std::string.
 //
 // Names in prototxt files, caffemodels, plans and calibration tables are bytes; most are UTF-8.
-// Python gets them as it gets file names: bytes that are no UTF-8 become surrogates
+// Python gets them as it gets file names: bytes that are not UTF-8 become surrogates
 // (os.fsdecode), and are the same bytes again when they come back, so that every name that Python
 // was told finds what it is the name of. Messages are for reading: they have such bytes as \xff.
 

@@ -15,8 +15,8 @@
 // numpy arrays on the memory of blobs.
 //
 // An array is a view of one slot of a tensor (caffe/tensor.hpp): its float32 slot for `data`, the
-// slot of another type for `data_as`. It keeps the memory alive. Nobody tells C++ when Python
-// writes into it, and nobody tells Python when C++ writes another slot, so the values are brought
+// slot of another type for `data_as`. It keeps the memory alive. C++ does not notice when
+// Python writes into it, nor Python when C++ writes another slot, so the values are brought
 // together where one language calls the other: a ViewGroup knows the arrays that are alive and,
 // before C++ computes, declares their slots the newest (Push), and afterwards refreshes them
 // (Pull).

@@ -46,7 +46,7 @@ void StartInterpreter() {
   Check(status);
 }
 
-/// Where the package may be, after PYTHONPATH's and the interpreter's own folders: beside an
+/// Where the package may be, after PYTHONPATH's and the interpreter's own folders: next to an
 /// installed library, or in the source tree.
 void AddPackageFolders() {
   py::list path = py::module_::import("sys").attr("path");
@@ -54,7 +54,7 @@ void AddPackageFolders() {
   path.append(OwnFolder() + "/../../python");
 }
 
-/// What Python does at its end that others see: functions of atexit, and buffered output.
+/// The visible part of Python's shutdown: functions of atexit, and buffered output.
 void FlushAtExit() {
   if (!Py_IsInitialized()) return;
   const py::gil_scoped_acquire with_gil;
@@ -63,7 +63,7 @@ void FlushAtExit() {
     py::module_::import("sys").attr("stdout").attr("flush")();
     py::module_::import("sys").attr("stderr").attr("flush")();
   } catch (const std::exception&) {
-    // Nobody is left to tell.
+    // There is nowhere left to report it.
   }
 }
 

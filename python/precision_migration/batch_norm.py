@@ -140,7 +140,7 @@ class BatchNormPlan:
         edits.insert_first(params[0], "scale_bias: true")
 
     def edit_weights(self, layers: List[ModelLayer]) -> None:
-        """Changes the layers' blobs; raises MigrationError for what is no normalization."""
+        """Changes the layers' blobs; raises MigrationError for what is not a normalization."""
         for change in self.changes:
             norm = _find(layers, change.name)
             if norm is None or not norm.blobs:
@@ -216,7 +216,7 @@ def _values(norm: ModelLayer, scale: Optional[ModelLayer]) -> List[np.ndarray]:
     sizes = [blob.size for blob in (mean, variance, factors, biases)]
     if reserved.size != 1 or len(set(sizes)) != 1:
         raise MigrationError(f"layer '{norm.name}': blobs of {', '.join(map(str, sizes))} elements "
-                             "are no batch normalization's")
+                             "are not batch normalization's")
     if len(blobs) == 3:
         inverse = FLOAT.type(0) if reserved[0] == 0 else FLOAT.type(1) / reserved[0]
         mean, variance = mean * inverse, variance * inverse

@@ -37,7 +37,7 @@ def precision_named(flag: str, name: str):
 
 
 class PrecisionMigration:
-    """The two files of a net on their way to another precision.
+    """Converts the two files of a net to another precision.
 
     To FLOAT16: the prototxt gets the four default types; the weights become raw_data. Parameters
     that the net keeps in FLOAT stay FLOAT: batch normalization's, Python layers', and those of

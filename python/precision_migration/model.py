@@ -59,7 +59,7 @@ class ModelLayer:
 
 
 class LayerIdentity(NamedTuple):
-    """What a layer of a prototxt says of itself."""
+    """What a prototxt says about a layer."""
 
     name: str
     type: str
@@ -105,7 +105,7 @@ def _numbers(pieces: List[memoryview], dtype: np.dtype) -> np.ndarray:
     for piece in pieces:
         if len(piece) % dtype.itemsize:
             raise MigrationError(
-                f"{len(piece)} bytes are no whole number of {NAMES[dtype]} elements")
+                f"{len(piece)} bytes are not a whole number of {NAMES[dtype]} elements")
     if len(pieces) == 1:
         return np.frombuffer(pieces[0], dtype)
     return np.frombuffer(b"".join(pieces), dtype)
@@ -290,7 +290,7 @@ def read_hdf5(name: str, identities: List[LayerIdentity]) -> ModelLayers:
     shared: Dict[str, ModelBlob] = {}
     with h5py.File(name, "r") as file:
         if "data" not in file:
-            raise MigrationError(f"{name}: there is no group 'data': this is no HDF5 file of a "
+            raise MigrationError(f"{name}: there is no group 'data': this is not an HDF5 file of a "
                                  "net's parameters")
         for identity in identities:
             if identity.name in file["data"]:

@@ -17,7 +17,7 @@ _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "caffe"
 def load_schema():
     """The module ``caffe.proto.caffe_pb2``, by its path, without the package around it.
 
-    protobuf takes a schema once, so whoever imports the module later gets this one.
+    protobuf takes a schema once, so a later import of the module gets this one.
     """
     name = "caffe.proto.caffe_pb2"
     if name in sys.modules:

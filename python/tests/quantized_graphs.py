@@ -22,7 +22,7 @@ def multiplier_of(real: float) -> Multiplier:
 
 
 def rescale(x: Any, by: Multiplier) -> np.ndarray:
-    """x times the multiplier, rounded twice: halves up, then halves away from zero."""
+    """x times the multiplier, rounded twice: ties up, then ties away from zero."""
     value, shift = by
     high = (np.asarray(x, np.int64) * 2**max(shift, 0) * value + 2**30) >> 31
     right = max(-shift, 0)
@@ -192,7 +192,7 @@ class NetInIntegers:
         for extent, k in zip(extents, kernels):
             out = -(-(extent + 2 * pad - k) // stride) + 1
             outs.append(out - 1 if pad and (out - 1) * stride >= extent + pad else out)
-        q = self.bytes[x].astype(np.int64) - 128  # averages round halves away from this
+        q = self.bytes[x].astype(np.int64) - 128  # averages round ties away from this
         zero = self.graph.values[x].zero_point - 128
         y = np.zeros((n, c, *outs), np.int64)
         for i in range(outs[0]):

@@ -1,4 +1,4 @@
-"""Real nets and pictures beside the checkout, where they are present."""
+"""Real nets and images next to the checkout, where they are present."""
 import itertools
 import os
 import tarfile
@@ -16,11 +16,11 @@ def shared(*parts):
     return os.path.normpath(path)
 
 
-def cifar10_pictures(folder, number):
-    """Unpacks the first test pictures of each class of CIFAR-10: pairs of a file and its class."""
+def cifar10_images(folder, number):
+    """Unpacks the first test images of each class of CIFAR-10: pairs of a file and its class."""
     classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship",
                "truck"]
-    pictures = []
+    images = []
     for label, name in enumerate(classes):
         # As a stream, which is read no further than needed.
         with tarfile.open(shared("datasets", "cifar10_jpg", "test", f"{name}_all1000.tar.gz"),
@@ -29,5 +29,5 @@ def cifar10_pictures(folder, number):
                 path = os.path.join(folder, f"{name}_{os.path.basename(member.name)}")
                 with open(path, "wb") as file:
                     file.write(tar.extractfile(member).read())
-                pictures.append((path, label))
-    return pictures
+                images.append((path, label))
+    return images

@@ -1,11 +1,11 @@
-"""caffe.Classifier: pictures in, an answer for each out."""
+"""caffe.Classifier: images in, an answer for each out."""
 import numpy as np
 import pytest
 
 caffe = pytest.importorskip("caffe")
 pytest.importorskip("caffe._caffe", reason="the compiled module is not built")
 from caffe import io  # noqa: E402
-from shared_data import cifar10_pictures, shared  # noqa: E402
+from shared_data import cifar10_images, shared  # noqa: E402
 
 NET = """
     name: "scores"
@@ -32,7 +32,7 @@ def scores_of(net, planes):
     return weights @ planes.ravel() + bias
 
 
-def pictures(number, shape=(8, 10, 3)):
+def make_images(number, shape=(8, 10, 3)):
     return list(np.random.default_rng(3).random((number, *shape)).astype(np.float32))
 
 
@@ -45,7 +45,7 @@ def test_it_is_a_net(files):
 def test_the_centre_alone(files):
     classifier = caffe.Classifier(*files, image_dims=(8, 10), mean=np.array([1.0, 2.0, 3.0]),
                                   raw_scale=255, input_scale=0.01, channel_swap=(2, 1, 0))
-    images = pictures(1)
+    images = make_images(1)
     result = classifier.predict(images, oversample=False)
     planes = images[0][2:6, 2:8].transpose(2, 0, 1)[::-1] * 255
     planes = (planes - np.array([1, 2, 3]).reshape(3, 1, 1)) * 0.01
@@ -54,7 +54,7 @@ def test_the_centre_alone(files):
 
 def test_ten_cuts_are_averaged(files):
     classifier = caffe.Classifier(*files, image_dims=(8, 10))
-    images = pictures(2)
+    images = make_images(2)
     cuts = io.oversample(images, (4, 6))
     each = np.array([scores_of(classifier, cut.transpose(2, 0, 1)) for cut in cuts])
     np.testing.assert_allclose(classifier.predict(images), each.reshape(2, 10, 5).mean(axis=1),
@@ -62,17 +62,17 @@ def test_ten_cuts_are_averaged(files):
 
 
 @pytest.mark.parametrize("number", [1, 3, 4, 9])
-def test_any_number_of_pictures(files, number):
+def test_any_number_of_images(files, number):
     classifier = caffe.Classifier(*files)
-    images = pictures(number, (4, 6, 3))
+    images = make_images(number, (4, 6, 3))
     result = classifier.predict(images, oversample=False)
     expected = [scores_of(classifier, image.transpose(2, 0, 1)) for image in images]
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_pictures_of_several_sizes(files):
+def test_images_of_several_sizes(files):
     classifier = caffe.Classifier(*files)
-    images = pictures(1) + pictures(1, (13, 5, 3))
+    images = make_images(1) + make_images(1, (13, 5, 3))
     result = classifier.predict(images, oversample=False)
     np.testing.assert_allclose(
         result[1], scores_of(classifier, io.resize_image(images[1], (4, 6)).transpose(2, 0, 1)),
@@ -80,16 +80,16 @@ def test_pictures_of_several_sizes(files):
 
 
 @pytest.mark.parametrize("files", [1], indirect=True, ids=["grey"])
-def test_a_grey_picture(files):
+def test_a_grey_image(files):
     classifier = caffe.Classifier(*files)
-    image = pictures(1, (4, 6, 1))[0]
+    image = make_images(1, (4, 6, 1))[0]
     expected = scores_of(classifier, image.transpose(2, 0, 1))
     np.testing.assert_allclose(classifier.predict([image], oversample=False)[0], expected,
                                rtol=1e-4, atol=1e-4)
 
 
 def test_mistakes(files):
-    with pytest.raises(ValueError, match="no pictures"):
+    with pytest.raises(ValueError, match="no images"):
         caffe.Classifier(*files).predict([])
     with pytest.raises(ValueError, match=r"\(2, 6\).*\(4, 6\)"):
         caffe.Classifier(*files, image_dims=(2, 6))
@@ -104,7 +104,7 @@ def test_cifar10(tmp_path):
     classifier = caffe.Classifier(shared("models", "cifar10_quick_current", "deploy.prototxt"),
                                   shared("models", "cifar10_quick_current", "weights.caffemodel"),
                                   mean=mean, raw_scale=255)
-    samples = cifar10_pictures(tmp_path, 20)
+    samples = cifar10_images(tmp_path, 20)
     answers = classifier.predict([io.load_image(path) for path, _ in samples], oversample=False)
     assert answers.shape == (200, 10)
     np.testing.assert_allclose(answers.sum(axis=1), 1, rtol=1e-4)

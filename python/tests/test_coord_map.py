@@ -188,7 +188,7 @@ def test_layers_along_different_axes():
 # --- crop ---
 
 
-def test_crop_to_the_picture():
+def test_crop_to_the_image():
     start = data()
     # FCN-32s in small: pad 100 in front, then down and up by 2.
     top = deconv(pool(conv(start, 3, 1, 100), 2, 2), 4, 2)
@@ -217,7 +217,7 @@ def test_crop_of_blobs_in_the_same_place():
 @pytest.mark.parametrize("top, reason", [
     (lambda start: pool(start, 2, 2), "scales"),
     (lambda start: conv(start, 5), "negative"),
-    (lambda start: conv(start, 2, 1, 2), "no whole number"),
+    (lambda start: conv(start, 2, 1, 2), "not a whole number"),
 ])
 def test_crops_that_cannot_be(top, reason):
     start = data()

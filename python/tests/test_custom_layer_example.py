@@ -1,4 +1,4 @@
-"""examples/custom_layer: layers of one's own, in C++ and in Python, in nets and engines."""
+"""examples/custom_layer: custom layers, in C++ and in Python, in nets and engines."""
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""caffe.Detector: windows of pictures in, a score for each out."""
+"""caffe.Detector: windows of images in, a score for each out."""
 import sys
 
 import numpy as np
@@ -9,7 +9,7 @@ pytest.importorskip("caffe._caffe", reason="the compiled module is not built")
 from caffe import _selective_search, io  # noqa: E402
 from shared_data import shared  # noqa: E402
 
-PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the pictures of these tests")
+PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the images of these tests")
 
 NET = """
     layer { name: "data" type: "Input" top: "data"
@@ -32,7 +32,7 @@ def make(tmp_path):
 
 
 @pytest.fixture
-def picture(tmp_path):
+def image_file(tmp_path):
     """A file of 20 x 30 pixels and the same as load_image gives it."""
     path = tmp_path / "picture.png"
     pixels = np.random.default_rng(5).integers(0, 256, (20, 30, 3)).astype(np.uint8)
@@ -40,8 +40,8 @@ def picture(tmp_path):
     return str(path), io.load_image(str(path))
 
 
-def test_windows_are_cut_resized_and_scored(make, picture):
-    path, image = picture
+def test_windows_are_cut_resized_and_scored(make, image_file):
+    path, image = image_file
     detector = make(raw_scale=255, channel_swap=(2, 1, 0), mean=np.array([1.0, 2.0, 3.0]))
     windows = [(0, 0, 20, 30), (4, 5, 12, 13), (10, 2, 17, 29)]
     found = detector.detect_windows([(path, windows[:2]), (path, np.array(windows[2:]))])
@@ -54,21 +54,21 @@ def test_windows_are_cut_resized_and_scored(make, picture):
         np.testing.assert_allclose(entry["prediction"], expected, rtol=1e-4, atol=1e-3)
 
 
-def test_no_windows(make, picture):
+def test_no_windows(make, image_file):
     assert make().detect_windows([]) == []
-    assert make().detect_windows([(picture[0], [])]) == []
+    assert make().detect_windows([(image_file[0], [])]) == []
 
 
-def test_windows_without_pixels_are_refused(make, picture):
+def test_windows_without_pixels_are_refused(make, image_file):
     for window in ((5, 5, 5, 9), (20, 0, 25, 9), (-3, 0, 4, 4)):
         with pytest.raises(ValueError, match="20 x 30"):
-            make().detect_windows([(picture[0], [window])])
+            make().detect_windows([(image_file[0], [window])])
 
 
 # --- Context ---
 
 
-def test_context_inside_the_picture(make):
+def test_context_inside_the_image(make):
     # 4 of 8 pixels are the window's: of the 7 + 1 pixels from 10 to 17, twice as many are seen.
     detector = make(context_pad=2)
     image = np.random.default_rng(1).random((40, 40, 3)).astype(np.float32)
@@ -78,7 +78,7 @@ def test_context_inside_the_picture(make):
     assert cut.shape == (8, 8, 3)
 
 
-def test_context_outside_the_picture_is_the_mean(make):
+def test_context_outside_the_image_is_the_mean(make):
     # The net sees the mean as 0: blue 25.5 of 255, green 51, red 76.5.
     detector = make(context_pad=2, mean=np.array([25.5, 51.0, 76.5]), raw_scale=255,
                     channel_swap=(2, 1, 0))
@@ -115,14 +115,14 @@ def test_contexts_that_cannot_be(make):
 # --- Selective search ---
 
 
-def test_selective_search_says_what_it_needs(make, monkeypatch, picture):
+def test_selective_search_says_what_it_needs(make, monkeypatch, image_file):
     monkeypatch.setitem(sys.modules, "selective_search_ijcv_with_python", None)
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(ImportError, match="opencv-contrib-python"):
-        make().detect_selective_search([picture[0]])
+        make().detect_selective_search([image_file[0]])
 
 
-def test_selective_search_by_its_module(make, monkeypatch, picture):
+def test_selective_search_by_its_module(make, monkeypatch, image_file):
     class Module:
         @staticmethod
         def get_windows(paths, cmd):
@@ -130,16 +130,16 @@ def test_selective_search_by_its_module(make, monkeypatch, picture):
             return [np.array([[0, 0, 10, 10]]) for _ in paths]
 
     monkeypatch.setitem(sys.modules, "selective_search_ijcv_with_python", Module)
-    found = make().detect_selective_search([picture[0]])
+    found = make().detect_selective_search([image_file[0]])
     assert [tuple(entry["window"]) for entry in found] == [(0, 0, 10, 10)]
 
 
-def test_selective_search_by_opencv(picture, monkeypatch):
+def test_selective_search_by_opencv(image_file, monkeypatch):
     cv2 = pytest.importorskip("cv2")
     if not hasattr(cv2, "ximgproc"):
         pytest.skip("OpenCV is installed without its contributed modules")
     monkeypatch.setitem(sys.modules, "selective_search_ijcv_with_python", None)
-    (windows,) = _selective_search.windows_of([picture[0]])
+    (windows,) = _selective_search.windows_of([image_file[0]])
     assert len(windows) > 0 and (windows >= 0).all()
     assert (windows[:, 2] <= 20).all() and (windows[:, 3] <= 30).all()
 
@@ -148,14 +148,14 @@ def test_selective_search_by_opencv(picture, monkeypatch):
 
 
 def test_a_dog_is_found_in_its_window():
-    picture = shared("images", "voc_like", "dog.jpg")
+    image_file = shared("images", "voc_like", "dog.jpg")
     mean_file = shared("models", "cifar10_quick_current", "mean.binaryproto")
     with open(mean_file, "rb") as file:
         mean = io.blobproto_to_array(caffe.proto.caffe_pb2.BlobProto.FromString(file.read()))[0]
     detector = caffe.Detector(shared("models", "cifar10_quick_current", "deploy.prototxt"),
                               shared("models", "cifar10_quick_current", "weights.caffemodel"),
                               mean=mean, raw_scale=255)
-    dog, car = detector.detect_windows([(picture, [(220, 130, 540, 315), (75, 465, 170, 690)])])
+    dog, car = detector.detect_windows([(image_file, [(220, 130, 540, 315), (75, 465, 170, 690)])])
     animals, vehicles = [2, 3, 4, 5, 6, 7], [0, 1, 8, 9]
     assert dog["prediction"][animals].sum() > dog["prediction"][vehicles].sum()
     assert car["prediction"][vehicles].sum() > car["prediction"][animals].sum()

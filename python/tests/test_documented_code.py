@@ -36,7 +36,7 @@ PYTHON_BEFORE = {
         """,
     "docs/optimizer.md": """
         import numpy
-        pictures = images = numpy.random.rand(3, 1, 28, 28).astype(numpy.float32)
+        images = numpy.random.rand(3, 1, 28, 28).astype(numpy.float32)
         """,
 }
 CPP_BEFORE = {

@@ -176,7 +176,7 @@ def test_graphvizs_text_needs_no_graphviz(tmp_path):
 
 
 @pytest.mark.parametrize("ext, begin", [("png", b"\x89PNG"), ("svg", b"<?xml")])
-def test_pictures(tmp_path, ext, begin):
+def test_images(tmp_path, ext, begin):
     pytest.importorskip("pydot")
     try:
         drawing = draw.draw_net(net_of(), "LR", ext)

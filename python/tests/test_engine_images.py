@@ -25,7 +25,7 @@ def context_of(preprocessing, **sizes):
 
 @pytest.fixture
 def pixels(random):
-    """A picture of 2 x 2: rows, columns, R G B."""
+    """An image of 2 x 2: rows, columns, R G B."""
     return random.randint(0, 256, (2, 2, 3)).astype(np.uint8)
 
 

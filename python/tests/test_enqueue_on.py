@@ -120,7 +120,7 @@ def test_says_what_is_no_place(gpu, context):
 @pytest.mark.parametrize("stream, error, message", [
     (object(), TypeError, r"a stream is given by its handle, an integer \(stream.cuda_stream .*\), "
                           "not as a builtins.object"),
-    (-1, ValueError, "-1 is no stream's handle"),
+    (-1, ValueError, "-1 is not a stream's handle"),
 ])
 def test_says_what_is_no_stream(gpu, context, stream, error, message):
     with pytest.raises(error, match=message):

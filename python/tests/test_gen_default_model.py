@@ -1,4 +1,4 @@
-"""genDefaultModel.py as its users run it, and its parts beside obvious references.
+"""genDefaultModel.py as its users run it, and its parts compared with obvious references.
 
 Needs numpy and protobuf; the compiled package only where a test says so.
 """
@@ -276,7 +276,7 @@ def test_hdf5_gives_shared_parameters_to_all_their_layers(files):
 
 
 def test_every_half_rounds_to_nearest_even():
-    """Beside a search among all finite halves."""
+    """Compared with a search among all finite FP16 values."""
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float64)
     seed = int(np.random.randint(1 << 30))
     random = np.random.RandomState(seed)

@@ -343,7 +343,7 @@ class TestPrecisions:
 
         with pytest.raises(ZeroDivisionError, match="on purpose"):
             Builder(precision="best", accuracy_loss=accuracy_loss).build(net)
-        with pytest.raises(TypeError, match="returned 'bad', which is no number"):
+        with pytest.raises(TypeError, match="returned 'bad', which is not a number"):
             Builder(precision="best", accuracy_loss=lambda engine: "bad").build(net)
 
     def test_progress_and_times_of_candidates(self, net, tmp_path):
@@ -783,7 +783,7 @@ class TestCalibration:
             inference.calibrate(net, inference.Calibrator())
 
     @pytest.mark.parametrize("batch, message", [
-        ({"z": [[1, 2, 3]]}, "'z', which is no input"),
+        ({"z": [[1, 2, 3]]}, "'z', which is not an input"),
         ({"x": [[1, 2]]}, "input 'x' has shape 2 3 .*the values have 1 2"),
         ({}, "None ends"),
         (np.ones((0, 3)), "input 'x' has shape"),

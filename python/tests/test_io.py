@@ -1,4 +1,4 @@
-"""caffe.io: pictures, preprocessing, and the messages of blobs and records."""
+"""caffe.io: images, preprocessing, and the messages of blobs and records."""
 import functools
 import http.server
 import io as streams
@@ -9,10 +9,10 @@ import types
 import numpy as np
 import pytest
 
-from caffe import _pictures, io
+from caffe import _images, io
 from caffe.proto import caffe_pb2
 
-PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the pictures of these tests")
+PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the images of these tests")
 RANDOM = np.random.default_rng(7)
 
 
@@ -110,30 +110,30 @@ def test_datum_with_too_few_values():
         io.datum_to_array(caffe_pb2.Datum(channels=1, height=2, width=2, data=b"x"))
 
 
-def test_datum_with_a_compressed_picture():
+def test_datum_with_a_compressed_image():
     pixels = RANDOM.integers(0, 256, (2, 4, 3)).astype(np.uint8)
     stream = streams.BytesIO()
     PIL_Image.fromarray(pixels).save(stream, "png")
     result = io.datum_to_array(caffe_pb2.Datum(data=stream.getvalue(), encoded=True))
     np.testing.assert_array_equal(result, pixels[:, :, ::-1].transpose(2, 0, 1))  # B, G, R
     with pytest.raises(ValueError, match="encoded Datum"):
-        io.datum_to_array(caffe_pb2.Datum(data=b"no picture", encoded=True))
+        io.datum_to_array(caffe_pb2.Datum(data=b"not an image", encoded=True))
 
 
 # --- load_image ---
 
 
-READERS = {"pillow": _pictures._pillow, "opencv": _pictures._opencv}
+READERS = {"pillow": _images._pillow, "opencv": _images._opencv}
 
 
 @pytest.fixture(params=list(READERS))
 def library(request, monkeypatch):
-    """Each library that reads pictures, alone."""
+    """Each library that reads images, alone."""
     try:
         reader = READERS[request.param]()
     except ImportError:
         pytest.skip(f"{request.param} is not installed")
-    monkeypatch.setattr(_pictures, "_reader", lambda: reader)
+    monkeypatch.setattr(_images, "_reader", lambda: reader)
     return request.param
 
 
@@ -145,7 +145,7 @@ def test_load_image_gives_rgb_from_0_to_1(library, tmp_path):
     np.testing.assert_allclose(image[0, 0], [1, 0, 0.2], rtol=1e-6)
 
 
-def test_load_image_of_a_grey_picture(library, tmp_path):
+def test_load_image_of_a_grey_image(library, tmp_path):
     path = write(tmp_path / "grey.png", np.array([[0, 51], [102, 255]], np.uint8))
     expected = np.array([[0, 0.2], [0.4, 1]], np.float32)
     np.testing.assert_allclose(io.load_image(path, color=False)[:, :, 0], expected, rtol=1e-6)
@@ -174,13 +174,13 @@ def test_load_image_of_16_bits(library, tmp_path):
 
 
 def test_load_image_with_a_palette(library, tmp_path):
-    picture = PIL_Image.fromarray(np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8)).quantize(2)
-    picture.save(tmp_path / "palette.png")
+    palette = PIL_Image.fromarray(np.array([[[255, 0, 0], [0, 0, 255]]], np.uint8)).quantize(2)
+    palette.save(tmp_path / "palette.png")
     np.testing.assert_array_equal(io.load_image(str(tmp_path / "palette.png")),
                                   [[[1, 0, 0], [0, 0, 1]]])
 
 
-def test_load_image_does_not_turn_pictures(library, tmp_path):
+def test_load_image_does_not_turn_images(library, tmp_path):
     exif = PIL_Image.Exif()
     exif[0x0112] = 6  # a camera held upright
     PIL_Image.fromarray(np.zeros((2, 5, 3), np.uint8)).save(tmp_path / "a.jpg", exif=exif)
@@ -188,7 +188,7 @@ def test_load_image_does_not_turn_pictures(library, tmp_path):
 
 
 def test_load_image_names_the_file(library, tmp_path):
-    (tmp_path / "text.jpg").write_text("no picture")
+    (tmp_path / "text.jpg").write_text("not an image")
     with pytest.raises(ValueError, match="text.jpg"):
         io.load_image(str(tmp_path / "text.jpg"))
     with pytest.raises(OSError, match="missing.jpg"):
@@ -207,7 +207,7 @@ def test_load_image_of_open_files_and_urls(library, tmp_path):
 
 
 def test_load_image_names_the_url_or_the_open_file(library, tmp_path):
-    (tmp_path / "text.jpg").write_text("no picture")
+    (tmp_path / "text.jpg").write_text("not an image")
     with pytest.raises(ValueError, match="file:.*text.jpg cannot be read"):
         io.load_image((tmp_path / "text.jpg").as_uri())
     with pytest.raises(OSError, match="missing.jpg"):
@@ -216,7 +216,7 @@ def test_load_image_names_the_url_or_the_open_file(library, tmp_path):
             open(tmp_path / "text.jpg", "rb") as file:
         io.load_image(file)
     with pytest.raises(ValueError, match="the open file cannot be read"):
-        io.load_image(streams.BytesIO(b"no picture"))
+        io.load_image(streams.BytesIO(b"not an image"))
 
 
 def test_load_image_over_http(library, tmp_path):
@@ -304,12 +304,12 @@ def test_modules_of_others_are_theirs(monkeypatch):
         io.skimages  # noqa: B018
 
 
-def test_without_a_library_for_pictures(monkeypatch, tmp_path):
+def test_without_a_library_for_images(monkeypatch, tmp_path):
     def absent():
         raise ImportError
 
     for name in ("_pillow", "_opencv"):
-        monkeypatch.setattr(_pictures, name, absent)
+        monkeypatch.setattr(_images, name, absent)
     with pytest.raises(ImportError, match="pip install Pillow"):
         io.load_image(write(tmp_path / "a.png", np.zeros((1, 1), np.uint8)))
 
@@ -333,8 +333,8 @@ def test_resize_does_not_smooth():
                                column(1, 2, 3))
 
 
-def test_enlarged_pictures_mix_with_their_smallest_value_at_the_edge():
-    # New pixels at -0.25, 0.25, 0.75, 1.25; beyond the picture lies its smallest value, 4.
+def test_enlarged_images_mix_with_their_smallest_value_at_the_edge():
+    # New pixels at -0.25, 0.25, 0.75, 1.25; beyond the image lies its smallest value, 4.
     np.testing.assert_allclose(io.resize_image(column(8, 4), (4, 1)), column(7, 7, 5, 4))
     np.testing.assert_allclose(io.resize_image(column(4, 8), (4, 1)), column(4, 5, 7, 7))
 
@@ -415,7 +415,7 @@ def test_oversample_takes_corners_centre_and_mirror_images():
     np.testing.assert_array_equal(cuts[10:], cuts[:10] + 100)
 
 
-def test_oversample_of_pictures_that_are_too_small():
+def test_oversample_of_images_that_are_too_small():
     with pytest.raises(ValueError, match="2 x 2.*3 x 3"):
         io.oversample([np.zeros((2, 2, 1))], (3, 3))
 
@@ -486,7 +486,7 @@ def test_the_argument_is_left_alone():
     np.testing.assert_array_equal(image, copy)
 
 
-def test_pictures_of_another_size_are_resized():
+def test_images_of_another_size_are_resized():
     steps = transformer((10, 3, 2, 4))
     steps.set_transpose("data", (2, 0, 1))
     image = image_of((6, 9, 3))
@@ -494,7 +494,7 @@ def test_pictures_of_another_size_are_resized():
                                   io.resize_image(image, (2, 4)).transpose(2, 0, 1))
 
 
-def test_a_grey_picture_there_and_back():
+def test_a_grey_image_there_and_back():
     steps = transformer((1, 1, 2, 4))
     steps.set_transpose("data", (2, 0, 1))
     steps.set_mean("data", np.array([0.5]))
@@ -516,7 +516,7 @@ def test_a_mean_for_each_channel():
     np.testing.assert_array_equal(result, np.broadcast_to([[[-1]], [[-2]], [[-3]]], (3, 2, 4)))
 
 
-def test_a_mean_picture():
+def test_a_mean_image():
     mean = image_of((3, 2, 4))
     steps = transformer()
     steps.set_transpose("data", (2, 0, 1))
@@ -524,7 +524,7 @@ def test_a_mean_picture():
     np.testing.assert_allclose(steps.preprocess("data", np.zeros((2, 4, 3))), -mean)
 
 
-def test_a_mean_picture_for_all_channels():
+def test_a_mean_image_for_all_channels():
     steps = transformer()
     steps.set_transpose("data", (2, 0, 1))
     steps.set_mean("data", np.full((2, 4), 0.5))
@@ -532,7 +532,7 @@ def test_a_mean_picture_for_all_channels():
                                   np.full((3, 2, 4), -0.5))
 
 
-def test_a_mean_picture_of_another_size_is_resized():
+def test_a_mean_image_of_another_size_is_resized():
     mean = image_of((3, 6, 8)) * 255
     steps = transformer()
     steps.set_mean("data", mean)
@@ -564,5 +564,5 @@ def test_orders_that_do_not_fit():
     lambda steps: steps.set_raw_scale("label", 255),
     lambda steps: steps.set_input_scale("label", 1)])
 def test_inputs_that_the_net_has_not(call):
-    with pytest.raises(ValueError, match="'label' is no input.*data"):
+    with pytest.raises(ValueError, match="'label' is not an input.*data"):
         call(transformer())

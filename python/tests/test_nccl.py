@@ -58,7 +58,7 @@ def environment(build, tmp_path):
 
 @pytest.fixture
 def run(environment, tmp_path):
-    """Starts Python with these arguments beside a solver."""
+    """Starts Python with these arguments next to a solver."""
     (tmp_path / "train.prototxt").write_text(NET % (2, 2))
     (tmp_path / "solver.prototxt").write_text(SOLVER)
 

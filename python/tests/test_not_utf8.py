@@ -1,4 +1,4 @@
-"""Names and messages that are no UTF-8: names come to Python as file names do (os.fsdecode) and find
+"""Names and messages that are not UTF-8: names come to Python as file names do (os.fsdecode) and find
 what they name; messages show such bytes as \\xff."""
 import json
 import os
@@ -21,7 +21,7 @@ ONES = np.ones((1, 3), "float32")
 
 @pytest.fixture
 def model(tmp_path):
-    """A net in a file whose name is no UTF-8 either."""
+    """A net in a file whose name is not UTF-8 either."""
     file = os.path.join(os.fsencode(tmp_path), b"mod\xe8le.prototxt")
     with open(file, "wb") as stream:
         stream.write(INPUT + LAYER)

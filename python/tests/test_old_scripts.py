@@ -9,7 +9,7 @@ import caffe
 import numpy as np
 import pytest
 from caffe.proto import caffe_pb2
-from shared_data import cifar10_pictures, shared
+from shared_data import cifar10_images, shared
 
 SCRIPTS = pathlib.Path(__file__).parent / "old_scripts"
 
@@ -50,9 +50,9 @@ def test_feature_extraction(cifar, tmp_path):
     description, weights, _ = cifar
     with_gradients = tmp_path / "deploy.prototxt"
     with_gradients.write_text("force_backward: true\n" + description.read_text())
-    pictures = [path for path, _ in cifar10_pictures(tmp_path, 1)][:6]  # no multiple of the batch
+    images = [path for path, _ in cifar10_images(tmp_path, 1)][:6]  # not a multiple of the batch
     text = run("extract_features.py", with_gradients, weights, "pool3", "pool3",
-               tmp_path / "out.npy", *pictures)
+               tmp_path / "out.npy", *images)
     features = np.load(tmp_path / "out.npy")
     assert features.shape == (6, 64 * 4 * 4) and (features.std(0) > 0).any()
     assert "then (4, 10)" in text and "gradient True" in text

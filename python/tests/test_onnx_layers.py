@@ -216,7 +216,7 @@ def net_text(shapes, layer):
 
 
 def inputs_for(net, name, shapes):
-    """Random numbers; indicators that break sequences off, regions inside of the picture."""
+    """Random numbers; indicators that break sequences off, regions inside of the image."""
     inputs = {f"in{i}": net.random(shape) for i, shape in enumerate(shapes)}
     if name.startswith(("LSTM", "RNN", "Lstm", "CTC")) and len(shapes) > 1:
         which = 2 if name == "LSTMUnit" else 1

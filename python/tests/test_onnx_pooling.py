@@ -41,7 +41,7 @@ def test_windows_behind_the_padding(tmp_path):
 
 
 def test_windows_outside(tmp_path):
-    """Steps larger than the kernel: a last window that begins behind the picture."""
+    """Steps larger than the kernel: a last window that begins behind the image."""
     check((1, 1, 5, 5), "pool: MAX kernel_size: 1 stride: 3", tmp_path)
     with pytest.raises(ExportError, match="layer 'pool' .*no average"):
         check((1, 1, 5, 5), "pool: AVE kernel_size: 1 stride: 3", tmp_path)

@@ -187,7 +187,7 @@ class TestWeights:
         path = tmp_path / "it.caffemodel"
         for content in (whole[:-3], whole[:7], b"\xff" * 20, b"layer { }"):
             path.write_bytes(content)
-            with pytest.raises(ExportError, match="it.caffemodel: is no caffemodel, or is damaged"):
+            with pytest.raises(ExportError, match="it.caffemodel: is not a caffemodel, or is damaged"):
                 read_weights(str(path))
 
     def test_shapes_that_differ(self):
@@ -300,7 +300,7 @@ def test_bad_flags(small, capsys):
 
 
 def test_unknown_extents_are_named(small, capsys):
-    """A fully connected layer needs to know how large the picture is."""
+    """A fully connected layer needs to know how large the image is."""
     assert main(arguments(small, "--shape", "data:1,3,height,8")) == 1
     assert "layer 'conv' (Convolution): what it computes depends on the extent 'height'" in (
         capsys.readouterr().err)

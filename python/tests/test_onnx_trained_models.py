@@ -24,11 +24,11 @@ RELATIVE = {"hdibco_fcn_binarize": 1e-3}
 def test_outputs_are_caffes(path):
     folder = os.path.dirname(path)
     model = os.path.dirname(os.path.dirname(folder))
-    pictures = np.load(path)
+    images = np.load(path)
     result = export(os.path.join(model, "deploy.prototxt"),
                     os.path.join(model, "weights.caffemodel"),
-                    Options(shapes={"data": pictures.shape}))
-    outputs = run_model(result.model, {result.model.graph.input[0].name: pictures})
+                    Options(shapes={"data": images.shape}))
+    outputs = run_model(result.model, {result.model.graph.input[0].name: images})
     references = glob.glob(os.path.join(folder, "out_*.npy"))
     assert references
     for reference in references:
@@ -87,10 +87,10 @@ def test_agrees_with_this_caffe(net, weights):
         assert_close(outputs[name], values, what=name)
 
 
-PICTURES = files("models", "*/opencv_ref/*/input.png")
+IMAGES = files("models", "*/opencv_ref/*/input.png")
 
 
-def _read_picture(path):
+def _read_image(path):
     """The pixels as the reference was fed with them: planes B, G, R or grey, less the mean,
     scaled."""
     from PIL import Image
@@ -105,18 +105,18 @@ def _read_picture(path):
 
 
 @needs_data
-@pytest.mark.parametrize("path", [path for path in PICTURES if "detect" in path or "ssd" in path or
+@pytest.mark.parametrize("path", [path for path in IMAGES if "detect" in path or "ssd" in path or
                                   "face" in path], ids=lambda path: os.path.relpath(path, DATA))
-def test_detectors_find_the_same_on_pictures(path):
+def test_detectors_find_the_same_on_images(path):
     pytest.importorskip("PIL")
     if pycaffe() is None:
         pytest.skip("the compiled module caffe._caffe is not built: nothing to compare with")
     folder = os.path.dirname(os.path.dirname(os.path.dirname(path)))
-    picture = _read_picture(path)
+    image = _read_image(path)
     weights = os.path.join(folder, "weights.caffemodel")
     result = export(os.path.join(folder, "deploy.prototxt"), weights,
-                    Options(shapes={"data": picture.shape, "input": picture.shape}))
-    inputs = {result.model.graph.input[0].name: picture}
+                    Options(shapes={"data": image.shape, "input": image.shape}))
+    inputs = {result.model.graph.input[0].name: image}
     outputs = run_model(result.model, inputs)
     expected = run_caffe(result.net, weights, inputs, list(outputs))
     for name, values in expected.items():

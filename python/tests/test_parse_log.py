@@ -176,7 +176,7 @@ def test_plots_of_named_outputs(tmp_path):
         plot_training_log.draw(0, [log])
 
 
-def test_the_plotting_program_writes_a_picture(tmp_path):
+def test_the_plotting_program_writes_an_image(tmp_path):
     pytest.importorskip("matplotlib")
     result = run("plot_training_log.py", 6, tmp_path / "loss.png", write(tmp_path, OURS))
     assert result.returncode == 0, result.stderr
@@ -221,17 +221,17 @@ def test_summarize(tmp_path):
 def test_resize_and_crop_images(tmp_path):
     image = pytest.importorskip("PIL.Image")
     (tmp_path / "in" / "a").mkdir(parents=True)
-    picture = image.new("RGB", (60, 20), "white")
-    picture.paste("red", (20, 0, 40, 20))
-    picture.save(tmp_path / "in" / "a" / "wide.png")
-    picture.transpose(image.Transpose.ROTATE_90).save(tmp_path / "in" / "tall.png")
+    wide = image.new("RGB", (60, 20), "white")
+    wide.paste("red", (20, 0, 40, 20))
+    wide.save(tmp_path / "in" / "a" / "wide.png")
+    wide.transpose(image.Transpose.ROTATE_90).save(tmp_path / "in" / "tall.png")
     names = tmp_path / "names.txt"
     names.write_text("a/wide.png 0\ntall.png 1\n")
     arguments = ["--input", names, "--input_folder", tmp_path / "in", "--output_folder",
                  tmp_path / "out", "--output_side_length", 10, "--num_clients", 2]
     result = run("resize_and_crop_images.py", *arguments)
     assert result.returncode == 0, result.stderr
-    assert result.stdout == f"2 of 2 pictures written to {tmp_path}/out\n"
+    assert result.stdout == f"2 of 2 images written to {tmp_path}/out\n"
     for name in ("a/wide.png", "tall.png"):
         with image.open(tmp_path / "out" / name) as small:
             assert small.size == (10, 10) and small.getpixel((5, 5)) == (255, 0, 0)

@@ -190,7 +190,7 @@ class TestErrors:
                                 "ModuleNotFoundError: No module named 'no_such_module'"),
         ("L", "pycaffe_broken_module", "(?s)cannot be imported.*Traceback.*broken on purpose"),
         ("NoSuchLayer", "pycaffe_test_layers", "pycaffe_test_layers.py.* has no class 'NoSuchLayer'"),
-        ("NotALayer", "pycaffe_test_layers", "NotALayer is no subclass of caffe.Layer"),
+        ("NotALayer", "pycaffe_test_layers", "NotALayer is not a subclass of caffe.Layer"),
         ("", "pycaffe_test_layers", "module and layer"),
     ])
     def test_of_a_class_that_cannot_be_used(self, make, layer, module, message):

@@ -1,4 +1,4 @@
-"""The programs beside the package: classify.py, detect.py, draw_net.py, train.py."""
+"""The programs next to the package: classify.py, detect.py, draw_net.py, train.py."""
 import contextlib
 import csv
 import io
@@ -12,7 +12,7 @@ import pytest
 
 caffe = pytest.importorskip("caffe")
 pytest.importorskip("caffe._caffe", reason="the compiled module is not built")
-PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the pictures of these tests")
+PIL_Image = pytest.importorskip("PIL.Image", reason="Pillow writes the images of these tests")
 
 FOLDER = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 if not os.path.exists(os.path.join(FOLDER, "classify.py")):
@@ -73,7 +73,7 @@ def net(tmp_path):
 
 
 @pytest.fixture
-def pictures(tmp_path):
+def images(tmp_path):
     folder = tmp_path / "pictures"
     folder.mkdir()
     for name, color in (("a", (255, 0, 0)), ("b", (0, 102, 51))):
@@ -104,8 +104,8 @@ def test_help_shows_an_example(program):
 # --- classify.py ---
 
 
-def test_classify_a_folder(net, pictures, tmp_path):
-    text = good("classify.py", *net, *NO_MEAN, *SMALL, "--ext", "png", pictures,
+def test_classify_a_folder(net, images, tmp_path):
+    text = good("classify.py", *net, *NO_MEAN, *SMALL, "--ext", "png", images,
                 tmp_path / "out.npy")
     assert "CPU mode" in text and "Classifying 2 inputs." in text
     assert f"Saving results into {tmp_path}/out.npy" in text
@@ -113,8 +113,8 @@ def test_classify_a_folder(net, pictures, tmp_path):
                                [[0, 0, 255], [51, 102, 0]], atol=1e-3)
 
 
-def test_classify_one_picture_with_the_default_mean(net, pictures, tmp_path):
-    good("classify.py", *net, "--center_only", pictures / "a.png", tmp_path / "out.npy")
+def test_classify_one_image_with_the_default_mean(net, images, tmp_path):
+    good("classify.py", *net, "--center_only", images / "a.png", tmp_path / "out.npy")
     np.testing.assert_allclose(np.load(tmp_path / "out.npy").ravel(),
                                [-104.007, -116.669, 255 - 122.679], atol=1e-3)
 
@@ -129,21 +129,21 @@ def test_classify_an_array_with_other_steps(net, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["npy", "binaryproto"])
-def test_classify_with_a_mean_file(net, pictures, tmp_path, form):
+def test_classify_with_a_mean_file(net, images, tmp_path, form):
     mean = np.full((3, 8, 8), 50, np.float32)
     path = tmp_path / f"mean.{form}"
     if form == "npy":
         np.save(path, mean)
     else:
         path.write_bytes(caffe.io.array_to_blobproto(mean[None]).SerializeToString())
-    good("classify.py", *net, *SMALL, "--mean_file", path, pictures / "a.png", tmp_path / "out.npy")
+    good("classify.py", *net, *SMALL, "--mean_file", path, images / "a.png", tmp_path / "out.npy")
     np.testing.assert_allclose(np.load(tmp_path / "out.npy").ravel(), [-50, -50, 205], atol=1e-3)
 
 
-def test_classify_names_the_best_classes(net, pictures, tmp_path):
+def test_classify_names_the_best_classes(net, images, tmp_path):
     (tmp_path / "labels.txt").write_text("blue\ngreen\nred\n")
     text = good("classify.py", *net, *NO_MEAN, *SMALL, "--labels", tmp_path / "labels.txt",
-                pictures / "a.png", tmp_path / "out.npy")
+                images / "a.png", tmp_path / "out.npy")
     assert "a.png\n  255.0000  red\n" in text
 
 
@@ -161,16 +161,16 @@ def test_classify_says_what_is_wrong(net, tmp_path, arguments, reason):
 # --- detect.py ---
 
 
-def windows_file(tmp_path, pictures):
+def windows_file(tmp_path, images):
     path = tmp_path / "windows.csv"
-    path.write_text(f"filename,ymin,xmin,ymax,xmax\n{pictures}/a.png,0,0,16,16\n"
-                    f"{pictures}/b.png,1,2,9,10\n{pictures}/a.png,3,3,11,11\n")
+    path.write_text(f"filename,ymin,xmin,ymax,xmax\n{images}/a.png,0,0,16,16\n"
+                    f"{images}/b.png,1,2,9,10\n{images}/a.png,3,3,11,11\n")
     return path
 
 
-def test_detect_in_listed_windows(net, pictures, tmp_path):
+def test_detect_in_listed_windows(net, images, tmp_path):
     text = good("detect.py", *net, *NO_MEAN, "--crop_mode", "list", "--context_pad", 0,
-                windows_file(tmp_path, pictures), tmp_path / "out.csv")
+                windows_file(tmp_path, images), tmp_path / "out.csv")
     assert "Processed 3 windows" in text
     with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -180,10 +180,10 @@ def test_detect_in_listed_windows(net, pictures, tmp_path):
                                [1, 2, 9, 10, 51, 102, 0], atol=1e-3)
 
 
-def test_detect_writes_hdf5(net, pictures, tmp_path):
+def test_detect_writes_hdf5(net, images, tmp_path):
     pandas = pytest.importorskip("pandas")
     arguments = [*net, *NO_MEAN, "--crop_mode", "list", "--context_pad", 2,
-                 windows_file(tmp_path, pictures), tmp_path / "out.h5"]
+                 windows_file(tmp_path, images), tmp_path / "out.h5"]
     try:
         import tables  # noqa: F401
     except ImportError:
@@ -194,14 +194,14 @@ def test_detect_writes_hdf5(net, pictures, tmp_path):
     assert table["ymax"].tolist() == [16, 11, 9] and table["prediction"].iloc[0].shape == (3,)
 
 
-def test_detect_says_what_is_wrong(net, pictures, tmp_path):
+def test_detect_says_what_is_wrong(net, images, tmp_path):
     (tmp_path / "columns.csv").write_text("filename,ymin\n")
     (tmp_path / "words.csv").write_text("filename,ymin,xmin,ymax,xmax\na.png,0,0,x,1\n")
     listed = ["detect.py", *net, "--context_pad", 2, "--crop_mode", "list"]
     assert "xmin, ymax, xmax" in bad(*listed, tmp_path / "columns.csv", tmp_path / "out.csv")
     assert "words.csv:2" in bad(*listed, tmp_path / "words.csv", tmp_path / "out.csv")
-    assert "out.txt" in bad(*listed, windows_file(tmp_path, pictures), tmp_path / "out.txt")
-    assert "context_pad" in bad(*listed, "--context_pad", 4, windows_file(tmp_path, pictures),
+    assert "out.txt" in bad(*listed, windows_file(tmp_path, images), tmp_path / "out.txt")
+    assert "context_pad" in bad(*listed, "--context_pad", 4, windows_file(tmp_path, images),
                                 tmp_path / "out.csv")
 
 

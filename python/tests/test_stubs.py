@@ -20,7 +20,7 @@ def public(names):
 
 def read_stubs():
     """By class ("" for the module): names, and of functions the names of their arguments, once for
-    each overload; None for what is no function."""
+    each overload; None for what is not a function."""
     stubs = {"": {}}
 
     def read(body, owner):

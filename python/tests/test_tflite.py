@@ -162,7 +162,7 @@ def test_values_by_hand():
     result = export_graph(graph)
     assert result.notes == []
     x = np.array([[3, 5]]) - 128
-    # 30 / 4 = 7.5: halves away from zero.
+    # 30 / 4 = 7.5: ties away from zero.
     assert run(result.content, {"x": x.astype(np.int8)})["y"].tolist() == [[8 + 3 - 128]]
 
 

@@ -98,7 +98,7 @@ runs "$caffe" build $net -plan timed.plan -timing_cache here.times -timing_itera
 cmp here.times before.times
 
 # Every precision builds; int8 and best with what they need to know, in place or from a table.
-pictures 12 8
+make_images 12 8
 data="-images list.txt -min_images 12"
 for precision in fp32 fp16 bf16; do
   runs "$caffe" build $net -plan $precision.plan -precision $precision -timing_iterations 1
@@ -108,7 +108,7 @@ runs "$caffe" build $net -plan mixed.plan -precision FP16 -layer_precision conv=
 runs "$caffe" build $net -plan int8.plan -precision int8 $data -timing_iterations 1
 has out.txt '^conv  *drop  *u8 '
 runs "$caffe" calibrate $net $data -calibration_table net.table -tensorrt_cache net.cache
-# Mean and scale in the plan: pixels give what prepared pictures gave.
+# Mean and scale in the plan: pixels give what prepared images gave.
 runs "$caffe" build $net -plan prepared.plan -timing_iterations 0
 runs "$caffe" build $net -plan pixels.plan -normalize -mean 100 -scale 0.01 -timing_iterations 0
 runs "$caffe" infer -plan prepared.plan -images list.txt -mean 100 -scale 0.01
@@ -152,7 +152,7 @@ runs "$caffe" build $net -plan int8.plan -precision int8 -calibration_table lack
   -timing_iterations 1
 has out.txt "note: lacking.table lacks 'fc'"
 
-# A smaller picture than the prototxt's, up to the largest shape.
+# A smaller image than the prototxt's, up to the largest shape.
 runs "$caffe" build $net -plan shape.plan -input_shape data=3x3x8x8
 runs "$caffe" inspect -plan shape.plan
 has out.txt '^input data: 3x3x8x8$'

@@ -4,7 +4,7 @@ set -euo pipefail
 build=$2
 source "$1/scripts/tests/lib/common.sh"
 small_net
-pictures 12 8
+make_images 12 8
 quickly="-timing_iterations 1 -report_seconds 0.01"
 
 # page FILE PRECISION...: the page reads as XML and has a row for each of these.
@@ -31,14 +31,14 @@ lacks report.html 'top-1'
 lacks report.html 'id="ranges"'
 [ ! -e net.plan.report ] || fail 'a plan was left behind'
 
-# With labelled pictures: INT8, top-1, histograms; a row for an engine of several types.
+# With labelled images: INT8, top-1, histograms; a row for an engine of several types.
 runs "$caffe" build $net -plan net.plan -images list.txt -min_images 12 -report report.html \
   -layer_precision fc=fp16 $quickly
 page report.html fp32 fp16 bf16 int8 'int8 integers' 'fp32 as built'
 has report.html 'top-1 of 12 images'
 has report.html 'Magnitudes in 12 images'
 
-# With a table: thresholds, and pictures are there to test on alone.
+# With a table: thresholds, and images only to test on.
 runs "$caffe" calibrate $net -images list.txt -min_images 12 -calibration_table net.table
 runs "$caffe" build $net -plan net.plan -calibration_table net.table -images list.txt \
   -report report.html $quickly

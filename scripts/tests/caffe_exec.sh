@@ -4,7 +4,7 @@ set -euo pipefail
 root=$1 build=$2
 source "$1/scripts/tests/lib/common.sh"
 small_net
-pictures 12 8
+make_images 12 8
 tool=$build/tools/caffe_exec
 short="--duration=0 --warmUp=0 --iterations=1"
 deploy="--deploy=net.prototxt --model=net.caffemodel"
@@ -319,7 +319,7 @@ fails 'cut.plan: it is truncated' --loadEngine=cut.plan
 fails "there is no flag '--exportTime'; did you mean '--exportTimes'" --exportTime=times.json
 fails "there is no flag '--frobnicate'" --deploy=net.prototxt --frobnicate
 fails 'loadEngine needs a value' --loadEngine
-fails "'many' is no number" --loadEngine=net.plan --iterations=many
+fails "'many' is not a number" --loadEngine=net.plan --iterations=many
 fails 'iterations must be 1 or more, got 0' --loadEngine=net.plan --iterations=0
 fails 'verbose=maybe: it is a switch' --loadEngine=net.plan --verbose=maybe
 for flag in --onnx=net.onnx --refitFromOnnx=net.onnx --uff=net.uff --uffInput=data,3,8,8 --uffNHWC; do
@@ -342,7 +342,7 @@ fails 'exportTimes: x.json is what --saveEngine writes' $deploy --saveEngine=x.j
 fails 'calib is for --int8' --deploy=net.prototxt --calib=net.cache
 fails "'-1' does not lie from 0 to 100" --loadEngine=net.plan --percentile=-1
 fails "'dlaROM' is not one of workspace" --deploy=net.prototxt --memPoolSize=dlaROM:1
-fails 'no size in MiB' --deploy=net.prototxt --memPoolSize=workspace:much
+fails 'not a size in MiB' --deploy=net.prototxt --memPoolSize=workspace:much
 fails 'fp32, fp16, bf16' --deploy=net.prototxt --layerPrecisions=conv:int32
 fails "'conv' is not NAME:TYPE" --deploy=net.prototxt --layerPrecisions=conv
 fails "'must' is not one of none, prefer, obey" $deploy --layerPrecisions=fc:fp16 \

@@ -19,7 +19,7 @@ TEXT
 printf '\n\003net' > net.caffemodel
 net="-model net.prototxt -weights net.caffemodel"
 
-pictures 12 4
+make_images 12 4
 python3 - <<'TEXT'
 import struct
 header = "{'descr': '<f4', 'fortran_order': False, 'shape': (300, 3, 8, 8), }"
@@ -81,7 +81,7 @@ runs "$caffe" build $net -npy ../wide.npy -calibrator minmax -precision int8 \
 lacks out.txt "'data' of layer 'data'"
 cd ..
 
-# NumPy's rows are the pictures as the net takes them.
+# NumPy's rows are the images as the net takes them.
 mse="-min_images 12 -calibrator mse" # which of them is the best depends on the weights
 runs "$caffe" calibrate $net -images list.txt $mse -mean 100 -channel_order RGB -calibration_table list.table
 runs "$caffe" calibrate $net -npy rows.npy $mse -calibration_table npy.table
@@ -92,20 +92,20 @@ for table in npy named; do
     fail "$table.table differs"
 done
 
-# Fewer batches, of two pictures each.
+# Fewer batches, of two images each.
 runs "$caffe" calibrate $net -images list.txt -batches 3 -min_images 6 -calibration_table few.table
 has few.table '^images: 6'
 
 # A database.
-runs "$build"/tools/convert_imageset "$work/" list.txt pictures_lmdb
-runs "$caffe" calibrate $net -data pictures_lmdb -min_images 12 -leave_out scores \
+runs "$build"/tools/convert_imageset "$work/" list.txt images_lmdb
+runs "$caffe" calibrate $net -data images_lmdb -min_images 12 -leave_out scores \
   -calibration_table db.table
 has db.table '^images: 12'
 grep -q '^"scores"  ' db.table && fail 'scores were not left out'
 
-# Batches of five: the last one is filled up with pictures that count once.
+# Batches of five: the last one is filled up with images that count once.
 sed 's/dim: 2 dim: 3/dim: 5 dim: 3/' net.prototxt > five.prototxt
-for input in '-images list.txt' '-data pictures_lmdb' '-npy rows.npy'; do
+for input in '-images list.txt' '-data images_lmdb' '-npy rows.npy'; do
   runs "$caffe" calibrate -model five.prototxt -weights net.caffemodel $input -min_images 12 \
     -calibration_table five.table
   has five.table '^images: 12'

@@ -50,7 +50,7 @@ runs "$caffe" check_fp16 -model fp16.prototxt -weights fp16.caffemodel -random 2
 has out.txt "no blob leaves FP16's range"
 runs "$caffe" time -phase TEST -model fp16.prototxt -weights fp16.caffemodel -iterations 1
 
-# Pictures: a grey one of 8 x 8, with a space in its name, and a list with a label.
+# Images: a grey one of 8 x 8, with a space in its name, and a list with a label.
 python3 - <<'PYTHON'
 import struct
 import zlib
@@ -79,13 +79,13 @@ wrong 'empty.txt: the file is empty' $net -images empty.txt
 printf '\n\n' > blank.txt
 wrong 'blank.txt: the list names no images' $net -images blank.txt
 # What no terminal should get is not shown: binary files, and names in other encodings.
-wrong 'a picture.png: this is not a list of images, it looks like a picture (PNG): -images takes' \
+wrong 'a picture.png: this is not a list of images, it looks like an image (PNG): -images takes' \
   $net -images 'a picture.png'
 printf 'a\033[31mb\n' > binary.txt
 wrong 'binary.txt: this is not a list of images, byte 1 is no text' $net -images binary.txt
 printf 'caf\351.png\n' > latin.txt
 wrong "latin.txt, line 1: 'caf.xe9.png': there is no such image" $net -images latin.txt
-! LC_ALL=C grep -q "$(printf '\351')" err.txt || fail 'a byte that is no text was printed'
+! LC_ALL=C grep -q "$(printf '\351')" err.txt || fail 'a byte that is not text was printed'
 echo 'no_such.png 1' > wrong.txt
 wrong "wrong.txt, line 1: 'no_such.png 1': there is no such image" $net -images wrong.txt
 wrong 'missing_lmdb' $net -data missing_lmdb

@@ -40,10 +40,10 @@ import sys
 
 for part, count in (("train", 200), ("t10k", 60)):
     labels = bytes(i % 10 for i in range(count))
-    pictures = b"".join(bytes(255 * ((x * (1 + k % 5) + (k // 5) * y) // 7 % 2) for y in range(28)
+    images = b"".join(bytes(255 * ((x * (1 + k % 5) + (k // 5) * y) // 7 % 2) for y in range(28)
                               for x in range(28)) for k in labels)
     with open("%s/%s-images-idx3-ubyte" % (sys.argv[1], part), "wb") as file:
-        file.write(struct.pack(">4I", 2051, count, 28, 28) + pictures)
+        file.write(struct.pack(">4I", 2051, count, 28, 28) + images)
     with open("%s/%s-labels-idx1-ubyte" % (sys.argv[1], part), "wb") as file:
         file.write(struct.pack(">2I", 2049, count) + labels)
 PYTHON
@@ -58,7 +58,7 @@ GLOG_minloglevel=0 "$caffe" test -model "$work/mnist_siamese_train_test.prototxt
 grep -q 'loss' "$work/test.txt"
 "$caffe" time -model examples/siamese/mnist_siamese.prototxt -iterations 1
 
-# finetuning: plain pictures, one shade for each class
+# finetuning: plain images, one shade for each class
 python3 - "$work/pictures" "$root/examples/ssd" <<'PYTHON'
 import os
 import sys
@@ -77,7 +77,7 @@ for part, count in (("train", 6), ("test", 8)):
                 file.write(png([row] * 32))
 PYTHON
 BUILD=$build OUT=$work examples/finetuning/create_data.sh "$work/pictures" 4 > "$work/data.txt"
-grep -q 'new_train_lmdb: 20 pictures' "$work/data.txt"
+grep -q 'new_train_lmdb: 20 images' "$work/data.txt"
 solver=$(shortened 5 examples/finetuning/base_solver.prototxt examples/finetuning \
   examples/finetuning/base_train_test.prototxt)
 "$caffe" train -solver "$solver"

@@ -7,7 +7,7 @@ unset GLOG_minloglevel
 export GLOG_log_dir=$work
 
 small_net
-pictures 12 8
+make_images 12 8
 mkdir -p folder/below
 mv [0-5].png folder/
 mv [6-9].png 1?.png folder/below/
@@ -34,7 +34,7 @@ has err.txt '^6 images in folder/\*.png$'
 quietly "$caffe" compare $net -plan net.plan -images 'folder/below/*.png'
 quietly "$caffe" check_fp16 $net -images folder
 
-# What is no image is named before anything is done with the others.
+# What is not an image is named before anything is done with the others.
 echo 'not an image' > folder/broken.jpg
 refuses "1 of 13 files are not images.*'folder/broken.jpg'" "$caffe" infer -plan net.plan -images folder
 refuses 'no file fits this pattern' "$caffe" infer -plan net.plan -images '*.gif'

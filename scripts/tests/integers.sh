@@ -4,7 +4,7 @@ set -euo pipefail
 build=$2
 source "$1/scripts/tests/lib/common.sh"
 small_net
-pictures 12 8
+make_images 12 8
 runs "$caffe" calibrate $net -images list.txt -mean 100 -calibration_table net.table
 
 integers=(-precision int8 -calibration_table net.table -arithmetic integer_only)

@@ -36,7 +36,7 @@ net() {
     case $2 in
       lmdb) echo "layer { name: 'd' type: 'Data' top: 'data' top: 'label' include { phase: $phase }
         transform_param { scale: 0.01 mirror: true crop_size: 6 }
-        data_param { source: 'pictures_lmdb' batch_size: $batch backend: LMDB } }" ;;
+        data_param { source: 'images_lmdb' batch_size: $batch backend: LMDB } }" ;;
       list) echo "layer { name: 'd' type: 'ImageData' top: 'data' top: 'label'
         include { phase: $phase } transform_param { scale: 0.01 }
         image_data_param { source: 'list.txt' batch_size: $batch shuffle: true } }" ;;
@@ -68,8 +68,8 @@ alike() {
     END { exit bad }' || fail "$1 and $2 differ"
 }
 
-pictures 24 8
-runs "$build/tools/convert_imageset" --backend lmdb "$work/" list.txt pictures_lmdb
+make_images 24 8
+runs "$build/tools/convert_imageset" --backend lmdb "$work/" list.txt images_lmdb
 net alone.prototxt lmdb 8
 net both.prototxt lmdb 4
 solver alone_solver.prototxt alone.prototxt
@@ -161,7 +161,7 @@ complains "no_such.prototxt" "$caffe" train -solver no_such.prototxt
 complains "no_such.solverstate" "$caffe" train -solver both_solver.prototxt -snapshot no_such.solverstate
 head -c 1000 /dev/urandom > garbage.solverstate
 complains "garbage.solverstate" "$caffe" train -solver both_solver.prototxt -snapshot garbage.solverstate
-# A picture of rank 1's that is missing when its turn comes.
+# An image of rank 1's that is missing when its turn comes.
 cp list.txt good.txt
 sed '6s/5.png/gone.png/' good.txt > list.txt
 net gone.prototxt list 4

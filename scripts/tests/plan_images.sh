@@ -4,7 +4,7 @@ set -euo pipefail
 build=$2
 source "$1/scripts/tests/lib/common.sh"
 small_net
-pictures 12 8
+make_images 12 8
 quick="-timing_iterations 0"
 
 # Without flags the plan knows nothing: images go in as the flags of infer say, or as they are.
@@ -125,11 +125,11 @@ if [ ! -e "$model" ]; then
   exit 0
 fi
 plates="-model $model/deploy.prototxt -weights $model/weights.caffemodel"
-picture=$data/images/plates/zeusees_1.jpg
+image=$data/images/plates/zeusees_1.jpg
 runs "$caffe" build $plates -plan plates.plan $quick -mean 127.5 -scale 0.007843
-runs "$caffe" infer -plan plates.plan "$picture"
+runs "$caffe" infer -plan plates.plan "$image"
 [ "$(wc -l < out.txt)" = 1 ] || fail 'not one plate'
 has out.txt '  1  0.93[0-9]*  0.35[0-9]*  0.43[0-9]*  0.55[0-9]*  0.48[0-9]*$'
 runs "$caffe" build $plates -plan bare.plan $quick
-runs "$caffe" infer -plan bare.plan "$picture"
+runs "$caffe" infer -plan bare.plan "$image"
 has err.txt '^note: the plan knows no mean and scale'

@@ -62,7 +62,7 @@ has err.txt 'CPU threads:  *2$'
 export GLOG_minloglevel=1
 refuses '-threads must not be negative, got -1' "$caffe" device_query -threads -1
 small_net
-pictures 7 8
+make_images 7 8
 refuses '--cpuThreads must be 1 or more, got -1' "$build/tools/caffe_exec" --deploy=net.prototxt --cpuThreads=-1
 
 # A plan remembers the threads that it was tuned for; other numbers run it, too.

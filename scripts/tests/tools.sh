@@ -122,7 +122,7 @@ sed -n '/^|/p' "$root/docs/layers.md" | diff - layers.md ||
 python3 "$root/models/generate.py" --check
 
 # What a killed program left of a database is replaced, other folders are not.
-pictures 3 4
+make_images 3 4
 runs "$build"/tools/convert_imageset "$work/" list.txt made_lmdb
 cp -r made_lmdb again_lmdb.unfinished
 runs "$build"/tools/convert_imageset "$work/" list.txt again_lmdb

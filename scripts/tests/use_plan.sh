@@ -4,7 +4,7 @@ set -euo pipefail
 build=$2
 source "$1/scripts/tests/lib/common.sh"
 small_net
-pictures 12 8
+make_images 12 8
 runs "$caffe" build $net -plan net.plan
 
 for command in time test infer compare; do
@@ -26,20 +26,20 @@ has out.txt '^conv  *Convolution .* %$'
 runs "$caffe" time -plan net.plan -batch 1 -iterations 2
 has out.txt 'batch 1, 2 runs'
 
-# test, on pictures with labels and on the data of a net: the same share of them.
+# test, on images with labels and on the data of a net: the same share of them.
 export GLOG_minloglevel=0
 runs "$caffe" test -plan net.plan -images list.txt -mean 100
 has err.txt '] Batch 5, accuracy = '
 has err.txt '] Tested on 12 images.'
 has err.txt '] accuracy_top5 = 1$'
 score=$(sed -n 's/.*] accuracy = //p' err.txt)
-runs "$build"/tools/convert_imageset "$work/" list.txt pictures_lmdb
-runs "$caffe" test -plan net.plan -data pictures_lmdb -mean 100 -iterations 6
+runs "$build"/tools/convert_imageset "$work/" list.txt images_lmdb
+runs "$caffe" test -plan net.plan -data images_lmdb -mean 100 -iterations 6
 has err.txt "] accuracy = $score\$"
 {
   cat <<'TEXT'
-layer { name: "pictures" type: "Data" top: "data" top: "label"
-  data_param { source: "pictures_lmdb" backend: LMDB batch_size: 4 }
+layer { name: "images" type: "Data" top: "data" top: "label"
+  data_param { source: "images_lmdb" backend: LMDB batch_size: 4 }
   transform_param { mean_value: 100 } }
 TEXT
   sed '/type: "Input"/,/input_param/d; /Softmax/d' net.prototxt
@@ -51,7 +51,7 @@ TEXT
 runs "$caffe" test -model train_val.prototxt -weights net.caffemodel -iterations 3
 has err.txt "] accuracy = $score\$"
 loss=$(sed -n 's/.*] Loss: //p' err.txt)
-# Two pictures at once, of four that a batch of the data has.
+# Two images at once, of four that a batch of the data has.
 runs "$caffe" test -plan net.plan -model train_val.prototxt -iterations 3
 has err.txt '] Batch 2, accuracy = '
 has err.txt "] accuracy = $score\$"
@@ -64,7 +64,7 @@ runs "$caffe" test -plan half.plan -model train_val.prototxt -iterations 3
 has err.txt "] accuracy = $score\$"
 # Twelve records in batches of five: each counts once.
 runs "$caffe" build $net -plan five.plan -max_batch 5
-runs "$caffe" test -plan five.plan -data pictures_lmdb -mean 100
+runs "$caffe" test -plan five.plan -data images_lmdb -mean 100
 has err.txt '] Tested on 12 images.'
 lacks err.txt 'nan'
 export GLOG_minloglevel=1
@@ -73,10 +73,10 @@ runs "$caffe" build -model train_val.prototxt -weights net.caffemodel -plan own.
   -precision best -max_accuracy_loss 0.5 -batches 2 -min_images 8 -timing_iterations 1
 has out.txt '^top-1 of 8 images in FP32: .*; it may lose 50.00 %$'
 
-# infer: classes of pictures, from a plan or a net, as text or JSON.
+# infer: classes of images, from a plan or a net, as text or JSON.
 printf 'ant\nbee\ncat\ndog\neel\n' > labels.txt
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
-[ "$(grep -c '^[0-2].png$' out.txt)" = 3 ] || fail 'not three pictures'
+[ "$(grep -c '^[0-2].png$' out.txt)" = 3 ] || fail 'not three images'
 [ "$(grep -c '^  [01]\.[0-9]\{4\}  [0-4]  [a-e]' out.txt)" = 6 ] || fail 'not two classes each'
 cp out.txt plan.txt
 runs "$caffe" infer $net -mean 100 -labels labels.txt -top 2 0.png 1.png 2.png
@@ -106,14 +106,14 @@ runs "$caffe" infer -plan range.plan -mean 100 -labels labels.txt -top 2 0.png
 [ "$(cat out.txt)" = "$(head -n 3 plan.txt)" ] || fail 'the least batch gives others'
 runs "$caffe" infer -plan net.plan -mean 100 -labels labels.txt -top 2 -- -x.png 1.png
 [ "$(sed 's/-x/0/' out.txt)" = "$(head -n 6 plan.txt)" ] || fail 'behind -- are other images'
-# The rows of the .npy file are the pictures, red first; raw values are the classes' in their order.
+# The rows of the .npy file are the images, red first; raw values are the classes' in their order.
 runs "$caffe" infer -plan net.plan -npy rows.npy -raw
 has out.txt '^row 11 5 (5):'
 rows=$(sed 's/^.*(5): //' out.txt)
 runs "$caffe" infer -plan net.plan -images list.txt -mean 100 -channel_order RGB -raw
-[ "$(sed 's/^.*(5): //' out.txt)" = "$rows" ] || fail 'pictures and rows differ'
+[ "$(sed 's/^.*(5): //' out.txt)" = "$rows" ] || fail 'images and rows differ'
 
-# -resize cuts the middle out: of an 8 x 8 picture that was 12 x 12 the same 8 x 8.
+# -resize cuts the middle out: of an 8 x 8 image that was 12 x 12 the same 8 x 8.
 cat > same.prototxt <<'TEXT'
 name: "same"
 layer { name: "data" type: "Input" top: "data"
@@ -121,7 +121,7 @@ layer { name: "data" type: "Input" top: "data"
 layer { name: "out" type: "Power" bottom: "data" top: "out" power_param { power: 1 } }
 TEXT
 printf '\n\004same' > same.caffemodel
-pictures 1 12
+make_images 1 12
 same="-model same.prototxt -weights same.caffemodel"
 refuses "rows do not have the shape of input 'data'" "$caffe" infer $same -npy rows.npy -raw
 runs "$caffe" infer $same -channel_order RGB -mean 100 -resize 12x12 -raw 0.png
@@ -135,7 +135,7 @@ assert values == middle, (values, middle)
 PYTHON
 refuses 'less than input' "$caffe" infer $same -resize 4x4 0.png
 refuses 'is not HxW' "$caffe" infer $same -resize 12 0.png
-pictures 12 8
+make_images 12 8
 
 # infer: boxes. One prior box, 4 x 4 in the middle of 8 x 8, with a score of 0.8.
 cat > boxes.prototxt <<'TEXT'
@@ -179,7 +179,7 @@ has out.txt '"box"'
 
 # infer -draw: a file for each image into a folder, or one file.
 drawing=$(printf '\211PNG')
-is_drawn() { [ "$(head -c 4 "$1")" = "$drawing" ] || fail "$1 is no image"; }
+is_drawn() { [ "$(head -c 4 "$1")" = "$drawing" ] || fail "$1 is not an image"; }
 runs "$caffe" infer -plan boxes.plan -labels map.prototxt -json -draw found/new 3.png 4.png
 has out.txt '"box"'
 has err.txt '^drew 2 images into found/new$'
@@ -220,7 +220,7 @@ has out.txt '^engine 1: 0 layers in FP32, error '
 has out.txt '^widen [1-9] of [1-9] layers: -layer_precision '
 widened=$(sed -n 's/^widen .*: //p' out.txt)
 runs "$caffe" compare $net -precision int8 $data -timing_iterations 1 $widened -min_sqnr 90
-# With a table the pictures are only what is compared on.
+# With a table the images only serve the comparison.
 runs "$caffe" calibrate $net $data -calibration_table net.table
 int8="-precision int8 -calibration_table net.table -timing_iterations 1"
 runs "$caffe" compare $net $int8 -images list.txt -bisect -max_error 1e-5

@@ -11,9 +11,9 @@
 namespace caffe {
 namespace {
 
-// Blocks from so many bytes on are pages of their own, so that freeing one gives it back to the
-// system. The heap would keep what loading a net and packing its weights leave free: up to half of
-// what the net takes.
+// Blocks of this many bytes and more are pages of their own, so that freeing one gives it back to
+// the system. The heap would keep what loading a net and packing its weights leave free: up to half
+// of what the net takes.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t kOwnPages = SIZE_MAX;  // the sanitizer knows the heap only
 #else

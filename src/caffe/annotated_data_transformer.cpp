@@ -1,4 +1,4 @@
-// DataTransformer's functions on annotated pictures.
+// DataTransformer's functions on annotated images.
 #include "annotation_moves.hpp"
 #include "caffe/data_transformer.hpp"
 
@@ -12,7 +12,7 @@
 namespace caffe {
 namespace {
 
-/// A record of a picture, with what `datum` says besides of it.
+/// A record of an image, with what else `datum` says about it.
 void SetPixels(const cv::Mat& image, const Datum& datum, Datum* result) {
   Datum with_pixels;
   CVMatToDatum(image, &with_pixels);
@@ -156,13 +156,13 @@ void DataTransformer<Dtype>::TransformAnnotation(const AnnotatedDatum& anno_datu
 template <typename Dtype>
 void DataTransformer<Dtype>::TransformInv(const Dtype* data, cv::Mat* cv_img, const int height,
                                           const int width, const int channels) {
-  Require(param_.scale() != 0, "transform_param: with scale 0 nothing is left of the picture");
+  Require(param_.scale() != 0, "transform_param: with scale 0 nothing is left of the image");
   const bool has_mean = param_.has_mean_file();
   if (has_mean) {
     Require(data_mean_.channels() == channels && data_mean_.height() == height &&
                 data_mean_.width() == width,
             "the mean in ", param_.mean_file(), " has shape ", data_mean_.shape_string(),
-            ", the picture is ", channels, " x ", height, " x ", width,
+            ", the image is ", channels, " x ", height, " x ", width,
             ": what it was cropped from is not known");
   }
   CheckChannels(channels);

@@ -8,16 +8,16 @@ namespace caffe {
 
 using AnnotationGroups = google::protobuf::RepeatedPtrField<AnnotationGroup>;
 
-/// The annotations of a picture of `height` x `width` as fractions of the part of it in `crop`,
+/// The annotations of an image of `height` x `width` as fractions of the part of it in `crop`,
 /// which may reach over its border: those that do not meet param.emit_constraint there, or have no
-/// part in it, are left out. With `resized` the picture is first resized as param.resize_param
+/// part in it, are left out. With `resized` the image is first resized as param.resize_param
 /// says, and `crop` is a part of the result; with `mirrored` left and right are exchanged
 /// afterwards.
 AnnotationGroups Moved(const AnnotationGroups& annotations, const TransformationParameter& param,
                        int height, int width, bool resized, const NormalizedBBox& crop,
                        bool mirrored);
 
-/// What a cut leaves, as fractions of the picture.
+/// What a cut leaves, as fractions of the image.
 NormalizedBBox BoxOf(const PictureCut& cut);
 
 }  // namespace caffe

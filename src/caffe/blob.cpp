@@ -73,7 +73,7 @@ void Blob<Dtype>::Reshape(const std::vector<int>& shape) {
     diff_.reset(new Tensor(count, diff_->storage_type()));
     return;
   }
-  // A tensor that other blobs share keeps the largest extent anybody uses.
+  // A tensor that other blobs share keeps the largest extent that any of them uses.
   for (Tensor* tensor : {data_.get(), diff_.get()}) {
     const bool shared = (tensor == data_.get() ? data_ : diff_).use_count() > 1;
     if (!shared || static_cast<size_t>(count) > tensor->count()) tensor->Resize(count);
@@ -131,7 +131,7 @@ int Blob<Dtype>::offset(const std::vector<int>& indices) const {
 
 namespace {
 
-/// What was written in another type is seen through a pointer to Dtype that somebody holds.
+/// What was written in another type is seen through a pointer to Dtype that a caller holds.
 template <typename Dtype>
 void ShowToHolders(Tensor* tensor) {
   if (tensor->handed_out(kElementType<Dtype>)) tensor->cpu_data(kElementType<Dtype>);
@@ -214,7 +214,7 @@ void Blob<unsigned int>::Update() {
 namespace {
 
 /// f applied to the elements in the type in which they lie, so that asking for a sum makes no new
-/// representation; in Dtype when that is no type that kernels compute in.
+/// representation; in Dtype when that is not a type that kernels compute in.
 template <typename Dtype, typename Function>
 Dtype Reduce(Tensor& tensor, size_t count, Function&& f) {
   if (count == 0) return 0;

@@ -18,7 +18,7 @@
 namespace caffe {
 namespace {
 
-/// NVCaffe's fields that change the size of a picture at random.
+/// NVCaffe's fields that change the size of an image at random.
 bool Resizes(const TransformationParameter& p) {
   return p.img_rand_resize_upper() > 0 || p.rand_resize_ratio_upper() > 0 ||
          p.vertical_stretch_lower() != 1 || p.vertical_stretch_upper() != 1 ||
@@ -29,7 +29,7 @@ void Refuse(bool given, const char* field) {
   Require(!given, "transform_param: this layer does not know ", field, ": leave it out");
 }
 
-// A field that would change pictures and is not known here must not be passed over.
+// A field that would change images and is not known here must not be passed over.
 void RefuseUnknown(const TransformationParameter& p) {
   Refuse(p.has_noise_param(), "noise_param");
   Refuse(p.has_random_resize_param(), "random_resize_param");
@@ -41,7 +41,7 @@ void RefuseUnknown(const TransformationParameter& p) {
   Refuse(p.forward_packing() != NCHW, "forward_packing NHWC");
 }
 
-/// Whether pictures change their size before they are cropped.
+/// Whether images change their size before they are cropped.
 bool ChangesSize(const TransformationParameter& p) { return Resizes(p) || p.has_resize_param(); }
 
 /// The side of the cut, of which each fork has a field of its own; 0: none.
@@ -106,7 +106,7 @@ DataTransformer<Dtype>::DataTransformer(const TransformationParameter& param, Ph
   Require((crop_height_ > 0) == (crop_width_ > 0),
           "transform_param: crop_h and crop_w are given together, or crop_size for both");
   Require(crop_height_ > 0 || !Resizes(param_),
-          "transform_param: random resizing needs crop_size, or the pictures of a ",
+          "transform_param: random resizing needs crop_size, or the images of a ",
           "batch would differ in size");
   Require(!(param_.force_color() && param_.force_gray()),
           "transform_param: force_color and force_gray exclude each other");
@@ -218,11 +218,11 @@ PictureDraws DataTransformer<Dtype>::Draw() {
 
 template <typename Dtype>
 vector<int> DataTransformer<Dtype>::CroppedShape(int channels, int height, int width) const {
-  Require(channels > 0 && height > 0 && width > 0, "a picture of ", channels, " x ", height, " x ",
+  Require(channels > 0 && height > 0 && width > 0, "an image of ", channels, " x ", height, " x ",
           width, " has nothing in it");
   if (Resizes(param_)) return {1, channels, crop_height_, crop_width_};  // made large enough
   const auto cropped = [&](int side, int crop) {
-    Require(side >= crop, "transform_param: crop_size ", crop, " is larger than the picture of ",
+    Require(side >= crop, "transform_param: crop_size ", crop, " is larger than the image of ",
             height, " x ", width);
     return crop ? crop : side;
   };
@@ -235,9 +235,9 @@ void DataTransformer<Dtype>::CheckFit(int channels, int height, int width,
   vector<int> shape = CroppedShape(channels, height, width);
   const bool fits = item_shape.size() == 4 && item_shape[0] >= 1 &&
                     std::equal(shape.begin() + 1, shape.end(), item_shape.begin() + 1);
-  Require(fits, "a picture of ", channels, " x ", height, " x ", width,
+  Require(fits, "an image of ", channels, " x ", height, " x ", width,
           " does not fit a blob of shape ", ShapeString(item_shape),
-          ": all pictures of a source have one shape, or are cropped to one");
+          ": all images of a source have one shape, or are cropped to one");
 }
 
 template <typename Dtype>
@@ -248,7 +248,7 @@ void DataTransformer<Dtype>::CheckSizes(int channels, int height, int width,
     Require(data_mean_.channels() == channels && data_mean_.height() == height &&
                 data_mean_.width() == width,
             "the mean in ", param_.mean_file(), " has shape ", data_mean_.shape_string(),
-            ", the picture is ", channels, " x ", height, " x ", width);
+            ", the image is ", channels, " x ", height, " x ", width);
   }
   CheckChannels(channels);
 }
@@ -259,7 +259,7 @@ void DataTransformer<Dtype>::CheckChannels(int channels) const {
           "transform_param: mean_value is given ", mean_values_.size(), " times for ", channels,
           " channels: give it once, or once per channel");
   Require(!param_.bgr2rgb() || channels == 3,
-          "transform_param: bgr2rgb is for pictures of 3 channels, this one has ", channels);
+          "transform_param: bgr2rgb is for images of 3 channels, this one has ", channels);
 }
 
 namespace {
@@ -308,7 +308,7 @@ void DataTransformer<Dtype>::Write(const Picture<Value>& picture, const PictureC
 namespace {
 
 Picture<uint8_t> PictureOf(const cv::Mat& image) {
-  Require(image.depth() == CV_8U, "pictures have 8 bits per channel");
+  Require(image.depth() == CV_8U, "images have 8 bits per channel");
   const size_t channels = image.channels();
   return {image.ptr<uint8_t>(0),
           static_cast<int>(channels),
@@ -320,7 +320,7 @@ Picture<uint8_t> PictureOf(const cv::Mat& image) {
 }
 
 cv::Mat MatOf(const Picture<uint8_t>& picture) {
-  Require(picture.channels <= CV_CN_MAX, "pictures have up to ", CV_CN_MAX,
+  Require(picture.channels <= CV_CN_MAX, "images have up to ", CV_CN_MAX,
           " channels, this one has ", picture.channels);
   cv::Mat image(picture.height, picture.width, CV_8UC(picture.channels));
   for (int h = 0; h < picture.height; ++h) {
@@ -353,7 +353,7 @@ template <typename Dtype>
 cv::Mat DataTransformer<Dtype>::ImageOf(const Datum& datum) const {
   if (datum.encoded()) return Decode(datum);
   const int height = datum.height(), width = datum.width(), channels = datum.channels();
-  Require(height > 0 && width > 0 && channels > 0, "the record says that it is a picture of ",
+  Require(height > 0 && width > 0 && channels > 0, "the record says that it is an image of ",
           channels, " x ", height, " x ", width);
   const size_t plane = size_t(height) * width;
   Require(datum.data().size() % plane == 0 && datum.data().size() / plane == size_t(channels),
@@ -420,23 +420,22 @@ void DataTransformer<Dtype>::WithPicture(const Datum& datum, const PictureDraws&
     return f(PictureOf(Resized(Decode(datum), draws)));
   }
 #endif
-  Require(!datum.encoded(),
-          "the record is a compressed picture and this libcaffe was built without ",
+  Require(!datum.encoded(), "the record is a compressed image and this libcaffe was built without ",
           "OpenCV: build with USE_OPENCV=ON");
   if (param_.force_color() || param_.force_gray()) {
     LOG_FIRST_N(ERROR, 1) << "force_color and force_gray only for encoded datum";
   }
   const int channels = datum.channels(), height = datum.height(), width = datum.width();
-  Require(channels > 0 && height > 0 && width > 0, "the record says that it is a picture of ",
+  Require(channels > 0 && height > 0 && width > 0, "the record says that it is an image of ",
           channels, " x ", height, " x ", width);
   const bool bytes = !datum.data().empty();
   const size_t found = bytes ? datum.data().size() : datum.float_data_size();
   // Compared by division: the product of three extents may be too large for any integer.
   const size_t plane = size_t(height) * width;
   Require(found % plane == 0 && found / plane == size_t(channels), "the record has ", found,
-          " values for a picture of ", channels, " x ", height, " x ", width);
+          " values for an image of ", channels, " x ", height, " x ", width);
   if (!bytes) {
-    Require(!ChangesSize(param_), "transform_param: resizing is for pictures of bytes; the ",
+    Require(!ChangesSize(param_), "transform_param: resizing is for images of bytes; the ",
             "record has float_data");
     return f(Picture<float>::Planar(datum.float_data().data(), channels, height, width));
   }
@@ -481,8 +480,8 @@ namespace {
 /// Calls f(item number, blob of that item of `all`) for `count` items.
 template <typename Dtype, typename Function>
 void ForEachItem(int count, Blob<Dtype>* all, Function&& f) {
-  Require(count > 0, "there is no picture to transform");
-  Require(count <= all->num(), count, " pictures do not fit a blob of shape ", all->shape_string());
+  Require(count > 0, "there is no image to transform");
+  Require(count <= all->num(), count, " images do not fit a blob of shape ", all->shape_string());
   Blob<Dtype> item(1, all->channels(), all->height(), all->width());
   for (int i = 0; i < count; ++i) {
     item.set_cpu_data(all->mutable_cpu_data() + all->offset(i));
@@ -499,7 +498,7 @@ void DataTransformer<Dtype>::Transform(const vector<Datum>& datums, Blob<Dtype>*
 
 template <typename Dtype>
 void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
-  Require(!ChangesSize(param_), "transform_param: resizing is for pictures, not for blobs");
+  Require(!ChangesSize(param_), "transform_param: resizing is for images, not for blobs");
   const int channels = input->channels(), height = input->height(), width = input->width();
   if (blob->count() == 0) {
     vector<int> shape = CroppedShape(channels, height, width);
@@ -507,7 +506,7 @@ void DataTransformer<Dtype>::Transform(Blob<Dtype>* input, Blob<Dtype>* blob) {
     blob->Reshape(shape);
   }
   CheckSizes(channels, height, width, blob->shape());
-  Require(input->num() <= blob->num(), input->num(), " pictures do not fit a blob of shape ",
+  Require(input->num() <= blob->num(), input->num(), " images do not fit a blob of shape ",
           blob->shape_string());
   const PictureCut cut = DrawCut(height, width);
   const Dtype* data = input->cpu_data();
@@ -537,7 +536,7 @@ vector<int> DataTransformer<Dtype>::InferBlobShape(const Datum& datum) {
 
 template <typename Dtype>
 vector<int> DataTransformer<Dtype>::InferBlobShape(const vector<Datum>& datums) {
-  Require(!datums.empty(), "there is no picture to take the shape from");
+  Require(!datums.empty(), "there is no image to take the shape from");
   vector<int> shape = InferBlobShape(datums[0]);
   shape[0] = static_cast<int>(datums.size());
   return shape;
@@ -577,7 +576,7 @@ template <typename Dtype>
 void DataTransformer<Dtype>::TransformLabelsTo(const cv::Mat& labels, const PictureDraws& draws,
                                                const vector<int>& item_shape, Dtype* item) const {
   Require(!ChangesSize(param_),
-          "transform_param: resizing is for pictures, not for pictures of labels");
+          "transform_param: resizing is for images, not for images of labels");
   const Picture<uint8_t> picture = PictureOf(labels);
   CheckFit(picture.channels, picture.height, picture.width, item_shape);
   Write(picture, DrawnCut(picture.height, picture.width, draws), item, false);
@@ -595,7 +594,7 @@ vector<int> DataTransformer<Dtype>::InferBlobShape(const cv::Mat& image) {
 
 template <typename Dtype>
 vector<int> DataTransformer<Dtype>::InferBlobShape(const vector<cv::Mat>& images) {
-  Require(!images.empty(), "there is no picture to take the shape from");
+  Require(!images.empty(), "there is no image to take the shape from");
   vector<int> shape = InferBlobShape(images[0]);
   shape[0] = static_cast<int>(images.size());
   return shape;

@@ -77,7 +77,7 @@ HostGradientReducer<Dtype>::~HostGradientReducer() {
 template <typename Dtype>
 void HostGradientReducer<Dtype>::Start() {
   Wait();
-  // Nobody writes gradients now, so their place can be asked for; it stays where it is.
+  // No thread writes gradients now, so their place can be asked for; it stays where it is.
   gradients_ = net_->gradient_arena().data;
   Require(gradients_ != nullptr || buckets_.empty(),
           "the net's gradients were moved away from their arena while it is trained by several "

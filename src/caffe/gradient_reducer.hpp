@@ -27,10 +27,10 @@ class GradientReducer {
   virtual void Start() = 0;
   /// In the last one: the layers from `layer` on have added to their gradients.
   virtual void BackwardReached(int layer) = 0;
-  /// Ends when nobody but the caller uses the communicator any more. Rethrows what went wrong in
+  /// Returns when only the caller uses the communicator any more. Rethrows what went wrong in
   /// another thread.
   virtual void Wait() = 0;
-  /// Behind the last pass: from now on all gradients are means for whoever reads them.
+  /// Behind the last pass: from now on all gradients are means for all readers.
   virtual void Finish() = 0;
 
  protected:

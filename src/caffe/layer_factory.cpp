@@ -118,7 +118,7 @@ RegisteredTypes& Registered() {
   return types;
 }
 
-/// Once a type, whatever its Dtype.
+/// Logs once for each type, not for each Dtype.
 void LogReplacement(const string& type) {
   static std::mutex mutex;
   static std::set<string> logged;

@@ -57,7 +57,7 @@ bool MemoryPool::Request::operator==(const Request& other) const {
   return size == other.size && begin == other.begin && end == other.end;
 }
 
-// Where requests changed each time, a plan would only bring memory that has to be made anew.
+// Where requests changed each time, a plan would only bring memory that has to be reallocated.
 void MemoryPool::Gather() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (in_use_ == 0 && !seen_.empty() && seen_ == before_ && !(seen_ == plan_)) {
@@ -71,7 +71,7 @@ void MemoryPool::Gather() {
   recording_ = in_use_ == 0;
 }
 
-// The largest, the longest in use or the earliest first, whichever takes least.
+// Tries three orders (largest, longest in use, earliest first) and keeps the smallest result.
 size_t MemoryPool::Place(std::vector<Request>* requests) {
   using Less = bool(const Request&, const Request&);
   Less* const orders[] = {
@@ -89,7 +89,7 @@ size_t MemoryPool::Place(std::vector<Request>* requests) {
   return least;
 }
 
-// Each as low as those allow that are in use at the same time.
+// Places each request at the lowest offset that is free during its whole use.
 template <typename Less>
 size_t MemoryPool::PlaceInOrder(std::vector<Request>* requests, Less&& less) {
   std::vector<Request*> order, placed;
@@ -113,7 +113,7 @@ size_t MemoryPool::PlaceInOrder(std::vector<Request>* requests, Less&& less) {
   return total;
 }
 
-// Null if the plan has none for this request, or somebody else is there.
+// Null if the plan has no place for this request, or the place is in use.
 char* MemoryPool::PlannedPlace(size_t size) {
   const size_t index = seen_.size();
   if (!recording_ || !planned_ || index >= plan_.size() || plan_[index].size != size) {
@@ -154,7 +154,7 @@ MemoryPool::Ranges::iterator MemoryPool::AddChunk(size_t size) {
   return ranges_.emplace(data, Range{size, data, false, kNever}).first;
 }
 
-// What fitted nothing makes room for what comes.
+// Frees chunks of which no part is in use.
 void MemoryPool::DropIdleChunks() noexcept {
   for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {
     const auto range = ranges_.find(chunk->first);

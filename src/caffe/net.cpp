@@ -16,7 +16,7 @@
 namespace caffe {
 namespace {
 
-/// Calls f; what it throws says that it was about `layer`.
+/// Calls f; adds the name of `layer` to the errors that it throws.
 template <typename Dtype, typename Function>
 void AboutLayer(const Layer<Dtype>& layer, Function&& f) {
   WithContext([&] { return Describe(layer.layer_param()); }, f);
@@ -102,8 +102,8 @@ Dtype Net<Dtype>::ForwardFromTo(int start, int end) {
   return loss;
 }
 
-// A layer does the work of those it absorbed unless somebody can see what lies between; on the CPU,
-// whose layers know how.
+// On the CPU a layer does the work of those that it absorbed, unless a caller can see the blobs
+// between them.
 template <typename Dtype>
 void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* done) {
   Layer<Dtype>& layer = *layers_[layer_id];
@@ -131,7 +131,7 @@ void Net<Dtype>::RunForward(int layer_id, int end, Dtype* loss, vector<bool>* do
   if (debug_info_) ForwardDebugInfo(layer_id);
 }
 
-// Programs take the input's mutable pointer once, at start-up, and write through it ever after.
+// Programs take the input's mutable pointer once, at start-up, and keep writing through it.
 template <typename Dtype>
 void Net<Dtype>::StampInputs() {
   for (Blob<Dtype>* input : net_input_blobs_) {
@@ -140,7 +140,7 @@ void Net<Dtype>::StampInputs() {
   }
 }
 
-// Likewise they keep the pointers of blobs they read. Where nobody asked for Dtype nothing is
+// Likewise they keep the pointers of blobs they read. Where no caller asked for Dtype nothing is
 // converted.
 template <typename Dtype>
 void Net<Dtype>::RefreshBlobs() {
@@ -185,7 +185,7 @@ void Net<Dtype>::BackwardFromTo(int start, int end) {
   }
 }
 
-// A layer that another absorbed is left to that one, unless somebody can see what lies between.
+// An absorbed layer is left to the one that absorbed it, unless a caller can see what lies between.
 template <typename Dtype>
 void Net<Dtype>::RunBackward(int layer_id, int end, vector<bool>* left) {
   const int owner = phase_ == TRAIN ? absorbed_by_[layer_id] : -1;

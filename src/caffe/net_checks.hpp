@@ -12,8 +12,8 @@ std::string Describe(const LayerParameter& layer);
 
 /// Throws Error unless the layers of `net` (filtered, no splits yet) can be connected: there are
 /// some; every bottom is made by a layer before its reader; every top is made once; layers that
-/// work in place may, and nobody else reads what they overwrite; propagate_down fits. `unfiltered`
-/// is the net before layers were left out, for better messages.
+/// work in place may, and no other layer reads what they overwrite; propagate_down fits.
+/// `unfiltered` is the net before layers were left out, for better messages.
 void CheckConnections(const NetParameter& net, const NetParameter& unfiltered);
 
 }  // namespace caffe

@@ -5,8 +5,8 @@
 
 namespace caffe {
 
-// Candidates work in place on the layer's only top and come before anybody else reads or writes it,
-// so that in a whole pass nobody sees what the blob holds between.
+// Candidates work in place on the layer's only top and come before any other reads or writes it,
+// so that in a whole pass no reader sees what the blob holds in between.
 template <typename Dtype>
 void Net<Dtype>::FindFusions() {
   vector<bool> taken(layers_.size(), false);

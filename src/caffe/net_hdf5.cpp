@@ -34,7 +34,7 @@ template <typename Dtype>
 void Net<Dtype>::CopyTrainedLayersFromHDF5(const string& trained_filename) {
   const Hdf5Handle file = Hdf5Handle::OpenFile(trained_filename);
   Require(hdf5_has_group(file.id(), "data"), trained_filename,
-          ": there is no group 'data': this is no HDF5 file of a net's parameters");
+          ": there is no group 'data': this is not an HDF5 file of a net's parameters");
   const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
   vector<string> names;
   ListLayers(data.id(), "", &names);

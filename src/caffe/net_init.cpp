@@ -18,7 +18,7 @@ std::ostream& operator<<(std::ostream& stream, const LayerTypes& types) {
   return stream << Name(types.forward_type) << "/" << Name(types.backward_type);
 }
 
-/// The description without weights, which nobody wants in a log. `net` is the same afterwards.
+/// The description without weights, which would swamp a log. `net` is the same afterwards.
 string DescriptionOf(NetParameter* net) {
   vector<google::protobuf::RepeatedPtrField<BlobProto>> weights(net->layer_size());
   for (int i = 0; i < net->layer_size(); ++i)
@@ -39,7 +39,7 @@ bool IsLossTop(const LayerParameter& layer, int top) {
 
 template <typename Dtype>
 struct Net<Dtype>::Connections {
-  set<string> available;       // blobs that nobody reads yet
+  set<string> available;       // blobs that no layer reads yet
   map<string, int> newest_id;  // of each name
 };
 
@@ -145,7 +145,7 @@ void Net<Dtype>::AddLayer(const LayerParameter& layer_param, const LayerTypes& t
   layer.SetUp(bottom_vecs_.back(), top_vecs_.back());
   LogLayer(layers_.size() - 1);
   AppendParams(layer.layer_param());  // SetUp may have frozen statistics
-  // Fillers wrote Dtype, and nobody holds those pointers any more. At once: a FLOAT16 net is never
+  // Fillers wrote Dtype, and those pointers are held no longer. At once: a FLOAT16 net is never
   // in memory in float as a whole.
   for (const auto& param : layer.blobs()) param->data_tensor().ForgetPointers();
   TrimParameters();

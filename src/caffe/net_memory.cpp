@@ -107,7 +107,7 @@ typename Net<Dtype>::Arena Net<Dtype>::gradient_arena() const {
   return ArenaOf(diff_arena_, /*diffs=*/true);
 }
 
-// Only what still lies in the host's arena: the rest belongs to another net or to the caller.
+// Places only what still lies in the host's arena: the rest belongs to another net or the caller.
 template <typename Dtype>
 typename Net<Dtype>::Arena Net<Dtype>::PlaceOnDevice(bool diffs) const {
   const std::shared_ptr<void> on_host = (diffs ? diff_arena_ : data_arena_).lock();
@@ -160,12 +160,12 @@ void Net<Dtype>::set_share_activations(bool share) {
   if (share && !pool_) pool_ = std::make_shared<MemoryPool>();
 }
 
-// Sources, layers with a memory and those that we know nothing about.
+// False for sources, layers with a state, and layer types that are not in the operation table.
 static bool MakesTheSameAgain(const LayerParameter& layer, const vector<int>& bottom_ids) {
   return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source && !bottom_ids.empty();
 }
 
-// What a source makes it may not make again in the next pass; inputs and outputs are the caller's.
+// A source may make other values in the next pass; inputs and outputs belong to the caller.
 template <typename Dtype>
 void Net<Dtype>::FindLastReaders() {
   vector<int> last(blobs_.size(), -1);
@@ -188,7 +188,7 @@ void Net<Dtype>::FindLastReaders() {
   }
 }
 
-// Not where a blob that stays was changed in place after others may have read it.
+// False where a blob that is kept was changed in place after other layers may have read it.
 template <typename Dtype>
 bool Net<Dtype>::MayRepeatLayers() const {
   const auto is_output = [&](int id) {
@@ -210,9 +210,9 @@ void Net<Dtype>::StopSharing() const {
   const_cast<Net*>(this)->RestoreReleased();
 }
 
-// Blobs that are gone are asked for: the layers that made them run again, and those that work in
-// place on another top of such a layer, which is written again with it. If a layer fails now (its
-// input has changed since), the blobs that do not depend on it can still be read.
+// Blobs whose memory was reused are asked for: the layers that made them run again, and those that
+// work in place on another top of such a layer, which is written again with it. If a layer fails
+// now (its input has changed since), the blobs that do not depend on it can still be read.
 template <typename Dtype>
 void Net<Dtype>::RestoreReleased() {
   std::set<const Tensor*> written;
@@ -257,8 +257,8 @@ void Net<Dtype>::RestoreReleased() {
   }
 }
 
-// A freed top is to be written, whatever the net does with its blobs now, and layers that take it
-// with mutable_cpu_data read it.
+// Readies a freed top for writing, also after the net's settings have changed; layers that take it
+// with mutable_cpu_data may read it.
 template <typename Dtype>
 void Net<Dtype>::PrepareTop(int blob_id) {
   Tensor& data = blobs_[blob_id]->data_tensor();

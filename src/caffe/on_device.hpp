@@ -31,7 +31,7 @@ inline bool Subtract(Tensor*, size_t, ElementType, Tensor*) { return false; }
 bool Convert(size_t count, ElementType from, SyncedMemory* source, ElementType to,
              SyncedMemory* target);
 /// From Caffe's order to `layout`, and back, also where the host has a copy. In GPU mode channels
-/// last are always made on the device, where whoever asks for them is.
+/// last are always made on the device, where their readers are.
 bool ToChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,
                     SyncedMemory* target);
 bool FromChannelsLast(const Layout& layout, ElementType type, SyncedMemory* source,

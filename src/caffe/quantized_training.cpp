@@ -253,7 +253,7 @@ struct QuantizedTraining<Dtype>::WeightLayer {
 
   template <typename Function>
   void ForEachRow(Function&& f) const {
-    // Rows of different outputs: no two threads have one.
+    // Rows belong to different outputs, so that no two threads share one.
     const size_t grain = std::max<size_t>(1, 16384 / std::max<size_t>(1, rows.inner * rows.outer));
     kernels::ParallelFor(rows.rows, grain, [&](size_t begin, size_t end) {
       for (size_t a = 0; a < rows.outer; ++a) {

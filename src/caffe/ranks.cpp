@@ -102,7 +102,7 @@ void Ranks<Dtype>::LogBatches() const {
   }
 }
 
-// A rank with another net would wait for ever, or learn nonsense.
+// Ranks with different nets would wait forever or average unrelated gradients.
 template <typename Dtype>
 void Ranks<Dtype>::CheckNet() {
   uint64_t shapes = 0;  // a hash
@@ -134,7 +134,7 @@ void Ranks<Dtype>::BroadcastParameters() {
   }
 }
 
-// They are no sums of gradients: each rank's come from its own part of the data.
+// They are not sums of gradients: each rank's come from its own part of the data.
 template <typename Dtype>
 void Ranks<Dtype>::AverageStatistics() {
   const Net<Dtype>& net = *solver_->net();
@@ -184,7 +184,7 @@ void Ranks<Dtype>::on_gradients_ready() {
 
 namespace {
 
-// All n of them are equal if the square of their sum is n times the sum of their squares.
+// All n sizes are equal if the square of their sum is n times the sum of their squares.
 void CheckSizes(Communicator* communicator, size_t size) {
   double sums[2] = {double(size), double(size) * size};
   communicator->AllReduceSum(sums, 2);

@@ -32,7 +32,7 @@ Solver<Dtype>::Solver(const string& param_file) {
 
 namespace {
 
-/// What cannot be right whatever the net is.
+/// Checks what does not depend on the net.
 void CheckParam(const SolverParameter& param) {
   Require(param.average_loss() >= 1, "average_loss must be at least 1, got ", param.average_loss());
   Require(param.iter_size() >= 1, "iter_size must be at least 1, got ", param.iter_size());
@@ -259,14 +259,14 @@ void Solver<Dtype>::ScaleLosses(Dtype scale) {
   }
 }
 
-// In float, or double: a gradient that the scale kept from vanishing does not vanish here.
+// Computes in float or double, so that gradients which the scale kept from vanishing survive.
 template <typename Dtype>
 void Solver<Dtype>::UnscaleGradients() {
   if (loss_scale() == Dtype(1)) return;
   for (Blob<Dtype>* param : net_->learnable_params()) param->scale_diff(Dtype(1) / loss_scale());
 }
 
-// In parts, where callbacks want to know how far it is.
+// Runs in parts if callbacks want to know how far it has come.
 template <typename Dtype>
 void Solver<Dtype>::Backward(bool is_last) {
   if (!is_last || backward_stops_.empty()) return net_->Backward();
@@ -465,7 +465,7 @@ template <typename Dtype>
 void Solver<Dtype>::Solve(const char* resume_file) {
   LOG(INFO) << "Solving " << net_->name();
   LOG(INFO) << "Learning Rate Policy: " << param_.lr_policy();
-  // Now, not when all is done.
+  // Checked before training, not after it.
   if (param_.snapshot_after_train() && Caffe::root_solver()) CheckSnapshotFolder();
   requested_early_exit_ = false;
   if (resume_file) {
@@ -499,7 +499,7 @@ void Solver<Dtype>::TestAll() {
   for (size_t i = 0; i < test_nets_.size() && !requested_early_exit_; ++i) Test(i);
 }
 
-// What was asked for while a test runs; false if it is to end.
+// Does what was requested while a test runs; false if the test is to end.
 template <typename Dtype>
 bool Solver<Dtype>::ObeyRequests() {
   for (SolverAction::Enum request = GetRequestedAction(); request != SolverAction::NONE;

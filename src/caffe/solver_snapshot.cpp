@@ -114,9 +114,9 @@ template <typename Dtype>
 string Solver<Dtype>::LearnedNetOf(const string& learned_net, const string& state_file) const {
   if (access(learned_net.c_str(), R_OK) == 0) return learned_net;
   const size_t folder = state_file.rfind('/');
-  const string beside = (folder == string::npos ? "" : state_file.substr(0, folder + 1)) +
-                        learned_net.substr(learned_net.rfind('/') + 1);
-  return access(beside.c_str(), R_OK) == 0 ? beside : learned_net;
+  const string sibling = (folder == string::npos ? "" : state_file.substr(0, folder + 1)) +
+                         learned_net.substr(learned_net.rfind('/') + 1);
+  return access(sibling.c_str(), R_OK) == 0 ? sibling : learned_net;
 }
 
 template <typename Dtype>

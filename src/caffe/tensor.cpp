@@ -239,7 +239,7 @@ bool Tensor::Replace(ElementType type, std::function<void(void*)> restore) {
   return true;
 }
 
-// Complete before other threads see it: a slot that is alone counts as up to date.
+// Other threads see the slot only once it is complete: a tensor's only slot counts as up to date.
 void Tensor::Restore() {
   if (!restore_) return;
   std::unique_ptr<Slot> slot(new Slot);

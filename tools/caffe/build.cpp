@@ -128,9 +128,9 @@ Command BuildCommand() {
   command.summary = "optimizes a trained net and writes it as a plan, which an engine runs";
   command.usage = {"-model FILE -weights FILE[,FILE] -plan FILE [flags]", "-list_passes"};
   command.about =
-      "The net is taken in its TEST phase. Data layers become inputs, losses what they were "
-      "trained\n"
-      "for.\n";
+      "The net is built in its TEST phase. Data layers become inputs; a loss layer becomes the "
+      "layer\n"
+      "whose predictions it trains: SoftmaxWithLoss becomes Softmax.\n";
   FlagGroup input = InputFlags();
   input.notes = kOwnDataUsage;
   command.groups = {{"net and plan",
@@ -146,9 +146,9 @@ Command BuildCommand() {
       {"what the plan knows of its images",
        "",
        {{"labels", "names of classes, one a line, or a LabelMap (.prototxt)"}, "normalize"},
-       "-mean, -scale, -resize, -channel_order and -constant are kept too, and hold where the plan "
-       "is\n"
-       "used.\n"});
+       "-mean, -scale, -resize, -channel_order and -constant are stored too, and apply wherever "
+       "the\n"
+       "plan is used.\n"});
   command.groups.push_back({"what the optimizer does",
                             "",
                             {"list_passes", "dump_passes"},

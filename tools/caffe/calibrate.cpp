@@ -67,7 +67,7 @@ int Calibrate() {
 Command CalibrateCommand() {
   Command command;
   command.name = "calibrate";
-  command.summary = "finds the ranges that INT8 needs to know of a net's blobs";
+  command.summary = "finds the ranges of a net's blobs, which INT8 needs";
   command.usage = {
       "-model FILE -weights FILE (-images LIST | -data DB | -npy FILE)\n"
       "                       -calibration_table OUT [flags]"};

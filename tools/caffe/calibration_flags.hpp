@@ -10,7 +10,7 @@
 #include "caffe/inference/calibration_report.hpp"
 #include "caffe/inference/calibrator.hpp"
 
-// The flags by which commands are told how to calibrate.
+// The flags that choose how commands calibrate.
 
 DECLARE_string(calibration_table);
 DECLARE_int32(batches);

@@ -139,7 +139,7 @@ int CheckFp16(const std::vector<std::string>& rest) {
 Command CheckFp16Command() {
   Command command;
   command.name = "check_fp16";
-  command.summary = "finds which numbers of a net FP16 does not hold, and a cure";
+  command.summary = "finds the values of a net that FP16 cannot hold, and a remedy";
   command.usage = {
       "-model FILE -weights FILE (-images LIST | -data DB | -npy FILE | -random N)\n"
       "                        [flags]"};

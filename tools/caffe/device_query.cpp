@@ -39,7 +39,7 @@ int DeviceQuery() {
 Command DeviceQueryCommand() {
   Command command;
   command.name = "device_query";
-  command.summary = "shows what computes here: the processor, and GPUs with -gpu";
+  command.summary = "shows the processor, and with -gpu the GPUs";
   command.usage = {"[-gpu 0|0,1|all]"};
   command.about =
       "Of the processor: its features that kernels know, and for each kind of kernels the\n"

@@ -55,7 +55,7 @@ CAFFE_FLAG(string, timing_cache, "", "FILE",
 CAFFE_FLAG(int32, timing_iterations, 5, "N", "how often each candidate is timed");
 CAFFE_FLAG(string, hint, "latency", "latency|throughput",
            "what the CPU's threads are for: latency, they share each loop of one run; throughput, "
-           "each has a run for itself. Plans are tuned for it, time and infer run them so");
+           "each does a run of its own. Plans are tuned for it, time and infer run them so");
 CAFFE_FLAG(string, skip_pass, "", "A,B",
            "leave out these passes (-list_passes shows which can be)");
 CAFFE_FLAG(double, max_accuracy_loss, 0, "X",

@@ -13,7 +13,7 @@
 #include "calibration_flags.hpp"
 #include "input_flags.hpp"
 
-// The flags by which build, infer and compare are told what engine to make of a net.
+// The flags with which build, infer and compare choose the engine for a net.
 
 DECLARE_string(precision);
 DECLARE_string(layer_precision);
@@ -22,7 +22,7 @@ DECLARE_double(max_accuracy_loss);
 
 namespace caffe {
 
-/// What engine is made, and what INT8 needs to know.
+/// What engine is built, and what INT8 needs.
 std::vector<FlagGroup> EngineFlags();
 
 /// Throws Error if what -plot, -timing_cache or one of `also` writes is read, or written twice.
@@ -60,7 +60,7 @@ class EngineMaker {
 
   std::shared_ptr<const inference::Engine> Build() const { return builder_.Build(net_, config); }
 
-  /// What FLOAT makes of these batches, at most `most` of them (0: all), on the reference backend.
+  /// Judges by FLOAT's results for these batches (at most `most`; 0: all) on the reference backend.
   inference::AccuracyLoss Judge(InputBatches* batches, int most, bool with_labels) const;
 
  private:

@@ -167,7 +167,7 @@ int Infer(const std::vector<std::string>& images) {
 Command InferCommand() {
   Command command;
   command.name = "infer";
-  command.summary = "runs images through an engine and prints what it says";
+  command.summary = "runs images through an engine and prints the results";
   command.usage = {"-plan FILE [flags] IMAGE...",
                    "-model FILE -weights FILE[,FILE] [flags] IMAGE..."};
   FlagGroup input = InputFlags();

@@ -12,7 +12,7 @@
 #include "caffe/inference/results.hpp"
 #include "caffe/util/input_batches.hpp"
 
-// The flags by which commands are told what to run a net on.
+// The flags that choose what a net runs on.
 
 DECLARE_string(images);
 DECLARE_string(data);
@@ -47,7 +47,7 @@ inference::ImagePreprocessing Preprocessing(const NetParameter& net);
 inference::ImagePreprocessing Preprocessing(const inference::Engine& engine,
                                             const NetParameter& net);
 
-/// The names of -labels. Throws Error if the file is no text, or names nothing.
+/// The names of -labels. Throws Error if the file is not text, or names nothing.
 inference::ClassNames ClassNamesOfFlag();
 
 /// What the flags say that the net shall run on; of a database and of the net's own data at most

@@ -28,7 +28,7 @@ int Layers() {
 Command LayersCommand() {
   Command command;
   command.name = "layers";
-  command.summary = "lists the layer types that there are, as docs/layers.md has them";
+  command.summary = "lists all layer types, as docs/layers.md does";
   command.usage = {""};
   command.examples = "  caffe layers | grep Convolution\n";
   command.run = [](const std::vector<std::string>&) { return Layers(); };

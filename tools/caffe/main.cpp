@@ -1,4 +1,4 @@
-// The program `caffe`: trains, tests and times nets, and makes engines of them.
+// The program `caffe`: trains, tests and times nets, and builds engines.
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -52,8 +52,8 @@ Command CompletionCommand() {
 /// What `caffe --help` prints, and `caffe` alone.
 string Overview() {
   string text =
-      "caffe: trains, tests and times nets from their prototxt files, and makes engines of "
-      "them.\n\n"
+      "caffe: trains, tests and times nets from their prototxt files, and builds "
+      "engines.\n\n"
       "usage: caffe COMMAND [flags]\n"
       "       caffe COMMAND --help\n\ncommands:\n";
   for (const Command& command : Commands()) {

@@ -33,7 +33,7 @@ CAFFE_FLAG(string, engine, "", "CAFFE|ONEDNN|CUDNN|REFERENCE",
 namespace caffe {
 namespace {
 
-/// Throws Error for what is no type that layers compute in.
+/// Throws Error for what is not a type that layers compute in.
 Type ComputedTypeNamed(const std::string& flag, const std::string& name) {
   Type type;
   const bool known = Type_Parse(name, &type);

@@ -177,7 +177,7 @@ Command TestCommand() {
                    "-plan FILE -model FILE [-iterations N]",
                    "-plan FILE (-data DB | -images LIST) [-iterations N] [input flags]"};
   command.about =
-      "Logs what the net's TEST phase puts out, batch by batch, and then the means. Of images "
+      "Logs the outputs of the net's TEST phase, batch by batch, and then the means. For images "
       "that\n"
       "are given by flags, accuracy and accuracy_top5 are logged; records and lines without a "
       "label\n"

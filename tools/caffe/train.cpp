@@ -226,8 +226,8 @@ Command TrainCommand() {
       "-solver FILE [-snapshot FILE | -weights FILE[,FILE]] [flags]",
       "-solver FILE ...       (as mpirun -n RANKS caffe train ...: several processes)"};
   command.about =
-      "Log lines, snapshots and signals are Caffe's. On a terminal a last line says how far the\n"
-      "training is and how long it will take.\n";
+      "Log lines, snapshots and signals are Caffe's. On a terminal the last line shows the\n"
+      "progress and the time that is left.\n";
   command.groups = {{"what is trained",
                      "",
                      {"solver",

@@ -31,7 +31,7 @@ double MiBOf(const std::string& size) {
                                                {"G", 1024},       {"GiB", 1024}};
   const auto unit = units.find(end);
   Require(end != size.c_str() && unit != units.end(), "--memPoolSize: '", size,
-          "' is no size in MiB");
+          "' is not a size in MiB");
   return amount * unit->second;
 }
 

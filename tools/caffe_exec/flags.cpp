@@ -194,7 +194,7 @@ double Flags::Number(const std::string& name, double least) const {
   const std::string text = Text(name);
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  Require(!text.empty() && *end == '\0', "--", name, ": '", text, "' is no number");
+  Require(!text.empty() && *end == '\0', "--", name, ": '", text, "' is not a number");
   Require(value >= least, "--", name, " must be ", least, " or more, got ", text);
   return value;
 }
@@ -202,7 +202,7 @@ double Flags::Number(const std::string& name, double least) const {
 int Flags::Int(const std::string& name, int least, int most) const {
   const double value = Number(name, least);
   Require(value <= most, "--", name, " must be ", most, " or less, got ", Text(name));
-  Require(value == static_cast<int>(value), "--", name, ": '", Text(name), "' is no integer");
+  Require(value == static_cast<int>(value), "--", name, ": '", Text(name), "' is not an integer");
   return static_cast<int>(value);
 }
 

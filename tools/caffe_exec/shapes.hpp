@@ -18,7 +18,7 @@ std::string ShapeText(const Shape& shape);
 class ShapeFlags {
  public:
   /// Throws Error for shapes and a batch at once, for an input that the net lacks, for shapes of
-  /// one input that are no range, and for a batch larger than the largest.
+  /// one input that are not a range, and for a batch larger than the largest.
   ShapeFlags(const Flags& flags, const std::vector<std::string>& inputs);
 
   /// True if shapes are given.

@@ -18,7 +18,7 @@ std::set<std::string> FlagsOf(const Command& command, const FlagGroup& shared) {
   return flags;
 }
 
-/// "fp32 fp16" of "fp32|fp16"; "" for what is no choice.
+/// "fp32 fp16" of "fp32|fp16"; "" for what is not a choice.
 std::string Choices(const std::string& value) {
   if (value.find('|') == std::string::npos || value.find_first_of(" ,=.") != std::string::npos) {
     return "";

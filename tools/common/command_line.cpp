@@ -17,7 +17,7 @@ CAFFE_FLAG(bool, gpu_fallback, false, "",
            "compute on the CPU where a GPU is asked for and none can be used, as "
            "CAFFE_GPU_FALLBACK=1 in the environment does; otherwise that is an error");
 CAFFE_FLAG(bool, ignore_unknown_fields, false, "",
-           "warn of fields that prototxt files should not have, and leave them out");
+           "skip unknown fields of prototxt files, with a warning");
 
 namespace caffe {
 namespace {
@@ -149,7 +149,7 @@ int RunTool(int argc, char** argv, const std::string& usage,
     gflags::SetVersionString(Version());
     AddOptionalValues(argc, argv);
     CheckFlags(argc, argv);
-    // gflags drops what stands before "--" and is no flag.
+    // gflags drops what stands before "--" and is not a flag.
     std::vector<char*> before(argv, argv + flags_end), after(argv + flags_end, argv + argc);
     before.push_back(nullptr);
     int left = flags_end;

@@ -8,7 +8,7 @@
 
 namespace caffe {
 
-/// A file and the flag that names it, with its dashes. An empty name is no file.
+/// A file and the flag that names it, with its dashes. An empty name is not a file.
 struct NamedFile {
   std::string flag;
   std::string file;

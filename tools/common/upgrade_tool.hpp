@@ -12,7 +12,7 @@
 
 namespace caffe {
 
-/// How a tool brings a file of messages of one kind to today's form.
+/// How a tool upgrades a file of messages of one kind to the current format.
 template <typename Message>
 struct FileUpgrade {
   std::function<void(const std::string& file, Message*)> read;

@@ -107,19 +107,19 @@ def write_csv(output_filename: str, dict_list: list[Row], delimiter: str = ",",
             print(f"Not writing {output_filename}: the log has no such lines")
         return
     names = list(dict.fromkeys(name for row in dict_list for name in row))
-    beside = output_filename + ".writing"
-    with open(beside, "w", newline="", encoding="utf-8") as file:
+    temporary = output_filename + ".writing"
+    with open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, delimiter=delimiter, lineterminator="\n")
         writer.writeheader()
         writer.writerows(dict_list)
-    os.replace(beside, output_filename)
+    os.replace(temporary, output_filename)
     if verbose:
         print(f"Wrote {output_filename}")
 
 
 def save_csv_files(logfile_path: str, output_dir: str, train_dict_list: list[Row],
                    test_dict_list: list[Row], delimiter: str = ",", verbose: bool = False) -> None:
-    """Writes the tables beside each other, as the log's name with .train and .test."""
+    """Writes the tables next to each other, as the log's name with .train and .test."""
     base = os.path.join(output_dir, os.path.basename(logfile_path))
     write_csv(base + ".train", train_dict_list, delimiter, verbose)
     write_csv(base + ".test", test_dict_list, delimiter, verbose)

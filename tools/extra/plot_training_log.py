@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots one or several logs of `caffe train`, for comparison in one picture.
+"""Plots one or several logs of `caffe train`, for comparison in one image.
 
 example:
   plot_training_log.py 6 loss.png train.log other.log     # training loss over iterations
@@ -72,11 +72,11 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chart_type", type=int, choices=range(len(CHARTS)), metavar="CHART",
                         help="0 to 7, see above")
-    parser.add_argument("picture", help="the picture to write: .png, .svg, .pdf")
+    parser.add_argument("image", help="the image to write: .png, .svg, .pdf")
     parser.add_argument("logs", nargs="+", metavar="LOG", help="logs of 'caffe train'")
     parser.add_argument("--output", metavar="NAME", help="draw this output of the net")
     arguments = parser.parse_args()
-    draw(arguments.chart_type, arguments.logs, arguments.output).savefig(arguments.picture, dpi=100)
+    draw(arguments.chart_type, arguments.logs, arguments.output).savefig(arguments.image, dpi=100)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def read_net(path: str) -> Any:
             raise ValueError(f"{path}: {error}") from error
     if net.layers and not net.layer:
         raise ValueError(f"{path} is in an old format ('layers', not 'layer'): "
-                         "upgrade_net_proto_text OLD NEW writes it anew")
+                         "upgrade_net_proto_text OLD NEW converts it")
     return net
 
 

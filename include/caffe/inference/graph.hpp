@@ -66,8 +66,8 @@ struct Value {
 };
 
 /// A step after a node's own computation: `layer` applied to what the node has computed so far
-/// (its bottom 0) and, where it takes two bottoms, to `operand`. Layer types that occur: the
-/// activations ReLU, ReLU6, PReLU, ELU, Sigmoid, Swish, TanH and Clip, and Eltwise.
+/// (its bottom 0) and, where it takes two bottoms, to `operand`. Layers that occur: Eltwise, and
+/// the activations that kernels can compute while they write (kernels::AsPostOp).
 struct Epilogue {
   LayerParameter layer;
   std::vector<Constant> parameters;

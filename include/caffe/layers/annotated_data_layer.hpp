@@ -9,12 +9,12 @@
 namespace caffe {
 
 /// Batches of the records (AnnotatedDatum messages, which convert_annoset writes) of a database,
-/// for detectors. Tops: pictures (batch_size, channels, height, width); labels (1, 1, N, 8), rows
+/// for detectors. Tops: images (batch_size, channels, height, width); labels (1, 1, N, 8), rows
 /// of item, label, instance, xmin, ymin, xmax, ymax, difficult, one for each box in the batch, or
 /// one row of -1 if there is none. Records without annotations have labels (batch_size), as those
 /// of a Data layer.
 ///
-/// A picture goes through transform_param's distort_param, expand_param, one random patch of those
+/// An image goes through transform_param's distort_param, expand_param, one random patch of those
 /// that annotated_data_param's batch_samplers draw, resize_param, noise_param; then mirror,
 /// crop_size, mean and scale. Boxes go with it; those that do not meet emit_constraint in a patch
 /// are left out. Needs OpenCV.

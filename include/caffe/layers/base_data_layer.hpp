@@ -37,7 +37,7 @@ class BaseDataLayer : public Layer<Dtype> {
   bool output_labels_ = false;
 };
 
-/// One batch on its way from the reading thread to the net.
+/// One batch, which the reading thread hands to the net.
 template <typename Dtype>
 class Batch {
  public:

@@ -9,7 +9,7 @@
 namespace caffe {
 
 /// Batch normalisation with scale and shift in one layer, in the two forms that forks of Caffe have
-/// under this name; bn_param tells which. Per channel (axis 1); may be in place.
+/// under this name; bn_param selects one. Per channel (axis 1); may be in place.
 ///
 /// PSPNet's (also ICNet's, person re-identification's): parameters slope, bias, mean and variance,
 /// each (1, C, 1, 1). y = slope * (x - mean) / sqrt(variance + eps) + bias with the batch's

@@ -42,7 +42,7 @@ class ConcatLayer : public Layer<Dtype> {
  private:
   template <typename T>
   bool ConcatBlocked(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top) const;
-  /// True if blocks of so many channels may be copied as they are.
+  /// True if blocks of this many channels may be copied as they are.
   bool BlocksFit(int block, const vector<Blob<Dtype>*>& bottom) const;
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, Blob<Dtype>* top);
   template <typename D>

@@ -55,7 +55,7 @@ class CTCLossLayer : public LossLayer<Dtype> {
 #endif
 };
 
-/// As CTCLoss, but with the gradient of the sum over sequences beside their mean as loss: the CRNN
+/// As CTCLoss, but with the gradient of the sum over sequences and their mean as loss: the CRNN
 /// forks with Baidu's warp-ctc, whose learning rates are made for that.
 template <typename Dtype>
 class CtcLossLayer : public CTCLossLayer<Dtype> {

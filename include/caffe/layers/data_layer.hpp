@@ -12,11 +12,11 @@
 namespace caffe {
 
 /// Batches of the records (Datum messages) of a database, again and again, in the order of their
-/// keys; with `shuffle` and `cache` in a new random order each time. Tops: pictures (batch_size,
+/// keys; with `shuffle` and `cache` in a new random order each time. Tops: images (batch_size,
 /// channels, height, width) as transform_param makes them; labels (batch_size). With several
 /// solvers each reads its RecordShare.
 ///
-/// One thread reads ahead; encoded pictures are decoded by `threads` threads. Random numbers are
+/// One thread reads ahead; encoded images are decoded by `threads` threads. Random numbers are
 /// drawn in the order of the records, so that the result does not depend on their number.
 template <typename Dtype>
 class DataLayer : public BasePrefetchingDataLayer<Dtype> {

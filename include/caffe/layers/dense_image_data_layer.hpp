@@ -8,10 +8,10 @@
 
 namespace caffe {
 
-/// SegNet's input: batches of pictures with a picture of labels each (Badrinarayanan, Kendall and
-/// Cipolla 2015). A line of the list is "picture labels", two paths without spaces. Tops: pictures
+/// SegNet's input: batches of images with an image of labels each (Badrinarayanan, Kendall and
+/// Cipolla 2015). A line of the list is "image labels", two paths without spaces. Tops: images
 /// (batch_size, channels, height, width) as transform_param makes them; labels (batch_size, 1,
-/// height / f, width / f), the grey values of the second picture as they are, f being
+/// height / f, width / f), the grey values of the second image as they are, f being
 /// label_divide_factor (ENet's). Both are resized to new_height x new_width first, the labels
 /// without interpolation, and are cropped and mirrored alike. SegNet's own mirror, crop_height,
 /// crop_width and mean_file mean those of transform_param.
@@ -28,8 +28,8 @@ class DenseImageDataLayer : public ImageListLayer<Dtype, std::string> {
   std::pair<std::string, std::string> ParseLine(const std::string& line) const override;
 
  private:
-  cv::Mat ReadPicture(const std::string& file) const;
-  cv::Mat ReadLabels(const std::string& file, const cv::Mat& picture) const;
+  cv::Mat ReadImage(const std::string& file) const;
+  cv::Mat ReadLabels(const std::string& file, const cv::Mat& image) const;
 };
 
 }  // namespace caffe

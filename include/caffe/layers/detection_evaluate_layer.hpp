@@ -19,7 +19,7 @@ namespace caffe {
 /// counts for the detection with the best score whose overlap with it is at least
 /// overlap_threshold; a detection of a difficult one that is not evaluated is neither.
 ///
-/// With name_size_file the boxes are compared in whole pixels of the pictures.
+/// With name_size_file the boxes are compared in whole pixels of the images.
 template <typename Dtype>
 class DetectionEvaluateLayer : public Layer<Dtype> {
  public:
@@ -44,7 +44,7 @@ class DetectionEvaluateLayer : public Layer<Dtype> {
   float overlap_threshold_ = 0;
   bool evaluate_difficult_gt_ = true;
   vector<NamedSize> sizes_;
-  size_t picture_ = 0;  // in sizes_
+  size_t image_ = 0;  // in sizes_
 };
 
 }  // namespace caffe

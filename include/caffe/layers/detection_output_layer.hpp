@@ -17,7 +17,7 @@ namespace caffe {
 /// SoftlySuppress), until they are not above confidence_threshold.
 ///
 /// Bottoms: locations (N, priors * classes * 4), the classes being one with share_location; scores
-/// (N, priors * num_classes); priors (1, 2, priors * 4); possibly the pictures, which are not used.
+/// (N, priors * num_classes); priors (1, 2, priors * 4); possibly the images, which are not used.
 /// Or, with five bottoms, those of RefineDet (Zhang, Wen, Bian, Lei and Li 2018), whose second
 /// stage these locations and scores are: behind the priors the first stage's probabilities (N,
 /// priors * 2) of background and object, and its locations (N, priors * 4). Priors are moved by

@@ -8,19 +8,19 @@
 
 namespace caffe {
 
-/// DetectNet's input (NVIDIA DIGITS): pictures with objects become changed pictures, and what the
-/// net has to answer at each place of a grid.
+/// DetectNet's input (NVIDIA DIGITS): augments images with objects, and makes the
+/// labels that the net is to predict at each place of a grid.
 ///
-/// Bottoms: pictures (N, 3, h, w) of values 0 to 255; objects (N, 1, R, 16), whose first row is
+/// Bottoms: images (N, 3, h, w) of values 0 to 255; objects (N, 1, R, 16), whose first row is
 /// (number of objects, 16, ...) and whose others are (x, y, width, height, angle, class, ?, ?,
 /// truncated, ...) in pixels.
-/// Tops: pictures (N, 3, image_size_y, image_size_x), the mean of transform_param taken off;
+/// Tops: images (N, 3, image_size_y, image_size_x), less the mean of transform_param;
 /// and (N, 8 + classes, image_size_y / stride, image_size_x / stride): at each place that an
 /// object's coverage (its box shrunk around its middle by scale_cvg, see gridbox_type) touches: 1;
 /// the object's left, top, right and bottom from there; 1 / width, 1 / height; the share of a place
 /// in the coverage's area (with obj_norm; at least 1 without); and 1 for the class.
 ///
-/// In TEST phase pictures are resized to the grid's; in TRAIN phase
+/// In TEST phase images are resized to the grid's; in TRAIN phase
 /// detectnet_augmentation_param changes hue and saturation, mirrors, scales, turns and cuts them at
 /// random, and the objects with them.
 template <typename Dtype>
@@ -46,8 +46,8 @@ class DetectNetTransformationLayer : public Layer<Dtype> {
   Dtype Draw();
   Augmentation DrawAugmentation(int width, int height);
   vector<Object> ReadObjects(const Blob<Dtype>& objects, int item) const;
-  void TransformPicture(const Augmentation& augmentation, const Blob<Dtype>& bottom, int item,
-                        Dtype* out) const;
+  void TransformImage(const Augmentation& augmentation, const Blob<Dtype>& bottom, int item,
+                      Dtype* out) const;
   void TransformObjects(const Augmentation& augmentation, int width, int height,
                         vector<Object>* objects) const;
   void WriteGrid(const vector<Object>& objects, const vector<int>& grid_shape, Dtype* grid) const;

@@ -20,7 +20,7 @@ class DifferenceLossLayer : public LossLayer<Dtype> {
  public:
   explicit DifferenceLossLayer(const LayerParameter& param) : LossLayer<Dtype>(param) {}
   void Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
-  /// Targets may be somebody's predictions.
+  /// Targets may be another layer's predictions.
   bool AllowForceBackward(const int bottom_index) const override { return bottom_index < 2; }
 
  protected:

@@ -9,7 +9,7 @@
 
 namespace caffe {
 
-/// Tops filled by data_filler: constant ones once, random ones anew for every pass. Shapes and
+/// Tops filled by data_filler: constant ones once, random ones again in every pass. Shapes and
 /// fillers are given once for all tops or once each; num, channels, height, width is the old form.
 template <typename Dtype>
 class DummyDataLayer : public Layer<Dtype> {

@@ -45,7 +45,7 @@ class FakeQuantizationLayer : public NeuronLayer<Dtype> {
   /// The layers with the same range, this one included; they must live as long.
   void set_group(const vector<const FakeQuantizationLayer*>& group) { group_ = group; }
 
-  /// The bottom has means of integers, of which engines round halves away from 0, of unsigned bytes
+  /// The bottom has means of integers, of which engines round ties away from 0, of unsigned bytes
   /// from 128.
   void set_rounds_means(bool rounds_means) { rounds_means_ = rounds_means; }
 

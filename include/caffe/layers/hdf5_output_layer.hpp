@@ -16,7 +16,7 @@ namespace caffe {
 class Hdf5Handle;
 
 /// Writes its two bottoms, with as many rows each, to the datasets "data" and "label" of the file
-/// hdf5_output_param.file_name, which is made anew when the layer is set up. Every forward pass
+/// hdf5_output_param.file_name, which is replaced when the layer is set up. Every forward pass
 /// adds its rows; what a pass has written is in the file even if the process is killed later.
 /// Datasets have four axes at least, missing ones of length 1.
 template <typename Dtype>

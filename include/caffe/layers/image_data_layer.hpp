@@ -8,15 +8,15 @@
 
 namespace caffe {
 
-/// Batches of the pictures that a list file names, a line "path label" each (paths may have spaces,
+/// Batches of the images that a list file names, a line "path label" each (paths may have spaces,
 /// labels are whole numbers), again and again, in the list's order or shuffled for each pass. Tops:
-/// pictures (batch_size, channels, height, width) as transform_param makes them, labels
-/// (batch_size). Pictures are resized to new_height x new_width, or to a shorter side of
-/// short_side, before that; if they are neither resized nor cropped, all pictures of a batch have
+/// images (batch_size, channels, height, width) as transform_param makes them, labels
+/// (batch_size). Images are resized to new_height x new_width, or to a shorter side of
+/// short_side, before that; if they are neither resized nor cropped, all images of a batch have
 /// one size.
 ///
 /// One thread reads ahead, `threads` threads decode. Random numbers are drawn in the order of the
-/// pictures, so that the result does not depend on their number.
+/// images, so that the result does not depend on their number.
 template <typename Dtype>
 class ImageDataLayer : public ImageListLayer<Dtype, int> {
  public:

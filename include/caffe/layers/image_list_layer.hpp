@@ -10,9 +10,9 @@
 
 namespace caffe {
 
-/// What layers that read the pictures of a list file have in common: the lines, in the order of the
-/// file or shuffled anew for each pass, and where in them the layer is. `Label` is what a line has
-/// beside its picture.
+/// What layers that read the images of a list file have in common: the lines, in the order of the
+/// file or shuffled again for each pass, and where in them the layer is. `Label` is what a line has
+/// next to its image.
 template <typename Dtype, typename Label>
 class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
  public:
@@ -34,7 +34,7 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
   void OpenList(const std::string& source, bool shuffle, uint32_t rand_skip);
   /// Goes to the next line, or to the first one of the next pass.
   void NextLine();
-  /// This solver's pictures of the batches that all solvers begin here, each with its random
+  /// This solver's images of the batches that all solvers begin here, each with its random
   /// numbers; goes behind all of them.
   struct Item {
     Line line;
@@ -60,14 +60,14 @@ class ImageListLayer : public BasePrefetchingDataLayer<Dtype> {
   uint64_t shuffles_ = 0;
 };
 
-/// The picture's file, resized to height x width where these are not 0. Throws Error, naming the
-/// file, if it cannot be read as a picture.
-cv::Mat ReadListedPicture(const std::string& file, int height, int width, bool is_color);
+/// The image's file, resized to height x width where these are not 0. Throws Error, naming the
+/// file, if it cannot be read as an image.
+cv::Mat ReadListedImage(const std::string& file, int height, int width, bool is_color);
 
-/// The grey image of the labels of `picture`'s pixels, in 1 / factor of its size, without
+/// The grey image of the labels of `image`'s pixels, in 1 / factor of its size, without
 /// interpolation. Throws Error, naming the file, if it cannot be read, or has not the size of
-/// `picture` although that was not `resized`.
-cv::Mat ReadListedLabels(const std::string& file, const cv::Mat& picture, bool resized,
+/// `image` although that was not `resized`.
+cv::Mat ReadListedLabels(const std::string& file, const cv::Mat& image, bool resized,
                          int factor = 1);
 
 /// Throws Error unless new_height and new_width are both given or both 0; `message` is the name of

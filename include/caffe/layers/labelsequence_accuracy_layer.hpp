@@ -9,7 +9,7 @@ namespace caffe {
 
 /// The part of sequences that are read right, along the best path, for nets trained with CTC.
 /// Bottoms: scores (N, T, C), labels (N, L), filled up with blanks
-/// (labelsequence_accuracy_param.blank_label, which may be no class). No gradients.
+/// (labelsequence_accuracy_param.blank_label, which need not be a class). No gradients.
 template <typename Dtype>
 class LabelsequenceAccuracyLayer : public Layer<Dtype> {
  public:

@@ -7,10 +7,10 @@
 
 namespace caffe {
 
-/// Batches of what the program puts in: pictures, which transform_param changes and which are
+/// Batches of what the program puts in: images, which transform_param changes and which are
 /// copied (AddDatumVector, AddMatVector), or memory of the caller's that is used as it is (Reset).
-/// Tops: data (batch_size, channels, height, width), labels (batch_size). The pictures are gone
-/// through batch by batch, again and again; new ones are taken when all of the last ones were used.
+/// Tops: data (batch_size, channels, height, width), labels (batch_size). The images are read
+/// batch by batch, again and again; new ones are taken when all of the last ones were used.
 ///
 ///     auto layer = boost::dynamic_pointer_cast<MemoryDataLayer<float>>(net.layers()[0]);
 ///     layer->AddMatVector(images, labels);
@@ -24,7 +24,7 @@ class MemoryDataLayer : public BaseDataLayer<Dtype> {
   int ExactNumBottomBlobs() const override { return 0; }
   int ExactNumTopBlobs() const override { return 2; }
 
-  /// A whole number of batches. Throws Error if the last ones are not used up, or a picture is of
+  /// A whole number of batches. Throws Error if the last ones are not used up, or an image is of
   /// another shape.
   virtual void AddDatumVector(const vector<Datum>& datum_vector);
 #ifdef USE_OPENCV

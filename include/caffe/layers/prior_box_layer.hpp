@@ -10,9 +10,9 @@ namespace caffe {
 /// The boxes that an SSD detector's predictions are relative to (Liu et al., "SSD: Single Shot
 /// MultiBox Detector", section 2.2).
 ///
-/// Bottoms: a feature map (N, C, H, W) and the picture (N, C', H', W'), both for their shapes only.
+/// Bottoms: a feature map (N, C, H, W) and the image (N, C', H', W'), both for their shapes only.
 /// Top: (1, 2, H * W * priors * 4); channel 0 has the corners xmin, ymin, xmax, ymax as fractions
-/// of the picture, channel 1 the variances. In each cell, for each min_size: a square of that side;
+/// of the image, channel 1 the variances. In each cell, for each min_size: a square of that side;
 /// with max_size, one of side sqrt(min_size * max_size); a box of area min_size^2 for each
 /// aspect_ratio other than 1 and, with `flip`, its inverse. As in the SSD fork, min_size and
 /// max_size are cut to whole pixels. Instead, `width` and `height` may list the boxes of a cell.

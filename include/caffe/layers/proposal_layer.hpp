@@ -13,9 +13,9 @@ namespace caffe {
 ///
 /// Bottoms: probabilities (N, 2 A, H, W), A of background before A of objects; the boxes' codes
 /// (N, 4 A, H, W), relative to A = ratios * scales anchors in each cell of feat_stride pixels;
-/// pictures (N, 4 or more): height, width, and the scales of height and width, or one for both.
+/// images (N, 4 or more): height, width, and the scales of height and width, or one for both.
 /// Tops: regions (R, 5), rows of item and corners; optionally their scores (R). Boxes are cut at
-/// the picture's border; those smaller than min_size times the scale score 0. Of the pre_nms_topn
+/// the image's border; those smaller than min_size times the scale score 0. Of the pre_nms_topn
 /// best those are kept that overlap no better one by more than nms_thresh, post_nms_topn at most.
 /// Gradients are 0.
 template <typename Dtype>
@@ -36,12 +36,12 @@ class ProposalLayer : public Layer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 
  private:
-  struct Picture {
+  struct Image {
     float height, width, min_height, min_width;
   };
-  Picture PictureOf(const Blob<Dtype>& pictures, int item) const;
-  void Propose(const Dtype* scores, const Dtype* codes, int height, int width,
-               const Picture& picture, vector<Box>* boxes, vector<ScoredIndex>* scored) const;
+  Image ImageOf(const Blob<Dtype>& images, int item) const;
+  void Propose(const Dtype* scores, const Dtype* codes, int height, int width, const Image& image,
+               vector<Box>* boxes, vector<ScoredIndex>* scored) const;
 
   vector<Box> anchors_;  // of the cell at (0, 0)
 };

@@ -21,7 +21,7 @@ struct ProposalTargetSettings {
   vector<float> inside_weights, means, stds;  ///< of a box's four numbers
 };
 
-/// The regions of one picture that a detector is trained on, and what it is to say of them
+/// The regions of one image that a detector is trained on, and what it is to predict for them
 /// (Girshick 2015, "Fast R-CNN", section 2.3): does the work of py-faster-rcnn's
 /// rpn.proposal_target_layer.
 ///

@@ -12,10 +12,10 @@ namespace caffe {
 template <typename Dtype>
 using PythonLayerFactory = std::function<shared_ptr<Layer<Dtype>>(const LayerParameter&)>;
 
-/// Says who makes layers of type "Python"; an empty function: nobody. The Python package does so
+/// Says who makes layers of type "Python"; an empty function: none. The Python package does so
 /// when it is imported. libcaffe itself knows no Python: a program without the package loads it
 /// when it meets the first such layer, through the library that the environment variable
-/// CAFFE_PYTHON_PLUGIN names, else through libcaffe_python.so beside libcaffe or where the system
+/// CAFFE_PYTHON_PLUGIN names, else through libcaffe_python.so next to libcaffe or where the system
 /// looks for libraries.
 ///
 /// Without any, a layer of type "Python" throws Error when it is set up.

@@ -9,7 +9,7 @@
 
 namespace caffe {
 
-/// A row of a blob of regions (R, 5): the item of the batch and the corners in the picture's
+/// A row of a blob of regions (R, 5): the item of the batch and the corners in the image's
 /// pixels.
 struct Roi {
   int item = 0;
@@ -29,10 +29,10 @@ class RoiLayer : public Layer<Dtype> {
   bool AllowForceBackward(const int bottom_index) const override { return bottom_index == 0; }
 
  protected:
-  /// The bins of one region on a map of shape_, whose coordinates are `scale` times the picture's.
+  /// The bins of one region on a map of shape_, whose coordinates are `scale` times the image's.
   virtual kernels::RoiBins BinsOf(const Roi& roi) const = 0;
-  /// Of all regions. Throws Error for an item that is not there and for corners that are no numbers
-  /// or too large.
+  /// Of all regions. Throws Error for an item that is not there and for corners that are not
+  /// numbers or too large.
   vector<kernels::RoiBins> Bins(const Blob<Dtype>& rois) const;
 
 #ifndef CPU_ONLY

@@ -7,7 +7,7 @@
 
 namespace caffe {
 
-/// Takes blobs that nobody else wants, so that they are no outputs of the net.
+/// Takes blobs that no other layer reads, so that they are not outputs of the net.
 template <typename Dtype>
 class SilenceLayer : public Layer<Dtype> {
  public:

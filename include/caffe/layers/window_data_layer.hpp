@@ -10,10 +10,10 @@
 
 namespace caffe {
 
-/// R-CNN's input (Girshick et al. 2014): windows of pictures, drawn at random. The window file is a
+/// R-CNN's input (Girshick et al. 2014): windows of images, drawn at random. The window file is a
 /// run of
 ///
-///     # picture_number (from 0 on)
+///     # image_number (from 0 on)
 ///     path
 ///     channels (3)
 ///     height
@@ -25,7 +25,7 @@ namespace caffe {
 /// bg_threshold background, which has label 0. A batch is (1 - fg_fraction) background windows,
 /// then foreground ones. Each is enlarged so that after warping it to crop_size x crop_size there
 /// are context_pad pixels around it, made square first if crop_mode is "square"; what lies outside
-/// of the picture is 0 after the mean is subtracted. Tops: windows (batch_size, 3, crop_size,
+/// of the image is 0 after the mean is subtracted. Tops: windows (batch_size, 3, crop_size,
 /// crop_size), labels (batch_size). Of transform_param crop_size, mirror, scale and the means
 /// count.
 template <typename Dtype>
@@ -58,15 +58,15 @@ class WindowDataLayer : public BasePrefetchingDataLayer<Dtype> {
   vector<std::pair<std::string, Datum>> image_database_cache_;
 
  private:
-  /// Where a window lies in its picture and in its item of the batch.
+  /// Where a window lies in its image and in its item of the batch.
   struct Placement;
 
   void ReadWindowFile(const std::string& source);
-  void ReadPicture(std::istream* file, int number);
-  void ReadWindow(std::istream* file, int picture);
+  void ReadImage(std::istream* file, int number);
+  void ReadWindow(std::istream* file, int image);
   void LogWindows() const;
   void SetUpMean();
-  cv::Mat LoadPicture(const vector<float>& window) const;
+  cv::Mat LoadImage(const vector<float>& window) const;
   Placement PlacementOf(const vector<float>& window, const cv::Mat& image, bool mirror) const;
   void WriteWindow(const vector<float>& window, bool mirror, Dtype* item) const;
 };

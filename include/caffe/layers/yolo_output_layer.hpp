@@ -12,7 +12,7 @@ namespace caffe {
 ///
 /// Bottoms: maps (N, boxes * (5 + num_classes), H, W); each box of a cell has x, y, width, height,
 /// objectness and scores of classes. Top: (1, 1, detections, 7), rows of item, label (the class +
-/// 1, as 0 is the background), score, xmin, ymin, xmax, ymax as fractions of the picture, the best
+/// 1, as 0 is the background), score, xmin, ymin, xmax, ymax as fractions of the image, the best
 /// first. Of boxes that overlap by nms_threshold or more, of whatever class, the best is kept.
 /// Without any detection there is a row (item, -1, ..., -1) for each item.
 template <typename Dtype>

@@ -40,7 +40,7 @@ bool SortScorePairDescend(const std::pair<float, T>& pair1, const std::pair<floa
   return pair1.first > pair2.first;
 }
 
-/// The whole picture: (0, 0) to (1, 1).
+/// The whole image: (0, 0) to (1, 1).
 NormalizedBBox UnitBBox();
 bool IsCrossBoundaryBBox(const NormalizedBBox& bbox);
 void IntersectBBox(const NormalizedBBox& bbox1, const NormalizedBBox& bbox2,
@@ -52,7 +52,7 @@ void ClipBBox(const NormalizedBBox& bbox, const float height, const float width,
               NormalizedBBox* clip_bbox);
 void ScaleBBox(const NormalizedBBox& bbox, const int height, const int width,
                NormalizedBBox* scale_bbox);
-/// A box found in a picture that had been resized, in pixels of the picture as it was, which is
+/// A box found in an image that had been resized, in pixels of the image as it was, which is
 /// img_size.first high and img_size.second wide.
 void OutputBBox(const NormalizedBBox& bbox, const std::pair<int, int>& img_size,
                 const bool has_resize, const ResizeParameter& resize_param,
@@ -63,11 +63,11 @@ void LocateBBox(const NormalizedBBox& src_bbox, const NormalizedBBox& bbox,
 /// The inverse, clipped; false if nothing of the box is left.
 bool ProjectBBox(const NormalizedBBox& src_bbox, const NormalizedBBox& bbox,
                  NormalizedBBox* proj_bbox);
-/// A box in a crop of a picture of height x width that FIT_SMALL_SIZE resized: from fractions of
+/// A box in a crop of an image of height x width that FIT_SMALL_SIZE resized: from fractions of
 /// the crop to those of height_scale and width_scale, if they are given.
 void ExtrapolateBBox(const ResizeParameter& param, const int height, const int width,
                      const NormalizedBBox& crop_bbox, NormalizedBBox* bbox);
-/// Fractions of a picture of old_width x old_height as fractions of the resized one.
+/// Fractions of an image of old_width x old_height as fractions of the resized one.
 void UpdateBBoxByResizePolicy(const ResizeParameter& param, const int old_width,
                               const int old_height, NormalizedBBox* bbox);
 float JaccardOverlap(const NormalizedBBox& bbox1, const NormalizedBBox& bbox2,

@@ -9,7 +9,7 @@
 
 namespace caffe {
 
-/// A rectangle by its corners, as fractions of a picture's sides or in pixels. With `normalized`
+/// A rectangle by its corners, as fractions of an image's sides or in pixels. With `normalized`
 /// false in the functions below, corners are the first and last pixel: a side is max - min + 1.
 struct Box {
   float xmin = 0, ymin = 0, xmax = 0, ymax = 0;
@@ -36,7 +36,7 @@ struct Prior {
   float variance[4] = {1, 1, 1, 1};
 };
 
-/// How a box is told relative to a prior: each number is divided by its variance, unless the
+/// How a box is encoded relative to a prior: each number is divided by its variance, unless the
 /// variance is in the target.
 ///
 ///   CORNER       corner - prior's corner
@@ -75,7 +75,7 @@ struct SoftSuppression {
 std::vector<ScoredIndex> SoftlySuppress(const Box* boxes, std::vector<ScoredIndex> candidates,
                                         const SoftSuppression& how, bool normalized = true);
 
-/// What a prediction is matched to beside a true box's index.
+/// What a prediction is matched to if not to a true box, by its index.
 enum : int { kUnmatched = -1, kCrossesBoundary = -2 };
 
 /// Matches predicted boxes to true ones. First each true box gets the prediction that overlaps it

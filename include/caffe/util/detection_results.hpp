@@ -11,15 +11,15 @@
 
 namespace caffe {
 
-/// Detections on their way into the files that benchmarks score, in the pixels of the pictures as
-/// they were. save_output_param names the pictures (name_size_file, in the order in which they
+/// Writes detections to the files that benchmarks score, in the pixels of the images as
+/// they were. save_output_param names the images (name_size_file, in the order in which they
 /// pass), the labels and the format:
 ///
-///   VOC     a file for each label, PREFIXLABEL.txt: picture score xmin ymin xmax ymax
-///   ILSVRC  PREFIX.txt: picture label score xmin ymin xmax ymax
+///   VOC     a file for each label, PREFIXLABEL.txt: image score xmin ymin xmax ymax
+///   ILSVRC  PREFIX.txt: image label score xmin ymin xmax ymax
 ///   COCO    PREFIX.json: an array of {image_id, category_id, bbox: [x, y, width, height], score}
 ///
-/// The files are written when num_test_image pictures have passed, and anew with each further
+/// The files are written when num_test_image images have passed, and again with each further
 /// round.
 class DetectionResults {
  public:
@@ -28,14 +28,14 @@ class DetectionResults {
 
   /// False if the parameters ask for no files.
   bool wanted() const { return !param_.output_directory().empty(); }
-  /// A detection in the picture that is passing.
+  /// A detection in the image that is passing.
   void Add(int label, float score, const Box& box);
-  /// The next picture; writes the files behind the last one of a round.
-  void NextPicture();
+  /// The next image; writes the files behind the last one of a round.
+  void NextImage();
 
  private:
   struct Detection {
-    string picture;
+    string image;
     int label;
     float score;
     Box box;
@@ -48,8 +48,8 @@ class DetectionResults {
   const SaveOutputParameter param_;
   const int background_label_;
   std::map<int, string> names_;
-  vector<NamedSize> pictures_;
-  size_t round_ = 0, picture_ = 0;  // pictures in a round; the one that is passing
+  vector<NamedSize> images_;
+  size_t round_ = 0, image_ = 0;  // images in a round; the one that is passing
   vector<Detection> detections_;
 };
 

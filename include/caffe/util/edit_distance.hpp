@@ -7,7 +7,7 @@
 namespace caffe {
 
 /// The names nearest to `name` by edit distance (case ignored), best first: at most `limit`, and
-/// only those near enough to be what somebody meant. For error messages.
+/// only those near enough to be what the user meant. For error messages.
 std::vector<std::string> NearestNames(const std::string& name,
                                       const std::vector<std::string>& candidates, size_t limit = 3);
 

@@ -12,7 +12,7 @@
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
 
-/// Random changes of pictures. Each comes in two halves: what is random is drawn with the calling
+/// Random changes of images. Each comes in two parts: what is random is drawn with the calling
 /// thread's generator, in the SSD fork's order; then pixels are changed, in any thread.
 namespace caffe {
 
@@ -31,7 +31,7 @@ struct Distortion {
 /// An effect that DeepDetect's switches select (all_effects: each) is drawn with `prob`, unless it
 /// has a probability of its own; a range that is not given is then the one of SSD's nets.
 Distortion DrawDistortion(const DistortionParameter& param);
-/// Pictures of other than three channels keep their saturation, hue and channels.
+/// Images of other than three channels keep their saturation, hue and channels.
 cv::Mat Distorted(const cv::Mat& in_img, const Distortion& distortion);
 cv::Mat ApplyDistort(const cv::Mat& in_img, const DistortionParameter& param);
 
@@ -58,24 +58,24 @@ Noise DrawNoise(const NoiseParameter& param);
 /// For images of 8 bits and 1 or 3 channels; one channel keeps what is about colors.
 cv::Mat Noisy(const cv::Mat& in_img, const NoiseParameter& param, const Noise& noise);
 
-/// A larger picture around the picture.
+/// A larger image around the image.
 struct Expansion {
   int height = 0, width = 0;       ///< of the larger one
-  int h_offset = 0, w_offset = 0;  ///< where the picture lies in it
+  int h_offset = 0, w_offset = 0;  ///< where the image lies in it
 };
-/// For a picture of these sizes.
+/// For an image of these sizes.
 Expansion DrawExpansion(const ExpansionParameter& param, int height, int width);
-/// For a picture whose sides become `ratio` times as long.
+/// For an image whose sides become `ratio` times as long.
 Expansion DrawExpansion(float ratio, int height, int width);
 /// The frame has the values `mean`, one for all channels or one for each; none: 0.
 cv::Mat Expanded(const cv::Mat& in_img, const Expansion& expansion, const vector<float>& mean);
-/// The larger picture as a box of the smaller one.
+/// The larger image as a box of the smaller one.
 NormalizedBBox BoxOfExpansion(const Expansion& expansion, int height, int width);
 
-/// The part in `bbox`, at least one pixel; it shares the picture's memory.
+/// The part in `bbox`, at least one pixel; it shares the image's memory.
 cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox);
 
-/// What resize_param makes of a picture's size.
+/// The size of an image after resize_param.
 void InferNewSize(const ResizeParameter& resize_param, const int old_width, const int old_height,
                   int* new_width, int* new_height);
 /// The size and frame that resize_param says, by one of its interp_modes: drawn from the calling

@@ -13,7 +13,7 @@
 
 namespace caffe {
 
-// Pictures in files and records. Heights and widths of 0 leave the size as it is; channels are in
+// Images in files and records. Heights and widths of 0 leave the size as it is; channels are in
 // OpenCV's order: blue, green, red.
 
 /// A file's bytes as an encoded record. False if the file cannot be read.
@@ -24,8 +24,8 @@ inline bool ReadFileToDatum(const string& filename, Datum* datum) {
 
 #ifdef USE_OPENCV
 
-/// A picture as a record: its bytes, channels outermost; with `encoding` ("png", "jpg"), the file
-/// as it is or compressed anew. False if the file cannot be read as a picture.
+/// An image as a record: its bytes, channels outermost; with `encoding` ("png", "jpg"), the file
+/// as it is or recompressed. False if the file cannot be read as an image.
 bool ReadImageToDatum(const string& filename, const int label, const int height, const int width,
                       const bool is_color, const string& encoding, Datum* datum);
 inline bool ReadImageToDatum(const string& filename, const int label, const int height,
@@ -52,15 +52,15 @@ inline bool ReadImageToDatum(const string& filename, const int label, const stri
 bool DecodeDatumNative(Datum* datum);
 bool DecodeDatum(Datum* datum, bool is_color);
 
-/// An empty Mat, with a logged error, if the file cannot be read as a picture.
+/// An empty Mat, with a logged error, if the file cannot be read as an image.
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width,
                          const bool is_color);
 cv::Mat ReadImageToCVMat(const string& filename, const int height, const int width);
 cv::Mat ReadImageToCVMat(const string& filename, const bool is_color);
 cv::Mat ReadImageToCVMat(const string& filename);
 
-/// The picture in an encoded record; Native keeps its number of channels. Throws Error if the
-/// bytes are no picture.
+/// The image in an encoded record; Native keeps its number of channels. Throws Error if the
+/// bytes are not an image.
 cv::Mat DecodeDatumToCVMatNative(const Datum& datum);
 cv::Mat DecodeDatumToCVMat(const Datum& datum, bool is_color);
 

@@ -24,7 +24,7 @@ ImagePart SeenPart(const inference::ImagePreprocessing& preprocessing, int input
 
 /// One item of a batch.
 struct InputItem {
-  std::string name;  ///< a picture's path, a record's key, "row 3", ...
+  std::string name;  ///< an image's path, a record's key, "row 3", ...
   int label = -1;    ///< -1: unknown
 };
 
@@ -35,7 +35,7 @@ class InputBatches {
   /// Writes batch number `batch`, from 0, to the net's inputs. False if there is none; Error if the
   /// net's inputs do not fit, naming the file or record.
   virtual bool Feed(int batch, Net<float>* net) = 0;
-  /// The pictures (items) that the last batch had, without those that only filled it up.
+  /// The images (items) that the last batch had, without those that only filled it up.
   const std::vector<InputItem>& items() const { return items_; }
   /// How many they are.
   int64_t images() const { return static_cast<int64_t>(items_.size()); }
@@ -45,11 +45,11 @@ class InputBatches {
   /// The images of a folder, or those that fit a pattern of the shell's (image_files.hpp); else
   /// those that a file lists, one path a line (what follows the last space is taken as a
   /// label if the path without it exists); relative paths count from the list's folder, else from
-  /// the current one. Pictures are resized to the input; the last batch is filled up with the
+  /// the current one. Images are resized to the input; the last batch is filled up with the
   /// first images. Throws Error if the list is missing or names no image.
   static std::unique_ptr<InputBatches> FromList(const std::string& list,
                                                 const inference::ImagePreprocessing& preprocessing);
-  /// These pictures. Throws Error for one that does not exist.
+  /// These images. Throws Error for one that does not exist.
   static std::unique_ptr<InputBatches> FromPictures(
       const std::vector<std::string>& paths, const inference::ImagePreprocessing& preprocessing);
   /// The records of a database (Datum or AnnotatedDatum), at most `limit` batches. `backend` is
@@ -57,7 +57,7 @@ class InputBatches {
   static std::unique_ptr<InputBatches> FromDatabase(
       const std::string& source, const std::string& backend, int limit,
       const inference::ImagePreprocessing& preprocessing);
-  /// `count` batches of noise: pixels from 0 to 255, prepared like pictures.
+  /// `count` batches of noise: pixels from 0 to 255, prepared like images.
   static std::unique_ptr<InputBatches> Random(int count, unsigned seed,
                                               const inference::ImagePreprocessing& preprocessing);
   /// `count` batches of the net's own data layers.

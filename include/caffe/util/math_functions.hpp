@@ -107,8 +107,8 @@ template <typename Dtype>
 void caffe_rng_bernoulli(const int n, const Dtype p, unsigned int* r);
 
 #ifndef CPU_ONLY
-// The same on memory of the device, for people's own layers: started on the calling thread's stream
-// and not waited for, except where a result goes to the host. Kernels that somebody starts on
+// The same on memory of the device, for custom layers: started on the calling thread's stream
+// and not waited for, except where a result goes to the host. Kernels that a program starts on
 // CUDA's default stream come before and after them in the order of the program.
 
 template <typename Dtype>

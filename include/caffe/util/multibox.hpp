@@ -9,7 +9,7 @@
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/box.hpp"
 
-/// What MultiBoxLoss is made of: which predictions of one picture are compared with what. The layer
+/// What MultiBoxLoss is made of: which predictions of one image are compared with what. The layer
 /// and the functions of the SSD fork's names (caffe/util/bbox_util.hpp) share it.
 namespace caffe {
 
@@ -24,7 +24,7 @@ int LocationClasses(const MultiBoxLossParameter& param);
 int MultiBoxLabel(const MultiBoxLossParameter& param, const TrueBox& truth);
 
 /// For each class of locations, the index in `truths` of what each prior is matched to. Priors are
-/// matched to all true boxes, and what was matched is then told apart by class; with
+/// matched to all true boxes, and the matches are then separated by class; with
 /// use_prior_for_matching false each class's predictions are matched to its own true boxes only.
 std::vector<Matches> MatchClasses(const MultiBoxLossParameter& param,
                                   const std::vector<Prior>& priors,
@@ -65,7 +65,7 @@ double ConfidenceLoss(MultiBoxLossParameter_ConfLossType type, const Dtype* scor
 /// Which priors mining chooses: MAX_NEGATIVE, the neg_pos_ratio times `positives` unmatched ones of
 /// the largest losses; HARD_EXAMPLE, the sample_size of all of the largest losses; with nms_param
 /// only such that do not overlap others. `losses` has one for each prior; `left_out`, if it is not
-/// empty, says of each prior that it cannot be chosen.
+/// empty, marks the priors that cannot be chosen.
 std::vector<bool> MineExamples(const MultiBoxLossParameter& param, const std::vector<Prior>& priors,
                                const Matches& matches, const std::vector<double>& losses,
                                size_t positives, const PredictedBox& predicted,

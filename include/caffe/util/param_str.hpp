@@ -18,13 +18,13 @@ class ParamStr {
   /// Throws Error, which has the text and says where it goes wrong.
   explicit ParamStr(const std::string& text);
 
-  /// What the text says of a setting, `otherwise` if nothing. Throw Error if it says something of
-  /// another kind.
+  /// The value of a setting, `otherwise` if the text does not have it. Throw Error for a value of
+  /// another type.
   float Number(const std::string& name, float otherwise);
   bool Flag(const std::string& name, bool otherwise);
   std::vector<float> Numbers(const std::string& name, const std::vector<float>& otherwise);
 
-  /// Throws Error for settings that nobody has asked for, with a list of those asked for.
+  /// Throws Error for settings that were not asked for, with a list of those that were.
   void RequireAllKnown() const;
 
  private:

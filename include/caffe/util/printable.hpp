@@ -6,7 +6,7 @@
 namespace caffe {
 
 /// A text from outside as a terminal may show it: control characters other than line feed and tab,
-/// and bytes that are no UTF-8, become \xHH.
+/// and bytes that are not UTF-8, become \xHH.
 std::string Printable(const std::string& text);
 
 }  // namespace caffe

@@ -30,8 +30,8 @@ class RecordShare {
   bool Has(uint64_t index, int batch_size) const {
     return (by_batch_ ? index / batch_size : index) % solvers_ == uint64_t(rank_);
   }
-  /// The layer types that deal out their data by this class; each registers itself beside its code.
-  /// AddType returns true so that it can initialise a static.
+  /// The layer types that deal out their data by this class; each registers itself next to its
+  /// code. AddType returns true so that it can initialise a static.
   static bool AddType(const std::string& layer_type);
   static bool IsUsedBy(const std::string& layer_type);
 

@@ -22,10 +22,10 @@ std::vector<Box> CellAnchors(const std::string& message, float base_size,
 /// The box some pixels to the right and below.
 Box Moved(const Box& box, float x, float y);
 
-/// How a region is told relative to an anchor, and a true box relative to a region.
+/// How a region is encoded relative to an anchor, and a true box relative to a region.
 BoxCode RegionCode();
 
-/// Rows of corners and class, one a true box of a picture.
+/// Rows of corners and class, one a true box of an image.
 struct LabelledBox {
   Box box;
   float label = 0;

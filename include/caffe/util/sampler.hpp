@@ -6,7 +6,7 @@
 #include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
 
-/// Random patches of annotated pictures, drawn with the calling thread's generator (Liu et al.,
+/// Random patches of annotated images, drawn with the calling thread's generator (Liu et al.,
 /// "SSD: Single Shot MultiBox Detector", section 2.2).
 namespace caffe {
 

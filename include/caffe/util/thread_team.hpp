@@ -12,7 +12,7 @@
 
 namespace caffe {
 
-/// Threads that share loops over independent items, for work beside a net's own (decoding); the
+/// Threads that share loops over independent items, for work other than a net's own (decoding); the
 /// loops inside a net run on OpenMP's team (kernels/parallel.hpp).
 class ThreadTeam {
  public:

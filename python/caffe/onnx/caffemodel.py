@@ -146,4 +146,4 @@ def read_weights(path: str) -> List[StoredLayer]:
     except OSError as error:
         raise ExportError(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
-        raise ExportError(f"{path}: is no caffemodel, or is damaged: {error}") from error
+        raise ExportError(f"{path}: is not a caffemodel, or is damaged: {error}") from error

@@ -79,7 +79,7 @@ def inference_net(net: Any, inputs: Dict[str, np.ndarray]) -> Any:
 
 def run_caffe(net: Any, weights: Optional[str], inputs: Dict[str, np.ndarray],
               outputs: List[str]) -> Dict[str, np.ndarray]:
-    """The same outputs of a NetParameter (filtered, in today's form), computed by pycaffe."""
+    """The same outputs of a NetParameter (filtered, in the current format), computed by pycaffe."""
     from google.protobuf import text_format
     caffe = pycaffe()
     with tempfile.TemporaryDirectory() as folder:

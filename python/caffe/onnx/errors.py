@@ -1,4 +1,4 @@
-"""What can be wrong: one exception for the user, one for a layer that has no form in the other
+"""Exceptions: one for the user, one for a layer that has no form in the other
 format. caffe.tflite has the same ones."""
 from __future__ import annotations
 

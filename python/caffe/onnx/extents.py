@@ -1,4 +1,4 @@
-"""Extents that are known only when the model runs, beside those that are plain numbers.
+"""Extents that are known only when the model runs, along with those that are plain numbers.
 
 A shape is a tuple whose entries are ``int`` or :class:`Symbolic`. What a layer does with extents is
 mostly to multiply and to divide them, and that works for both alike; anything that would need the
@@ -24,7 +24,7 @@ class Symbolic:
     def _unknown(self, other: object) -> Inexpressible:
         return Inexpressible(
             f"what it computes depends on the extent '{self}', which is known only "
-            f"when the model runs (beside {other}): give that extent a number")
+            f"when the model runs (with {other}): give that extent a number")
 
     def __mul__(self, other: Extent) -> Extent:
         if isinstance(other, int):

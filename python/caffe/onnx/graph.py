@@ -17,7 +17,7 @@ DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor of the graph; ``shape`` is None where nobody needs it."""
+    """A tensor of the graph; ``shape`` is None where it is not needed."""
     name: str
     shape: Optional[Shape]
     dtype: np.dtype

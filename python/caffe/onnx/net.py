@@ -133,14 +133,14 @@ class NetExporter:
         """An input of the graph for each top of a layer that reads data."""
         for i, (top, shape) in enumerate(zip(param.top, input_shapes(param))):
             shape = self._options.shapes.get(top, shape)
-            is_picture = param.type == "Input" or i == 0
+            is_image = param.type == "Input" or i == 0
             if shape is not None and top not in self._options.shapes:
                 shape = self._with_batch(tuple(shape))
-            if shape is None and is_picture:
+            if shape is None and is_image:
                 raise ExportError(
                     f"layer '{param.name}' ({param.type}): the net does not say which "
                     f"shape its data has: give --shape {top}:1,3,224,224 (or what it is)")
-            value = self._graph.add_input(top, shape, dtype if is_picture else np.dtype(np.float32))
+            value = self._graph.add_input(top, shape, dtype if is_image else np.dtype(np.float32))
             self._blobs.write(top, value, is_output=param.type == "Input")
             if param.type != "Input":
                 self._from_data.add(value.name)
@@ -157,7 +157,7 @@ class NetExporter:
         return (Symbolic("batch") if batch == "dynamic" else int(batch),) + shape[1:]
 
     def _outputs(self) -> List[Value]:
-        """The blobs that nobody reads, under their own names."""
+        """The blobs that no layer reads, under their own names."""
         inputs = {value.name for value in self._graph.inputs}
         outputs = [
             self._named(name, self._blobs.values[name]) for name in sorted(self._blobs.unread)

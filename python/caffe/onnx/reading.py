@@ -8,7 +8,7 @@ from .upgrade import upgrade
 
 
 def read_net(path: str) -> Any:
-    """The NetParameter of a prototxt file of any version, in today's form."""
+    """The NetParameter of a prototxt file of any version, in the current format."""
     from google.protobuf import text_format
 
     from caffe.proto import caffe_pb2

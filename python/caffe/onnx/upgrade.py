@@ -75,7 +75,7 @@ def _from_v0(connection: Any, padding: Dict[str, Any], layer: Any) -> None:
     """Fills `layer` from a V0 layer; `padding`: the padding layers by top."""
     v0 = connection.layer
     if v0.type not in _V0_TYPES:
-        raise ExportError(f"layer '{v0.name}': '{v0.type}' is no layer type of the V0 form")
+        raise ExportError(f"layer '{v0.name}': '{v0.type}' is not a layer type of the V0 form")
     layer.name, layer.type = v0.name, _V0_TYPES[v0.type]
     layer.top.extend(connection.top)
     for field, places in _V0_FIELDS.items():
@@ -162,7 +162,7 @@ def _upgrade_inputs(net: Any) -> None:
 
 
 def upgrade(net: Any) -> None:
-    """Brings a NetParameter of any version into today's form, in place."""
+    """Upgrades a NetParameter of any version to the current format, in place."""
     if net.layers:
         if net.layer:
             raise ExportError(

@@ -1,6 +1,6 @@
 """The messages of every file that a Caffe user owns: ``NetParameter``, ``Datum``, ...
 
-The classes are made when this module is imported, from the compiled schema ``caffe.desc`` beside it,
+The classes are made when this module is imported, from the compiled schema ``caffe.desc`` next to it,
 which the build writes. So they fit whatever version of Python's protobuf is installed, 3.20 or later;
 modules that protoc generates fit few versions. In a source tree that was not built, ``protoc`` or
 ``grpcio-tools`` compiles the schema on the way.

@@ -166,7 +166,7 @@ class Layer:
         least, most = self.bounds()
         quantization = quantization_of(self.top_value())
         zero = quantization.zero_point
-        # Halves away from zero.
+        # Ties away from zero.
         six = zero + int(np.floor(np.float32(6) / np.float32(quantization.scales[0]) + 0.5))
         for function, bounds in ((NONE, (-SIGN, SIGN - 1)), (RELU, (zero, SIGN - 1)),
                                  (RELU6, (zero, min(six, SIGN - 1)))):

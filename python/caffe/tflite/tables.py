@@ -33,7 +33,7 @@ def table(layer: Layer) -> None:
 
 
 def look_up(layer: Layer, x: Tensor, tables: np.ndarray, y: Tensor) -> None:
-    """y is what the tables (1 or channels, 256) say of x, from -128 on; channels lie last."""
+    """y is looked up in the tables (1 or channels, 256) by x, from -128 on; channels lie last."""
     model, name = layer.model, layer.node.name
     wide = model.tensor(f"{name}/wide", x.shape, np.int32)
     model.operator("CAST", 1, [x], [wide], "CastOptions")

@@ -115,7 +115,7 @@ class OnlyReshape(caffe.Layer):
 
 
 class NotALayer:
-    """Is no subclass of caffe.Layer."""
+    """Is not a subclass of caffe.Layer."""
 
 
 class ReportsPhase(caffe.Layer):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python
-# As people wrote it for pycaffe 1.0: a picture through a Transformer, one at a time and as a batch
-# of ten cuts. Arguments: deploy.prototxt, weights, mean.binaryproto, picture.
+# As people wrote it for pycaffe 1.0: an image through a Transformer, one at a time and as a batch
+# of ten cuts. Arguments: deploy.prototxt, weights, mean.binaryproto, image.
 import os
 import sys
 
@@ -36,7 +36,7 @@ top_inds = output_prob.argsort()[::-1][:5]
 for i in top_inds:
     print('%d %.4f' % (i, output_prob[i]))
 
-# The deprocessed input is the picture again.
+# The deprocessed input is the image again.
 back = transformer.deprocess('data', net.blobs['data'].data[0])
 assert back.shape[2] == 3 and abs(back - caffe.io.resize_image(image, back.shape[:2])).max() < 1e-4
 

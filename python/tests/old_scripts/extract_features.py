@@ -1,7 +1,7 @@
 #!/usr/bin/env python
-# As people wrote it for pycaffe 1.0: features of many pictures, up to a layer, batch by batch; then
-# the gradient of a class on the picture. Arguments: deploy.prototxt, weights, layer, blob, numpy
-# file to write, pictures.
+# As people wrote it for pycaffe 1.0: features of many images, up to a layer, batch by batch; then
+# the gradient of a class on the image. Arguments: deploy.prototxt, weights, layer, blob, numpy
+# file to write, images.
 import os
 import sys
 from collections import OrderedDict

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-# As people wrote it for pycaffe 1.0: a net from NetSpec, a training loop of one's own, then net
+# As people wrote it for pycaffe 1.0: a net from NetSpec, a custom training loop, then net
 # surgery. Argument: a folder to write to.
 import os
 import sys

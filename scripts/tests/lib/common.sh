@@ -39,10 +39,10 @@ refuses() {
   tail -n 1 err.txt | grep -q -e "$wanted" || fail "no '$wanted' from: $*"
 }
 
-# pictures COUNT SIDE: 0.png, 1.png, ..., square ones of noise, the same ones each time; list.txt, a
+# make_images COUNT SIDE: 0.png, 1.png, ..., square ones of noise, the same ones each time; list.txt, a
 # line "0.png LABEL" for each with labels 0, 1, 2, 0, ...; rows.npy, which has them as rows of (3,
 # SIDE, SIDE), red first, less 100.
-pictures() {
+make_images() {
   python3 - "$1" "$2" <<'PYTHON'
 import random
 import struct
@@ -71,7 +71,7 @@ with open('list.txt', 'w') as file:
 PYTHON
 }
 
-# small_net: net.prototxt, net.caffemodel, and $net, the flags that name them. Two pictures of
+# small_net: net.prototxt, net.caffemodel, and $net, the flags that name them. Two images of
 # 3 x 8 x 8 in, probabilities of five classes out. The weights do not change from run to run.
 small_net() {
   cat > net.prototxt <<'TEXT'

@@ -221,7 +221,7 @@ FactorAssignment::Weights FactorAssignment::WeightsOf(int layer) {
 }
 
 // Lets the layer's weights become twice as large (small); false if it cannot.
-bool FactorAssignment::RaiseBeside(int layer, Weights weights) {
+bool FactorAssignment::RaiseAdjacent(int layer, Weights weights) {
   const ValueGraph::LayerNode& node = graph_.layers[layer];
   const bool before = weights == Weights::TOO_SMALL;
   const std::vector<int>& values = before ? node.bottoms : node.tops;
@@ -240,7 +240,7 @@ void FactorAssignment::FitWeights() {
       const Weights weights = stays_float_[i] ? Weights::FIT : WeightsOf(i);
       if (weights == Weights::FIT) continue;
       changed = true;
-      if (!RaiseBeside(i, weights)) stays_float_[i] = true;
+      if (!RaiseAdjacent(i, weights)) stays_float_[i] = true;
     }
   }
 }

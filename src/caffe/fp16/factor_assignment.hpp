@@ -52,7 +52,7 @@ class FactorAssignment {
   bool LoosenJoins();
   enum class Weights { FIT, TOO_SMALL, TOO_LARGE };
   void FitWeights();
-  bool RaiseBeside(int layer, Weights weights);
+  bool RaiseAdjacent(int layer, Weights weights);
   bool Raise(int value);
   Weights WeightsOf(int layer);
   double WeightError(int layer, size_t blob, int exponent);

@@ -24,7 +24,7 @@ struct Change {
 
 float Times(float value, int exponent) { return std::ldexp(value, exponent); }
 
-/// What the table below says of a type.
+/// What the table below says about a type.
 struct Kind {
   /// Changes the rule, in which everything is RIGID. `carrier`: see FactorRuleOf.
   std::function<void(const Layer<float>&, int carrier, FactorRule*)> slots;

@@ -84,7 +84,7 @@ class Plot {
     Band(largest, high_, kOutside);
   }
 
-  // A bar beside the rows whose blobs leave the range.
+  // A bar next to the rows whose blobs leave the range.
   void DrawRegions() {
     int row = 0;
     for (const LayerRange& layer : inspector_.layers()) {

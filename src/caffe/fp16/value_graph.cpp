@@ -9,7 +9,7 @@
 namespace caffe {
 namespace {
 
-/// The newest value of each blob's name, while the layers are gone through in order.
+/// The newest value of each blob's name, while the layers are visited in order.
 class NewestValues {
  public:
   int Of(const std::string& blob) const {

@@ -83,7 +83,7 @@ void RemoveAbandoned(const std::string& path) {
   }
 }
 
-/// Makes the rename itself survive a power failure. A file system that cannot is no error.
+/// Makes the rename itself survive a power failure. A file system that cannot is not an error.
 void SyncDirectory(const std::string& path) {
   const int directory = open(Directory(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;

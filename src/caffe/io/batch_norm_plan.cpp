@@ -73,7 +73,7 @@ std::string Contents(const std::string& message, uint32_t number) {
   return all;
 }
 
-/// A layer's encoding with batch_norm_param's scale and bias set as told, nothing else changed.
+/// A layer's encoding with batch_norm_param's scale and bias set as given, nothing else changed.
 std::string SetScaleBias(const std::string& rest, bool scale_bias) {
   constexpr uint32_t kParam = LayerParameter::kBatchNormParamFieldNumber;
   std::string param = Drop(Contents(rest, kParam), {BatchNormParameter::kScaleFillerFieldNumber,

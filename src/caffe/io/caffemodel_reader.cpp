@@ -29,7 +29,7 @@ struct SplitLayer {
   std::string rest;  // encoded
 };
 
-/// Everything but blobs of a layer is small; what is larger than this is no layer of a net.
+/// Everything but blobs of a layer is small; what is larger than this is not a layer of a net.
 constexpr size_t kLargestParameters = 64 << 20;
 
 /// Layers and blobs of a file. A damaged file could otherwise hold more headers than memory.
@@ -204,13 +204,13 @@ void CaffemodelReader::ReadNet() {
         upgraded_ = true;
       } else {
         Require(rest.size() + field.whole.size() <= kLargestParameters, "byte ",
-                field.whole.begin - base, ": this is no caffemodel");
+                field.whole.begin - base, ": this is not a caffemodel");
         rest += String(field.whole);
         continue;
       }
       blobs += layers_.back().blobs.size();
     }
-    Require(net_.ParsePartialFromString(rest), "this is no caffemodel");
+    Require(net_.ParsePartialFromString(rest), "this is not a caffemodel");
   } catch (Error& error) {
     const std::string where = reader.where();
     const bool has_layer = std::string(error.what()).find("layer '") != std::string::npos;

@@ -38,7 +38,7 @@ uint64_t ReachedFileLimit(const string& source) {
   return known && uint64_t(file.st_size) + kNearlyNothing > limit.rlim_cur ? limit.rlim_cur : 0;
 }
 
-/// Of a write that stops short LMDB says that it is an input/output error.
+/// LMDB reports a short write as an input/output error.
 void CheckWritten(int status, const string& source) {
   const bool stopped = status == EIO || status == ENOSPC;
   if (stopped && IsDeviceFull(source)) {
@@ -87,7 +87,7 @@ std::shared_ptr<MDB_env> OpenToRead(const string& source) {
   std::shared_ptr<MDB_env> env = NewEnvironment(source);
   int status = mdb_env_open(env.get(), source.c_str(), kFlags, 0664);
   if (status == EACCES || status == EROFS || status == EPERM) {
-    // The lock file cannot be made in a folder that is only for reading; nobody writes there.
+    // The lock file cannot be made in a read-only folder; no process writes there.
     env = NewEnvironment(source);
     status = mdb_env_open(env.get(), source.c_str(), kFlags | MDB_NOLOCK, 0664);
   }

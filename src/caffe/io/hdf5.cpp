@@ -236,7 +236,7 @@ std::string hdf5_load_string(hid_t loc_id, const std::string& dataset_name) {
     Require(H5LTread_dataset_string(loc_id, name, text.data()) >= 0, where, ": cannot be read");
     return std::string(text.data());
   }
-  Require(type == H5T_INTEGER && axes == 1, where, " is no string");
+  Require(type == H5T_INTEGER && axes == 1, where, " is not a string");
   std::string bytes(extents[0], '\0');
   Require(H5LTread_dataset(loc_id, name, H5T_NATIVE_UCHAR, &bytes[0]) >= 0, where,
           ": cannot be read");

@@ -47,7 +47,7 @@ cv::Mat EmptyIfBroken(Function&& read) {
   }
 }
 
-/// True if the file is a picture of so many channels of 8 bits as it is.
+/// True if the file is an image of 8 bits and this many channels, without conversion.
 bool HoldsChannels(const string& filename, int channels) {
   const cv::Mat image = EmptyIfBroken([&] { return cv::imread(filename, cv::IMREAD_UNCHANGED); });
   return !image.empty() && image.type() == CV_8UC(channels);
@@ -57,7 +57,7 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
   Require(datum.encoded(), "the record is not encoded");
   const string& bytes = datum.data();
   Require(bytes.size() <= size_t(std::numeric_limits<int>::max()), "the record's ", bytes.size(),
-          " bytes are too many for one picture");
+          " bytes are too many for one image");
   const cv::Mat image = EmptyIfBroken([&] {
     if (bytes.empty()) return cv::Mat();
     const cv::Mat row(1, static_cast<int>(bytes.size()), CV_8U, const_cast<char*>(bytes.data()));
@@ -109,7 +109,7 @@ bool ReadImageToDatum(const string& filename, const int label, const int height,
   try {
     cv::imencode("." + encoding, image, bytes);
   } catch (const cv::Exception&) {
-    Fail("pictures cannot be written as '", encoding, "': give an extension like jpg or png");
+    Fail("images cannot be written as '", encoding, "': give an extension like jpg or png");
   }
   datum->clear_float_data();
   datum->set_data(string(bytes.begin(), bytes.end()));
@@ -139,7 +139,7 @@ bool DecodeDatum(Datum* datum, bool is_color) {
 }
 
 void CVMatToDatum(const cv::Mat& image, Datum* datum) {
-  Require(image.depth() == CV_8U && image.dims == 2, "pictures have 8 bits per channel");
+  Require(image.depth() == CV_8U && image.dims == 2, "images have 8 bits per channel");
   const int channels = image.channels();
   datum->set_channels(channels);
   datum->set_height(image.rows);

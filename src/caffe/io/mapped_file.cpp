@@ -39,8 +39,8 @@ struct Signature {
 
 constexpr Signature kSignatures[] = {
     {"\x89HDF\r\n\x1a\n", 8, "an HDF5 file"},
-    {"\x89PNG", 4, "a picture (PNG)"},
-    {"\xff\xd8\xff", 3, "a picture (JPEG)"},
+    {"\x89PNG", 4, "an image (PNG)"},
+    {"\xff\xd8\xff", 3, "an image (JPEG)"},
     {"PK\x03\x04", 4, "a zip archive"},
     {"\x1f\x8b", 2, "compressed with gzip"},
     {"version https://git-lfs", 23, "a Git LFS pointer: fetch the file itself with git lfs pull"},

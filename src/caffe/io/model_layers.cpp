@@ -125,7 +125,7 @@ ModelLayer ReadLayer(const wire::Field& field, const MappedFile& file) {
   return layer;
 }
 
-/// A blob on its way to the file: `head` is everything in front of the elements.
+/// A blob to be written to the file: `head` is everything in front of the elements.
 struct EncodedBlob {
   std::string head;
   const Payload* elements;
@@ -218,7 +218,7 @@ ModelLayers ModelLayers::FromCaffemodel(const std::string& name) {
                             model.layers.push_back(ReadLayer(field, file));
                             return true;
                           });
-    Require(NetParameter().ParsePartialFromString(model.head_), "this is no caffemodel");
+    Require(NetParameter().ParsePartialFromString(model.head_), "this is not a caffemodel");
   } catch (Error& error) {
     if (std::string(error.what()).rfind(name, 0) != 0) error.AddContext(name);
     throw;
@@ -258,7 +258,7 @@ ModelLayers ModelLayers::FromHdf5(const std::string& name,
                                   const std::vector<LayerIdentity>& layers) {
   const Hdf5Handle file = Hdf5Handle::OpenFile(name);
   Require(hdf5_has_group(file.id(), "data"), name,
-          ": there is no group 'data': this is no HDF5 file of a net's parameters");
+          ": there is no group 'data': this is not an HDF5 file of a net's parameters");
   const Hdf5Handle data = Hdf5Handle::OpenGroup(file.id(), "data");
   ModelLayers model;
   std::map<std::string, ModelBlob> shared;

@@ -19,7 +19,7 @@ size_t LittleEndian(const std::string& bytes) {
   return value;
 }
 
-/// What stands behind 'key': in the header, a Python dictionary.
+/// The value of 'key' in the header, a Python dictionary.
 std::string Entry(const std::string& header, const std::string& key) {
   const size_t at = header.find("'" + key + "'");
   if (at == std::string::npos) return "";

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kDefaultTypes[] = {"default_forward_type", "default_backward_type",
                                          "default_forward_math", "default_backward_math"};
-// What else of a net only NVCaffe has and only half precision needs.
+// Other fields of a net that only NVCaffe has and only half precision needs.
 constexpr const char* kLossScaling[] = {"global_grad_scale", "global_grad_scale_adaptive",
                                         "default_cudnn_math_override"};
 constexpr const char* kLayerTypes[] = {"forward_type", "backward_type", "forward_math",

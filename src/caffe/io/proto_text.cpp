@@ -167,7 +167,7 @@ std::string FindOpenBlock(const std::string& text) {
   return Join(open.back().first, " ('", text.substr(begin, end - begin), "{')");
 }
 
-/// What would be right, for the parser's `message`.
+/// The remedy for the parser's `message`.
 std::string Remedy(const FileDescriptor* schema, const std::string& message,
                    const std::string& text) {
   const std::vector<std::string> quoted = Quoted(message);
@@ -247,7 +247,7 @@ void ParseProtoText(const std::string& text, const std::string& origin,
   parser.SetRecursionLimit(kDeepest);
   if (parser.ParseFromString(text, message)) return;
   std::string what = collector.message();
-  if (what.empty()) what = Join("this is no text of a ", message->GetDescriptor()->name());
+  if (what.empty()) what = Join("this is not text of a ", message->GetDescriptor()->name());
   if (what.back() == '.') what.pop_back();
   Fail(collector.place().empty() ? origin + ": " : collector.place(), what,
        Remedy(message->GetDescriptor()->file(), what, text));

@@ -15,7 +15,7 @@ namespace db {
 template <typename Handle>
 class SharedDatabases {
  public:
-  /// The handle of `source`, made by open(source) if nobody holds one.
+  /// The handle of `source`, made by open(source) if there is none.
   template <typename Function>
   std::shared_ptr<Handle> Open(const std::string& source, Function&& open) {
     std::error_code ignored;
@@ -32,8 +32,8 @@ class SharedDatabases {
   std::map<std::string, std::weak_ptr<Handle>> handles_;
 };
 
-/// " (it is ...)" if `source` is no database of kind `wanted` ("lmdb" or "leveldb") but something
-/// that can be told, with the remedy; else "".
+/// " (it is ...)" if `source` is not a database of kind `wanted` ("lmdb" or "leveldb") but
+/// something that is recognised, with the remedy; else "".
 std::string OtherKindHint(const std::string& source, const std::string& wanted);
 
 }  // namespace db

@@ -205,7 +205,7 @@ V1LayerParameter_LayerType UpgradeV0LayerType(const std::string& type) {
   for (const TypeName& name : kTypes) {
     if (type == name.v0) return name.v1;
   }
-  Fail("Unknown layer name: '", type, "' is no layer type of the V0 form");
+  Fail("Unknown layer name: '", type, "' is not a layer type of the V0 form");
 }
 
 bool NetNeedsV0ToV1Upgrade(const NetParameter& net_param) {

@@ -14,7 +14,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const AnchorTargetSettings settings(layer);
   const size_t ratios = settings.ratios.size(), scales = settings.scales.size();
   const int anchors = static_cast<int>(ratios * scales);
-  const Shape &scores = bottoms.at(0), &truths = bottoms.at(1), &picture = bottoms.at(2);
+  const Shape &scores = bottoms.at(0), &truths = bottoms.at(1), &image = bottoms.at(2);
   Require(scores.size() == 4 && scores[0] == 1,
           "AnchorTarget takes scores of one picture, (1, 2 A, H, W), not ", ShapeString(scores));
   Require(scores[1] == 2 * anchors, "param_str: ", ratios, " ratios and ", scales, " scales need ",
@@ -22,10 +22,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(truths.size() == 2 && truths[1] == 5,
           "the true boxes must have shape (G, 5), rows of corners and class, not ",
           ShapeString(truths));
-  const bool is_empty = std::count(picture.begin(), picture.end(), 0) > 0;
-  Require(!picture.empty() && picture.back() >= 2 && !is_empty,
-          "AnchorTarget takes the picture's height and width, (1, 2) or more, not ",
-          ShapeString(picture));
+  const bool is_empty = std::count(image.begin(), image.end(), 0) > 0;
+  Require(!image.empty() && image.back() >= 2 && !is_empty,
+          "AnchorTarget takes the image's height and width, (1, 2) or more, not ",
+          ShapeString(image));
   const Shape boxes = {1, 4 * anchors, scores[2], scores[3]};
   return {{1, 1, anchors * scores[2], scores[3]}, boxes, boxes, boxes};
 }
@@ -83,9 +83,9 @@ void AnchorTargetLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 
 template <typename Dtype>
 auto AnchorTargetLayer<Dtype>::AnchorsInside(const Blob<Dtype>& scores,
-                                             const Blob<Dtype>& picture) const -> vector<Anchor> {
+                                             const Blob<Dtype>& image) const -> vector<Anchor> {
   const float stride = settings_.feat_stride, border = settings_.allowed_border;
-  const float height = float(picture.cpu_data()[0]), width = float(picture.cpu_data()[1]);
+  const float height = float(image.cpu_data()[0]), width = float(image.cpu_data()[1]);
   vector<Anchor> inside;
   for (int cell = 0; cell < scores.height() * scores.width(); ++cell) {
     const float x = stride * float(cell % scores.width());

@@ -32,11 +32,11 @@ AnnotatedDataLayer<Dtype>::AnnotatedDataLayer(const LayerParameter& param)
 
 #ifdef USE_OPENCV
 
-/// A record on its way from the database to the batch, and all that is random about it.
+/// A record between the database and the batch, and all random choices for it.
 template <typename Dtype>
 struct AnnotatedDataLayer<Dtype>::Record {
   std::string key, value;
-  AnnotatedDatum annotated;  // its boxes move with the picture
+  AnnotatedDatum annotated;  // its boxes move with the image
   cv::Mat image;
   PictureDraws draws;
   Distortion distortion;
@@ -118,7 +118,7 @@ void AnnotatedDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
       << top[0]->height() << "," << top[0]->width();
 }
 
-/// Reads the message and the picture in it.
+/// Reads the message and the image in it.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::Parse(Record* record) const {
   Require(record->annotated.ParseFromString(record->value) && record->annotated.has_datum(),
@@ -129,7 +129,7 @@ void AnnotatedDataLayer<Dtype>::Parse(Record* record) const {
   record->annotated.mutable_datum()->clear_data();
 }
 
-/// Keeps the boxes that lie in `patch`, a box of the picture they are in, and tells them as
+/// Keeps the boxes that lie in `patch`, a box of the image they are in, and makes them
 /// fractions of it.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::Project(const NormalizedBBox& patch,
@@ -139,7 +139,7 @@ void AnnotatedDataLayer<Dtype>::Project(const NormalizedBBox& patch,
             /*mirrored=*/false);
 }
 
-/// Draws what becomes of a picture. Its boxes move along, as a patch is drawn after them.
+/// Draws the changes of an image. Its boxes move along, as a patch is drawn after them.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::DrawAugmentation(Record* record) const {
   const int height = record->image.rows, width = record->image.cols;
@@ -177,7 +177,7 @@ void AnnotatedDataLayer<Dtype>::Augment(Record* record) const {
   record->image = Noisy(record->image, augmentation_.noise_param(), record->noise);
 }
 
-/// Moves the boxes as the picture was resized, cropped and mirrored.
+/// Moves the boxes as the image was resized, cropped and mirrored.
 template <typename Dtype>
 void AnnotatedDataLayer<Dtype>::MoveBoxes(const PictureCut& cut, Record* record) const {
   AnnotationGroups* const groups = record->annotated.mutable_annotation_group();

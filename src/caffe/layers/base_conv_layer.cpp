@@ -75,8 +75,8 @@ std::vector<Shape> ConvolutionTopShapes(const ConvolutionParameter& param,
 
 namespace {
 
-/// What products are told of fields or extents that are one per spatial axis: where there is no
-/// axis, the one position is an axis of its own.
+/// Fields or extents, one per spatial axis, as products take them: where there is no spatial
+/// axis, the one position counts as one.
 vector<int> OneAxisAtLeast(const vector<int>& values, int otherwise) {
   return values.empty() ? vector<int>{otherwise} : values;
 }

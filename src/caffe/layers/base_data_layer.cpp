@@ -127,7 +127,7 @@ void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
   prefetch_current_ = nullptr;
   Batch<Dtype>* batch = prefetch_full_.pop("Waiting for data");
   if (batch->error_) {
-    prefetch_full_.push(batch);  // the thread has ended: whoever asks again is told again
+    prefetch_full_.push(batch);  // the thread has ended: asking again throws again
     std::rethrow_exception(batch->error_);
   }
   prefetch_current_ = batch;
@@ -183,7 +183,7 @@ void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
     SetSourceState(state);
     consumed_ = state;
   } catch (...) {
-    StartInternalThread();  // whoever goes on all the same gets data
+    StartInternalThread();  // a caller that goes on gets data
     throw;
   }
   StartInternalThread();

@@ -183,7 +183,8 @@ void BatchNormLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   if (this->fused_) scale_->SetInput(normalization_.normalized());
 }
 
-// In the TEST phase the input is not kept, and nobody learns: parameters' gradients are left alone.
+// In the TEST phase the input is not kept and nothing is learned: parameters' gradients stay as
+// they are.
 template <typename Dtype>
 typename ChannelNormalization<Dtype>::Gradients BatchNormLayer<Dtype>::WantedGradients(
     bool propagate_down, Blob<Dtype>* bottom) const {

@@ -27,29 +27,29 @@ DenseImageDataLayer<Dtype>::DenseImageDataLayer(const LayerParameter& param)
 template <typename Dtype>
 std::pair<string, string> DenseImageDataLayer<Dtype>::ParseLine(const string& line) const {
   std::istringstream stream(line);
-  string picture, labels, more;
-  Require(stream >> picture >> labels && !(stream >> more), "'", line,
-          "' is not the path of a picture, a space and the path of its labels");
-  return {picture, labels};
+  string image, labels, more;
+  Require(stream >> image >> labels && !(stream >> more), "'", line,
+          "' is not the path of an image, a space and the path of its labels");
+  return {image, labels};
 }
 
 #ifdef USE_OPENCV
 
 template <typename Dtype>
-cv::Mat DenseImageDataLayer<Dtype>::ReadPicture(const string& file) const {
+cv::Mat DenseImageDataLayer<Dtype>::ReadImage(const string& file) const {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
-  return ReadListedPicture(param.root_folder() + file, param.new_height(), param.new_width(),
-                           param.is_color());
+  return ReadListedImage(param.root_folder() + file, param.new_height(), param.new_width(),
+                         param.is_color());
 }
 
 template <typename Dtype>
-cv::Mat DenseImageDataLayer<Dtype>::ReadLabels(const string& file, const cv::Mat& picture) const {
+cv::Mat DenseImageDataLayer<Dtype>::ReadLabels(const string& file, const cv::Mat& image) const {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const int factor = static_cast<int>(param.label_divide_factor());
-  Require(picture.cols >= factor && picture.rows >= factor,
-          "dense_image_data_param: label_divide_factor ", factor,
-          " leaves nothing of a picture of ", picture.rows, " x ", picture.cols);
-  return ReadListedLabels(param.root_folder() + file, picture, param.new_height() > 0, factor);
+  Require(image.cols >= factor && image.rows >= factor,
+          "dense_image_data_param: label_divide_factor ", factor, " leaves nothing of an image of ",
+          image.rows, " x ", image.cols);
+  return ReadListedLabels(param.root_folder() + file, image, param.new_height() > 0, factor);
 }
 
 template <typename Dtype>
@@ -73,9 +73,9 @@ void DenseImageDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
   this->OpenList(param.source(), param.shuffle(), param.rand_skip());
 
   const auto& line = this->lines_[this->lines_id_];
-  const cv::Mat picture = ReadPicture(line.first);
-  const cv::Mat labels = ReadLabels(line.second, picture);
-  vector<int> shape = this->data_transformer_->InferBlobShape(picture);
+  const cv::Mat image = ReadImage(line.first);
+  const cv::Mat labels = ReadLabels(line.second, image);
+  vector<int> shape = this->data_transformer_->InferBlobShape(image);
   vector<int> label_shape = this->data_transformer_->InferBlobShape(labels);
   this->transformed_data_.Reshape(shape);
   shape[0] = label_shape[0] = batch_size;
@@ -93,7 +93,7 @@ template <typename Dtype>
 void DenseImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   const DenseImageDataParameter& param = this->layer_param_.dense_image_data_param();
   const auto items = this->TakeItems(static_cast<int>(param.batch_size()));
-  const cv::Mat first = ReadPicture(items[0].line.first);
+  const cv::Mat first = ReadImage(items[0].line.first);
   const cv::Mat first_labels = ReadLabels(items[0].line.second, first);
   // Sizes may change from batch to batch.
   vector<int> shape = this->data_transformer_->InferBlobShape(first);
@@ -106,12 +106,12 @@ void DenseImageDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
   const int item_count = batch->data_.count(1), label_count = batch->label_.count(1);
   this->DecodingTeam(0).ForEach(shape[0], [&](int i) {
     const auto& [file, label_file] = items[i].line;
-    const cv::Mat picture = i == 0 ? first : ReadPicture(file);
-    const cv::Mat picture_labels = i == 0 ? first_labels : ReadLabels(label_file, picture);
+    const cv::Mat image = i == 0 ? first : ReadImage(file);
+    const cv::Mat image_labels = i == 0 ? first_labels : ReadLabels(label_file, image);
     try {
-      this->data_transformer_->TransformTo(picture, items[i].draws, shape,
+      this->data_transformer_->TransformTo(image, items[i].draws, shape,
                                            pixels + size_t(i) * item_count);
-      this->data_transformer_->TransformLabelsTo(picture_labels, items[i].draws, label_shape,
+      this->data_transformer_->TransformLabelsTo(image_labels, items[i].draws, label_shape,
                                                  labels + size_t(i) * label_count);
     } catch (Error& error) {
       error.AddContext(param.root_folder() + file);

@@ -55,7 +55,7 @@ template <typename Dtype>
 void DetectionEvaluateLayer<Dtype>::InPixels(vector<NormalizedBBox>* boxes) const {
   if (sizes_.empty()) return;
   const DetectionEvaluateParameter& param = this->layer_param_.detection_evaluate_param();
-  const NamedSize& size = sizes_[picture_];
+  const NamedSize& size = sizes_[image_];
   for (NormalizedBBox& box : *boxes) {
     const NormalizedBBox fractions = box;
     OutputBBox(fractions, {size.height, size.width}, param.has_resize_param(), param.resize_param(),
@@ -63,7 +63,7 @@ void DetectionEvaluateLayer<Dtype>::InPixels(vector<NormalizedBBox>* boxes) cons
   }
 }
 
-/// Writes a row for each detection of one picture.
+/// Writes a row for each detection of one image.
 template <typename Dtype>
 void DetectionEvaluateLayer<Dtype>::Judge(int item, const LabelBBox& detections,
                                           const LabelBBox& truths, Dtype** row) {
@@ -120,7 +120,7 @@ void DetectionEvaluateLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bott
   }
   for (const auto& item : detections) {
     Judge(item.first, item.second, truths[item.first], &row);
-    if (!sizes_.empty()) picture_ = (picture_ + 1) % sizes_.size();
+    if (!sizes_.empty()) image_ = (image_ + 1) % sizes_.size();
   }
   CHECK_EQ(row - top[0]->cpu_data(), top[0]->count());
 }

@@ -234,7 +234,7 @@ void DetectionOutputLayer<Dtype>::Save(const vector<vector<Detection>>& items) {
   if (!results_->wanted()) return;
   for (const vector<Detection>& item : items) {
     for (const Detection& d : item) results_->Add(d.label, d.score, d.box);
-    results_->NextPicture();
+    results_->NextImage();
   }
 }
 

@@ -31,14 +31,14 @@ std::map<uint32_t, uint32_t> ClassesOf(const DetectNetGroundTruthParameter& para
 
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const DetectNetGroundTruthParameter& param = layer.detectnet_groundtruth_param();
-  Require(bottoms.size() == 2, "DetectNetTransformation takes pictures and objects");
-  const Shape &pictures = bottoms[0], &objects = bottoms[1];
-  Require(pictures.size() == 4 && pictures[1] == 3,
-          "DetectNetTransformation takes pictures of shape (N, 3, height, width), not ",
-          ShapeString(pictures));
-  Require(pictures[2] > 0 && pictures[3] > 0, "pictures of shape ", ShapeString(pictures),
+  Require(bottoms.size() == 2, "DetectNetTransformation takes images and objects");
+  const Shape &images = bottoms[0], &objects = bottoms[1];
+  Require(images.size() == 4 && images[1] == 3,
+          "DetectNetTransformation takes images of shape (N, 3, height, width), not ",
+          ShapeString(images));
+  Require(images[2] > 0 && images[3] > 0, "images of shape ", ShapeString(images),
           " have nothing in them");
-  Require(!objects.empty() && objects[0] == pictures[0], "there are ", pictures[0],
+  Require(!objects.empty() && objects[0] == images[0], "there are ", images[0],
           " pictures and objects of shape ", ShapeString(objects), ": one item each");
   constexpr uint32_t kMost = 1 << 16;
   Require(param.stride() > 0, "detectnet_groundtruth_param: stride must be positive");
@@ -53,9 +53,9 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const auto places = [&](uint32_t side) {
     return static_cast<int>(std::lrint(double(side) / param.stride()));
   };
-  return {{pictures[0], 3, static_cast<int>(param.image_size_y()),
+  return {{images[0], 3, static_cast<int>(param.image_size_y()),
            static_cast<int>(param.image_size_x())},
-          {pictures[0], kGridValues + static_cast<int>(last) + 1, places(param.image_size_y()),
+          {images[0], kGridValues + static_cast<int>(last) + 1, places(param.image_size_y()),
            places(param.image_size_x())}};
 }
 
@@ -89,7 +89,7 @@ struct DetectNetTransformationLayer<Dtype>::Object {
   }
 };
 
-/// What is done to one picture, in this order.
+/// What is done to one image, in this order.
 template <typename Dtype>
 struct DetectNetTransformationLayer<Dtype>::Augmentation {
   float hue = 0;  // degrees
@@ -120,7 +120,7 @@ void DetectNetTransformationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&
   Require(augmentation.scale_min() > 0 && augmentation.scale_min() <= augmentation.scale_max() &&
               augmentation.scale_max() <= 100,
           "detectnet_augmentation_param: scale_min ", augmentation.scale_min(), " and scale_max ",
-          augmentation.scale_max(), " are no range of positive factors");
+          augmentation.scale_max(), " are not a range of positive factors");
   if (transform.has_mean_file()) {
     BlobProto proto;
     ReadProtoFromBinaryFileOrDie(transform.mean_file(), &proto);
@@ -153,12 +153,12 @@ DetectNetTransformationLayer<Dtype>::ReadObjects(const Blob<Dtype>& objects, int
   const auto classes = ClassesOf(this->layer_param_.detectnet_groundtruth_param());
   const int length = objects.count(1);
   const Dtype* row = objects.cpu_data() + size_t(item) * length;
-  Require(length >= kObjectLength, "objects have ", length, " values per picture: a header of ",
+  Require(length >= kObjectLength, "objects have ", length, " values per image: a header of ",
           kObjectLength, " is the least");
-  Require(row[1] == kObjectLength, "picture ", item, ": objects have ", row[1],
+  Require(row[1] == kObjectLength, "image ", item, ": objects have ", row[1],
           " values each, expected are ", kObjectLength);
   const int most = length / kObjectLength - 1;
-  Require(row[0] >= 0 && row[0] <= most, "picture ", item, " has ", row[0],
+  Require(row[0] >= 0 && row[0] <= most, "image ", item, " has ", row[0],
           " objects: there is room for ", most);
   vector<Object> found;
   for (int i = static_cast<int>(row[0]); i > 0; --i) {
@@ -167,7 +167,7 @@ DetectNetTransformationLayer<Dtype>::ReadObjects(const Blob<Dtype>& objects, int
     const auto channel = classes.find(static_cast<uint32_t>(row[5]));
     if (channel == classes.end()) continue;
     for (int k = 0; k < 4; ++k) {
-      Require(std::isfinite(row[k]), "picture ", item, ": an object's box has the value ", row[k]);
+      Require(std::isfinite(row[k]), "image ", item, ": an object's box has the value ", row[k]);
     }
     found.push_back({row[0], row[1], row[2], row[3], static_cast<int>(channel->second)});
   }
@@ -179,10 +179,10 @@ void DetectNetTransformationLayer<Dtype>::WriteGrid(const vector<Object>& object
                                                     const vector<int>& grid_shape,
                                                     Dtype* grid) const {
   const DetectNetGroundTruthParameter& param = this->layer_param_.detectnet_groundtruth_param();
-  const Object picture{0, 0, Dtype(param.image_size_x()), Dtype(param.image_size_y()), 0};
+  const Object image{0, 0, Dtype(param.image_size_x()), Dtype(param.image_size_y()), 0};
   std::fill_n(grid, size_t(grid_shape[1]) * grid_shape[2] * grid_shape[3], Dtype(0));
   for (const Object& object : objects) {
-    const Object seen = param.crop_bboxes() ? object.Intersection(picture) : object;
+    const Object seen = param.crop_bboxes() ? object.Intersection(image) : object;
     if (seen.area() >= Dtype(FLT_EPSILON)) WriteObject(seen, grid_shape, grid);
   }
 }
@@ -238,7 +238,7 @@ void DetectNetTransformationLayer<Dtype>::WriteObject(const Object& object,
 
 namespace {
 
-/// Turning a picture around its middle and making room for the corners.
+/// Turning an image around its middle and making room for the corners.
 struct Rotation {
   Rotation(const cv::Size& size, float degrees) {
     const cv::Point2f middle(size.width * 0.5f, size.height * 0.5f);
@@ -255,7 +255,7 @@ struct Rotation {
   cv::Size new_size;
 };
 
-/// A picture of planes as one of pixels, in float.
+/// An image of planes as one of pixels, in float.
 template <typename Dtype>
 cv::Mat PixelsOf(const Dtype* planes, int height, int width) {
   std::vector<cv::Mat> channels;
@@ -315,9 +315,9 @@ DetectNetTransformationLayer<Dtype>::DrawAugmentation(int width, int height) {
 }
 
 template <typename Dtype>
-void DetectNetTransformationLayer<Dtype>::TransformPicture(const Augmentation& augmentation,
-                                                           const Blob<Dtype>& bottom, int item,
-                                                           Dtype* out) const {
+void DetectNetTransformationLayer<Dtype>::TransformImage(const Augmentation& augmentation,
+                                                         const Blob<Dtype>& bottom, int item,
+                                                         Dtype* out) const {
   const TransformationParameter& transform = this->layer_param_.transform_param();
   const DetectNetGroundTruthParameter& grid = this->layer_param_.detectnet_groundtruth_param();
   const int height = bottom.height(), width = bottom.width();
@@ -393,12 +393,12 @@ template <typename Dtype>
 void DetectNetTransformationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                                       const vector<Blob<Dtype>*>& top) {
   const int height = bottom[0]->height(), width = bottom[0]->width();
-  Dtype* pictures = top[0]->template overwrite_cpu_data_as<Dtype>();
+  Dtype* images = top[0]->template overwrite_cpu_data_as<Dtype>();
   Dtype* grids = top[1]->template overwrite_cpu_data_as<Dtype>();
   for (int i = 0; i < bottom[0]->num(); ++i) {
     vector<Object> objects = ReadObjects(*bottom[1], i);
     const Augmentation augmentation = DrawAugmentation(width, height);
-    TransformPicture(augmentation, *bottom[0], i, pictures + top[0]->offset(i));
+    TransformImage(augmentation, *bottom[0], i, images + top[0]->offset(i));
     TransformObjects(augmentation, width, height, &objects);
     WriteGrid(objects, top[1]->shape(), grids + top[1]->offset(i));
   }

@@ -6,7 +6,7 @@
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/elementwise.hpp"
-#include "dispatch_beside.hpp"
+#include "dispatch_half_or.hpp"
 #include "parameter_blobs.hpp"
 
 namespace caffe {
@@ -183,7 +183,7 @@ void DirectRecurrentLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom
       std::fill_n(state(i, 0), row, Dtype(0));
     }
   }
-  DispatchBeside<Dtype>(this->forward_type(), [&](auto tag) {
+  DispatchHalfOr<Dtype>(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     this->template AddInputs<T>(bottom);
     Workspace::Buffer<Dtype> weights(Context::Current().workspace(), size_t(columns) * D_);
@@ -251,7 +251,7 @@ void DirectRecurrentLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                              bool to_blob) {
     Blob<Dtype>& weights = *this->blobs_[weights_index];
     const int inputs = weights.shape(1);
-    DispatchBeside<Dtype>(this->forward_type(), [&](auto tag) {
+    DispatchHalfOr<Dtype>(this->forward_type(), [&](auto tag) {
       using T = decltype(tag);
       if (this->param_propagate_down(weights_index)) {
         kernels::Gemm(true, false, columns, inputs, items, Dtype(1), d_rows,
@@ -259,7 +259,7 @@ void DirectRecurrentLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
       }
     });
     if (!to_blob) return;
-    DispatchBeside<Dtype>(this->backward_type(), [&](auto tag) {
+    DispatchHalfOr<Dtype>(this->backward_type(), [&](auto tag) {
       using D = decltype(tag);
       kernels::Gemm(false, false, items, inputs, columns, Dtype(1), d_rows, weights.cpu_data(),
                     Dtype(0), blob->template overwrite_cpu_diff_as<D>());

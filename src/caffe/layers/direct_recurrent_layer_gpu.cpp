@@ -4,7 +4,7 @@
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "caffe/kernels/cuda/recurrent.hpp"
 #include "caffe/layers/direct_recurrent_layer.hpp"
-#include "dispatch_beside.hpp"
+#include "dispatch_half_or.hpp"
 
 namespace caffe {
 
@@ -44,7 +44,7 @@ void DirectRecurrentLayer<Dtype>::GpuPropagate(int items, const Dtype* d_rows, i
   cuda::Buffer<Dtype> dx(stream, size_t(items) * inputs);
   cuda::Gemm<Dtype, Dtype>(stream, false, false, items, inputs, columns, 1, d_rows,
                            weights.gpu_data(), 0, dx.get());
-  DispatchBeside<Dtype>(this->backward_type(), [&](auto tag) {
+  DispatchHalfOr<Dtype>(this->backward_type(), [&](auto tag) {
     using D = decltype(tag);
     cuda::Convert(stream, items * inputs, dx.get(), blob->template overwrite_gpu_diff_as<D>());
   });
@@ -63,7 +63,7 @@ void DirectRecurrentLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom
       cuda::Fill<Dtype>(stream, row, 0, gpu_state(i, 0));
     }
   }
-  DispatchBeside<Dtype>(this->forward_type(), [&](auto tag) {
+  DispatchHalfOr<Dtype>(this->forward_type(), [&](auto tag) {
     using T = decltype(tag);
     this->template GpuAddInputs<T>(bottom);
     cuda::Buffer<Dtype> weights(stream, size_t(columns) * D_);

@@ -150,7 +150,7 @@ void EltwiseLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   });
 }
 
-// dx_i = dy times the product of the other bottoms; computed anew, so that a zero in x_i is no
+// dx_i = dy times the product of the other bottoms; recomputed, so that a zero in x_i is no
 // trouble (stable_prod_grad: false, division by x_i, gives the same where it is defined).
 template <typename Dtype>
 template <typename T, typename D>

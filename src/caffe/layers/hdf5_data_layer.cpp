@@ -30,7 +30,7 @@ void HDF5DataLayer<Dtype>::ReadSource() {
   hdf_filenames_.clear();
   for (string name; file >> name;) {
     Require(hdf_filenames_.size() < 100000 && name.find('\0') == string::npos, source,
-            " is no list of HDF5 files: source names a text file with the path of one in each "
+            " is not a list of HDF5 files: source names a text file with the path of one in each "
             "line");
     hdf_filenames_.push_back(name);
   }

@@ -39,7 +39,7 @@ template <typename Dtype>
 void HDF5OutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
   file_name_ = this->layer_param_.hdf5_output_param().file_name();
   Require(!file_name_.empty(), "hdf5_output_param: file_name is missing");
-  file_.reset();  // closed before it is made anew
+  file_.reset();  // closed before it is replaced
   file_ = std::make_shared<Hdf5Handle>(Hdf5Handle::CreateFile(file_name_));
 }
 

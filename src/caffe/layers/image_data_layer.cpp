@@ -12,7 +12,7 @@
 namespace caffe {
 namespace {
 
-// Shapes depend on the first picture; tops hold labels: both stay in the net's own type.
+// Shapes depend on the first image; tops hold labels: both stay in the net's own type.
 const bool registered = OperationTable::Add(
     Operation("ImageData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 const bool dealt_out = RecordShare::AddType("ImageData");
@@ -32,7 +32,7 @@ template <typename Dtype>
 std::pair<string, int> ImageDataLayer<Dtype>::ParseLine(const string& line) const {
   const size_t space = line.find_last_of(" \t");
   if (space == string::npos) {
-    LOG_FIRST_N(WARNING, 1) << "'" << line << "' and maybe other pictures have no label in "
+    LOG_FIRST_N(WARNING, 1) << "'" << line << "' and maybe other images have no label in "
                             << this->layer_param_.image_data_param().source()
                             << ": it is taken as 0.";
     return {line, 0};
@@ -40,7 +40,7 @@ std::pair<string, int> ImageDataLayer<Dtype>::ParseLine(const string& line) cons
   const string text = line.substr(space + 1);
   int label = 0;
   Require(ParseLabel(text, &label), "'", text,
-          "' is no label: a line is the path of a picture, a space and a whole number");
+          "' is no label: a line is the path of an image, a space and a whole number");
   return {line.substr(0, line.find_last_not_of(" \t", space) + 1), label};
 }
 
@@ -51,9 +51,9 @@ cv::Mat ImageDataLayer<Dtype>::Read(const string& file) const {
   const ImageDataParameter& param = this->layer_param_.image_data_param();
   const string path = param.root_folder() + file;
   if (param.short_side() == 0) {
-    return ReadListedPicture(path, param.new_height(), param.new_width(), param.is_color());
+    return ReadListedImage(path, param.new_height(), param.new_width(), param.is_color());
   }
-  const cv::Mat image = ReadListedPicture(path, 0, 0, param.is_color());
+  const cv::Mat image = ReadListedImage(path, 0, 0, param.is_color());
   const double factor = double(param.short_side()) / std::min(image.rows, image.cols);
   const cv::Size size(std::lround(image.cols * factor), std::lround(image.rows * factor));
   if (size == image.size()) return image;

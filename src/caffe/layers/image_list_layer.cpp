@@ -55,7 +55,7 @@ void ImageListLayer<Dtype, Label>::OpenList(const string& source, bool shuffle,
   const unsigned int skip = caffe_rng_rand() % rand_skip;
   LOG(INFO) << "Skipping first " << skip << " data points.";
   Require(skip < lines_.size(), source_, ": rand_skip ", rand_skip, " may skip all of the ",
-          lines_.size(), " pictures");
+          lines_.size(), " images");
   lines_id_ = static_cast<int>(skip);
 }
 
@@ -78,7 +78,7 @@ vector<typename ImageListLayer<Dtype, Label>::Item> ImageListLayer<Dtype, Label>
     int count) {
   vector<Item> items;
   for (uint64_t i = 0; i < share_.Total(count); ++i) {
-    // Drawn for every picture: each gets what it would get from one solver.
+    // Drawn for every image: each gets what it would get from one solver.
     const PictureDraws draws = this->data_transformer_->Draw();
     if (share_.Has(i, count)) items.push_back({lines_[lines_id_], draws});
     NextLine();
@@ -98,7 +98,7 @@ string ImageListLayer<Dtype, Label>::SourceState() {
   return state.text();
 }
 
-// Every pass shuffles the order of the one before: they are all gone through again.
+// Every pass shuffles the order of the one before: they are all repeated.
 template <typename Dtype, typename Label>
 void ImageListLayer<Dtype, Label>::SetSourceState(const string& text) {
   StateReader state(text);
@@ -129,17 +129,17 @@ template class ImageListLayer<double, std::pair<int, int>>;
 
 #ifdef USE_OPENCV
 
-cv::Mat ReadListedPicture(const string& file, int height, int width, bool is_color) {
+cv::Mat ReadListedImage(const string& file, int height, int width, bool is_color) {
   const cv::Mat image = ReadImageToCVMat(file, height, width, is_color);
-  Require(!image.empty(), file, ": cannot be read as a picture: it is missing or damaged");
+  Require(!image.empty(), file, ": cannot be read as an image: it is missing or damaged");
   return image;
 }
 
-cv::Mat ReadListedLabels(const string& file, const cv::Mat& picture, bool resized, int factor) {
-  const cv::Mat labels = ReadListedPicture(file, 0, 0, false);
-  Require(resized || labels.size() == picture.size(), file, ": the labels are ", labels.rows, " x ",
-          labels.cols, ", their picture is ", picture.rows, " x ", picture.cols);
-  const cv::Size size(picture.cols / factor, picture.rows / factor);
+cv::Mat ReadListedLabels(const string& file, const cv::Mat& image, bool resized, int factor) {
+  const cv::Mat labels = ReadListedImage(file, 0, 0, false);
+  Require(resized || labels.size() == image.size(), file, ": the labels are ", labels.rows, " x ",
+          labels.cols, ", their image is ", image.rows, " x ", image.cols);
+  const cv::Size size(image.cols / factor, image.rows / factor);
   if (size == labels.size()) return labels;
   cv::Mat fitting;
   cv::resize(labels, fitting, size, 0, 0, cv::INTER_NEAREST);
@@ -152,7 +152,7 @@ void CheckNewSize(const char* message, uint32_t new_height, uint32_t new_width) 
   constexpr uint32_t kMost = 1 << 20;
   Require((new_height == 0) == (new_width == 0), message, ": new_height ", new_height,
           " and new_width ", new_width, " are given together, or not at all");
-  Require(new_height <= kMost && new_width <= kMost, message, ": pictures of ", new_height, " x ",
+  Require(new_height <= kMost && new_width <= kMost, message, ": images of ", new_height, " x ",
           new_width, " are too large");
 }
 

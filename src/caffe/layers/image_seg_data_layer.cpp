@@ -55,8 +55,8 @@ typename ImageSegDataLayer<Dtype>::Sample ImageSegDataLayer<Dtype>::Read(
     const std::pair<string, string>& line) const {
   const ImageDataParameter& param = this->layer_param_.image_data_param();
   Sample sample;
-  sample.image = ReadListedPicture(param.root_folder() + line.first, param.new_height(),
-                                   param.new_width(), param.is_color());
+  sample.image = ReadListedImage(param.root_folder() + line.first, param.new_height(),
+                                 param.new_width(), param.is_color());
   sample.height = sample.image.rows;
   sample.width = sample.image.cols;
   if (param.label_type() == ImageDataParameter::PIXEL) {

@@ -34,7 +34,7 @@ template <typename Dtype>
 void InfogainLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
                                           const vector<Blob<Dtype>*>& top) {
   LossLayer<Dtype>::LayerSetUp(bottom, top);
-  // The probabilities are a second top that is no loss.
+  // The probabilities are a second top that is not a loss.
   if (top.size() > 1 && this->layer_param_.loss_weight_size() == 1) {
     this->layer_param_.add_loss_weight(Dtype(0));
   }

@@ -34,7 +34,7 @@ Resizing InterpResizing(const InterpParameter& param, const vector<Shape>& botto
   const bool sized = param.has_height() || param.has_shrink_factor() || param.has_zoom_factor();
   const bool two = bottoms.size() == 2;
   Require(sized != two, "interp_param: give ", two ? "no" : "one",
-          " size (height and width, shrink_factor, zoom_factor) ", two ? "beside" : "or",
+          " size (height and width, shrink_factor, zoom_factor) ", two ? "next to" : "or",
           " a second bottom of the wanted size");
   Require(!two || bottoms[1].size() == 4, "Interp takes a second bottom of 4 axes, not ",
           two ? ShapeString(bottoms[1]) : "");

@@ -51,7 +51,7 @@ void LSTMUnitLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
                                         const vector<Blob<Dtype>*>& bottom) {
   Require(!propagate_down[2], "LSTMUnit has no gradient for its continuation indicators");
   if (!propagate_down[0] && !propagate_down[1]) return;
-  // One that nobody asked for goes into scratch memory.
+  // One that was not asked for goes into scratch memory.
   Workspace& workspace = Context::Current().workspace();
   Workspace::Buffer<Dtype> dc_prev(workspace, propagate_down[0] ? 0 : bottom[0]->count());
   Workspace::Buffer<Dtype> d_gates(workspace, propagate_down[1] ? 0 : bottom[1]->count());

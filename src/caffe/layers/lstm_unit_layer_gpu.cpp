@@ -25,7 +25,7 @@ void LSTMUnitLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
   Require(!propagate_down[2], "LSTMUnit has no gradient for its continuation indicators");
   if (!propagate_down[0] && !propagate_down[1]) return;
   Stream& stream = cuda::CurrentStream();
-  // One that nobody asked for goes into scratch memory.
+  // One that was not asked for goes into scratch memory.
   cuda::Buffer<Dtype> dc_prev(stream, propagate_down[0] ? 0 : bottom[0]->count());
   cuda::Buffer<Dtype> d_gates(stream, propagate_down[1] ? 0 : bottom[1]->count());
   cuda::LstmStepGradient<Dtype>(

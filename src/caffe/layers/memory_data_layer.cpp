@@ -98,7 +98,7 @@ template <typename Dtype>
 void MemoryDataLayer<Dtype>::AddMatVector(const vector<cv::Mat>& images,
                                           const vector<int>& labels) {
   PrepareFor(images.size());
-  Require(labels.size() == images.size(), "MemoryData: ", images.size(), " pictures have ",
+  Require(labels.size() == images.size(), "MemoryData: ", images.size(), " images have ",
           labels.size(), " labels");
   this->data_transformer_->Transform(images, &added_data_);
   std::copy(labels.begin(), labels.end(), added_label_.mutable_cpu_data());
@@ -110,7 +110,7 @@ template <typename Dtype>
 void MemoryDataLayer<Dtype>::Reset(Dtype* data, Dtype* labels, int n) {
   Require(data != nullptr && labels != nullptr, "MemoryData: Reset needs data and labels");
   Require(n > 0 && n % batch_size_ == 0, "MemoryData: Reset with ", n,
-          " items, which is no positive multiple of batch_size ", batch_size_);
+          " items, which is not a positive multiple of batch_size ", batch_size_);
   LOG_IF(WARNING, this->layer_param_.has_transform_param())
       << this->type() << " does not transform array data on Reset()";
   data_ = data;
@@ -135,7 +135,7 @@ void MemoryDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
   Require(data_ != nullptr,
           "MemoryData needs to be given data first: call AddDatumVector, AddMatVector or Reset");
   Require(n_ % batch_size_ == 0, "MemoryData: ", n_, " items are no multiple of batch_size ",
-          batch_size_, ", which was changed: give data anew");
+          batch_size_, ", which was changed: give new data");
   top[0]->Reshape(batch_size_, channels_, height_, width_);
   top[1]->Reshape(vector<int>(1, batch_size_));
   top[0]->set_cpu_data(data_ + pos_ * size_);

@@ -9,7 +9,7 @@ namespace {
 std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
   const ProposalParameter& param = layer.proposal_param();
   const int64_t anchors = int64_t(param.ratio_size()) * param.scale_size();
-  const Shape &scores = bottoms.at(0), &codes = bottoms.at(1), &pictures = bottoms.at(2);
+  const Shape &scores = bottoms.at(0), &codes = bottoms.at(1), &images = bottoms.at(2);
   Require(scores.size() == 4 && codes.size() == 4, "Proposal takes maps of 4 axes, not ",
           ShapeString(scores), " and ", ShapeString(codes));
   Require(scores[1] == 2 * anchors && codes[1] == 4 * anchors,
@@ -19,10 +19,10 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(scores[0] == codes[0] && scores[2] == codes[2] && scores[3] == codes[3],
           "the maps differ: ", ShapeString(scores), " and ", ShapeString(codes));
   int64_t numbers = 1;
-  for (const int extent : pictures) numbers *= extent;
+  for (const int extent : images) numbers *= extent;
   Require(numbers >= 3 * int64_t(scores[0]) && numbers % std::max(1, scores[0]) == 0,
-          "Proposal takes height, width and scales of each picture: (", scores[0],
-          ", 3) or more numbers, not ", ShapeString(pictures));
+          "Proposal takes height, width and scales of each image: (", scores[0],
+          ", 3) or more numbers, not ", ShapeString(images));
   const int64_t regions = int64_t(scores[0]) * param.post_nms_topn();
   Require(regions > 0 && regions < 100000000,
           "proposal_param: post_nms_topn must be positive, got ", param.post_nms_topn());
@@ -63,10 +63,10 @@ void ProposalLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
-typename ProposalLayer<Dtype>::Picture ProposalLayer<Dtype>::PictureOf(const Blob<Dtype>& pictures,
-                                                                       int item) const {
-  const int numbers = pictures.count() / pictures.shape(0);
-  const Dtype* info = pictures.cpu_data() + size_t(item) * numbers;
+typename ProposalLayer<Dtype>::Image ProposalLayer<Dtype>::ImageOf(const Blob<Dtype>& images,
+                                                                   int item) const {
+  const int numbers = images.count() / images.shape(0);
+  const Dtype* info = images.cpu_data() + size_t(item) * numbers;
   const float min_size = this->layer_param_.proposal_param().min_size();
   return {float(info[0]), float(info[1]), min_size * float(info[2]),
           min_size * float(info[numbers > 3 ? 3 : 2])};
@@ -75,7 +75,7 @@ typename ProposalLayer<Dtype>::Picture ProposalLayer<Dtype>::PictureOf(const Blo
 /// All boxes of one item, in the order of cells and anchors, and their scores.
 template <typename Dtype>
 void ProposalLayer<Dtype>::Propose(const Dtype* scores, const Dtype* codes, int height, int width,
-                                   const Picture& picture, vector<Box>* boxes,
+                                   const Image& image, vector<Box>* boxes,
                                    vector<ScoredIndex>* scored) const {
   const BoxCode code = RegionCode();
   const float stride = this->layer_param_.proposal_param().feat_stride();
@@ -90,9 +90,9 @@ void ProposalLayer<Dtype>::Propose(const Dtype* scores, const Dtype* codes, int 
         prior.box = Moved(anchors_[a], x, y);
         const auto number = [&](int k) { return float(codes[(a * 4 + k) * cells + cell]); };
         const Box box = Clipped(Decode(prior, code, {number(0), number(1), number(2), number(3)}),
-                                picture.height - 1, picture.width - 1);
-        const bool large = box.xmax - box.xmin + 1 >= picture.min_width &&
-                           box.ymax - box.ymin + 1 >= picture.min_height;
+                                image.height - 1, image.width - 1);
+        const bool large = box.xmax - box.xmin + 1 >= image.min_width &&
+                           box.ymax - box.ymin + 1 >= image.min_height;
         const size_t i = cell * anchors + a;
         (*boxes)[i] = box;
         (*scored)[i] = {large ? float(scores[a * cells + cell]) : 0.f, static_cast<int>(i)};
@@ -112,7 +112,7 @@ void ProposalLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   vector<ScoredIndex> scored;
   for (int n = 0; n < bottom[0]->num(); ++n) {
     Propose(bottom[0]->cpu_data() + bottom[0]->offset(n) + objects,
-            bottom[1]->cpu_data() + bottom[1]->offset(n), height, width, PictureOf(*bottom[2], n),
+            bottom[1]->cpu_data() + bottom[1]->offset(n), height, width, ImageOf(*bottom[2], n),
             &boxes, &scored);
     vector<float> score(scored.size());
     for (const ScoredIndex& s : scored) score[s.second] = s.first;

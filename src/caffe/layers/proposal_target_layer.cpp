@@ -129,8 +129,8 @@ void ProposalTargetLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   vector<Region> regions;
   const Dtype* row = bottom[0]->cpu_data();
   for (int i = 0; i < bottom[0]->shape(0); ++i, row += 5) {
-    Require(row[0] == 0, "ProposalTarget takes the proposals of one picture: row ", i,
-            " is of item ", row[0]);
+    Require(row[0] == 0, "ProposalTarget takes the proposals of one image: row ", i, " is of item ",
+            row[0]);
     regions.push_back({{float(row[1]), float(row[2]), float(row[3]), float(row[4])}, {}});
   }
   for (const LabelledBox& truth : truths) regions.push_back({truth.box, {}});

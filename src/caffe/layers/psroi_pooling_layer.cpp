@@ -30,7 +30,7 @@ const bool registered = OperationTable::Add(Operation("PSROIPooling")
                                                 .FloatBottoms({1})
                                                 .Homogeneous());
 
-/// Corners are rounded in the picture, the last one counts; parts overlap by what they share.
+/// Corners are rounded in the image, the last one counts; parts overlap by what they share.
 std::vector<kernels::Taps> Parts(float first, float last, float scale, int parts, int extent) {
   const float start = std::round(first) * scale, end = (std::round(last) + 1) * scale;
   const float bin = std::max(end - start, 0.1f) / parts;

@@ -37,7 +37,7 @@ string LoadPlugin() {
       continue;
     }
     const auto start = reinterpret_cast<PythonPluginStart>(dlsym(plugin, kPythonPluginStart));
-    if (!start) return file + ": this is no plugin for Python layers";
+    if (!start) return file + ": this is not a plugin for Python layers";
     string failure;
     start(&failure);
     return failure;

@@ -71,7 +71,7 @@ struct ResizeLayer<Dtype>::GpuTables {
   AxisTables<Dtype> h, w;
 };
 
-/// Those of resizing_, made anew where it is another one.
+/// Those of resizing_, made again where it has changed.
 template <typename Dtype>
 const typename ResizeLayer<Dtype>::GpuTables& ResizeLayer<Dtype>::Tables() {
   if (gpu_tables_ && Same(gpu_tables_->h.axis, resizing_.h) &&

@@ -136,8 +136,8 @@ void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
   });
 }
 
-// In place and in the TEST phase the input was not kept: the parameter's gradient, which nobody
-// learns from there, is left alone.
+// In place and in the TEST phase the input was not kept: the parameter's gradient, from which
+// nothing is learned there, stays as it is.
 template <typename Dtype>
 bool ScaleLayer<Dtype>::WantsScaleGradient(const vector<Blob<Dtype>*>& bottom,
                                            const vector<Blob<Dtype>*>& top,

@@ -348,7 +348,7 @@ cv::Mat VideoDataLayer<Dtype>::ReadSnippets(const Line& line, const SnippetDraws
   const auto add = [&](int number, char axis) {
     const string file = p.root_folder() + folder + "/" + FrameName(pattern, axis, number);
     const cv::Mat frame =
-        ReadListedPicture(file, p.new_height(), p.new_width(), !flow && !p.grayscale());
+        ReadListedImage(file, p.new_height(), p.new_width(), !flow && !p.grayscale());
     if (planes.empty()) {
       whole = frame.size();
       const Cut c = CutOf(frame.rows, frame.cols, draws);

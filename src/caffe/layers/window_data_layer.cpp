@@ -23,7 +23,7 @@ namespace {
 const bool registered = OperationTable::Add(
     Operation("WindowData").BackwardReads(Operation::kNothing).FloatTops({-1}).Source());
 
-constexpr int kChannels = 3;  // as pictures are decoded
+constexpr int kChannels = 3;  // as images are decoded
 
 int CropSize(const LayerParameter& layer) {
   return static_cast<int>(layer.transform_param().crop_size());
@@ -62,7 +62,7 @@ Number Take(std::istream* file, const char* what) {
 
 template <typename Dtype>
 struct WindowDataLayer<Dtype>::Placement {
-  int x = 0, y = 0, width = 0, height = 0;  // the part of the picture
+  int x = 0, y = 0, width = 0, height = 0;  // the part of the image
   int warped_width = 0, warped_height = 0;
   int left = 0, top = 0;  // of the warped part in the item
 };
@@ -74,10 +74,10 @@ unsigned int WindowDataLayer<Dtype>::PrefetchRand() {
 }
 
 template <typename Dtype>
-void WindowDataLayer<Dtype>::ReadWindow(std::istream* file, int picture) {
+void WindowDataLayer<Dtype>::ReadWindow(std::istream* file, int image) {
   const WindowDataParameter& param = this->layer_param_.window_data_param();
   vector<float> window(NUM);
-  window[IMAGE_INDEX] = picture;
+  window[IMAGE_INDEX] = image;
   window[LABEL] = Take<int>(file, "a window's label");
   window[OVERLAP] = Take<float>(file, "a window's overlap");
   for (const int corner : {X1, Y1, X2, Y2}) window[corner] = Take<int>(file, "a window's corner");
@@ -95,10 +95,10 @@ void WindowDataLayer<Dtype>::ReadWindow(std::istream* file, int picture) {
 }
 
 template <typename Dtype>
-void WindowDataLayer<Dtype>::ReadPicture(std::istream* file, int number) {
-  const int found = Take<int>(file, "the picture's number");
+void WindowDataLayer<Dtype>::ReadImage(std::istream* file, int number) {
+  const int found = Take<int>(file, "the image's number");
   Require(found == number, "the number is ", found, ", expected is ", number,
-          ": pictures are numbered from 0 on");
+          ": images are numbered from 0 on");
   string path;
   Require(static_cast<bool>(*file >> path), "the path is missing");
   path = this->layer_param_.window_data_param().root_folder() + path;
@@ -126,8 +126,8 @@ void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
   string mark;
   for (int number = 0; file >> mark; ++number) {
     try {
-      Require(mark == "#", "'", mark, "' stands where the # of a picture should be");
-      ReadPicture(&file, number);
+      Require(mark == "#", "'", mark, "' stands where the # of an image should be");
+      ReadImage(&file, number);
     } catch (Error& error) {
       error.AddContext(Join(source, ", picture ", number));
       throw;
@@ -209,10 +209,10 @@ void WindowDataLayer<Dtype>::DataLayerSetUp(const vector<Blob<Dtype>*>&,
 }
 
 template <typename Dtype>
-cv::Mat WindowDataLayer<Dtype>::LoadPicture(const vector<float>& window) const {
+cv::Mat WindowDataLayer<Dtype>::LoadImage(const vector<float>& window) const {
   const size_t index = static_cast<size_t>(window[IMAGE_INDEX]);
   if (cache_images_) return DecodeDatumToCVMat(image_database_cache_[index].second, true);
-  return ReadListedPicture(image_database_[index].first, 0, 0, true);
+  return ReadListedImage(image_database_[index].first, 0, 0, true);
 }
 
 template <typename Dtype>
@@ -223,7 +223,7 @@ typename WindowDataLayer<Dtype>::Placement WindowDataLayer<Dtype>::PlacementOf(
   const bool square = param.crop_mode() == "square";
   const int x1 = window[X1], y1 = window[Y1], x2 = window[X2], y2 = window[Y2];
   const auto check = [&](bool inside) {
-    Require(inside, "the window ", x1, " ", y1, " ", x2, " ", y2, " lies outside of the picture");
+    Require(inside, "the window ", x1, " ", y1, " ", x2, " ", y2, " lies outside of the image");
   };
   Placement placement;
   if (context == 0 && !square) {
@@ -238,7 +238,7 @@ typename WindowDataLayer<Dtype>::Placement WindowDataLayer<Dtype>::PlacementOf(
   const Dtype center_x = x1 + half_width, center_y = y1 + half_height;
   if (square) half_height = half_width = std::max(half_height, half_width);
 
-  // Along one axis: the part inside of the picture, and where its warped form begins in the item.
+  // Along one axis: the part inside of the image, and where its warped form begins in the item.
   struct Span {
     int begin, length, warped, before, after;
   };
@@ -273,7 +273,7 @@ void WindowDataLayer<Dtype>::WriteWindow(const vector<float>& window, bool mirro
                                          Dtype* item) const {
   const int crop = CropSize(this->layer_param_);
   const Dtype scale = this->transform_param_.scale();
-  const cv::Mat image = LoadPicture(window);
+  const cv::Mat image = LoadImage(window);
   const Placement at = PlacementOf(window, image, mirror);
   std::fill_n(item, size_t(kChannels) * crop * crop, Dtype(0));
   if (at.warped_width <= 0 || at.warped_height <= 0) return;  // nothing but what is outside
@@ -282,7 +282,7 @@ void WindowDataLayer<Dtype>::WriteWindow(const vector<float>& window, bool mirro
              cv::Size(at.warped_width, at.warped_height), 0, 0, cv::INTER_LINEAR);
   if (mirror) cv::flip(warped, warped, 1);
 
-  // The middle of the mean picture is used, as for pictures cropped in the middle.
+  // The middle of the mean image is used, as for images cropped in the middle.
   const int mean_width = has_mean_file_ ? data_mean_.width() : 0;
   const int mean_height = has_mean_file_ ? data_mean_.height() : 0;
   const int mean_offset = (mean_width - crop) / 2;

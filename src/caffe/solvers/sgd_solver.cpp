@@ -19,7 +19,7 @@ void CheckLarcPolicy(const string& policy) {
 
 }  // namespace
 
-// A solver whose gradients somebody else applies may do without a policy; otherwise mistakes are
+// A solver whose gradients other code applies may do without a policy; otherwise mistakes are
 // said now rather than after a long first test.
 template <typename Dtype>
 void SGDSolver<Dtype>::CheckUpdateParam() const {

@@ -87,7 +87,7 @@ cuda::Regularizer RegularizerOf(const SolverParameter& param) {
   return type == "WD" ? cuda::Regularizer::DECOUPLED : cuda::Regularizer::L2;
 }
 
-/// What a rule needs to know beside its step.
+/// What a rule needs to know in addition to its step.
 template <typename Dtype>
 struct RuleNumbers {
   Dtype momentum, momentum2, rms_decay, delta, adam_correction;

@@ -57,7 +57,7 @@ void SGDSolver<Dtype>::CheckUpdateState(const TrainingState& state) const {
   const string* type = FindExtra(state, kSolverType);
   Require(!type || *type == this->type(), "this is the state of a solver of type '",
           type ? *type : "", "', not '", this->type(),
-          "': set type to that, or start anew with the snapshot's ", "caffemodel as weights");
+          "': set type to that, or start again with the snapshot's ", "caffemodel as weights");
 }
 
 template <typename Dtype>
@@ -105,7 +105,7 @@ void SGDSolver<Dtype>::RestoreSolverStateFromBinaryProto(const string& state_fil
   SolverState state;
   ReadProtoFromBinaryFileOrDie(state_file, &state);
   Require(state.has_iter(),
-          "this is no solver state: it names no iteration; a caffemodel is given ",
+          "this is not a solver state: it names no iteration; a caffemodel is given ",
           "as weights, not as a snapshot");
   CheckUpdateState(state.training_state());
   CheckLength(state.history_size(), history_.size(), this->type());
@@ -152,7 +152,7 @@ void SGDSolver<Dtype>::SnapshotSolverStateToHDF5(const string& model_filename) {
 template <typename Dtype>
 void SGDSolver<Dtype>::RestoreSolverStateFromHDF5(const string& state_file) {
   const Hdf5Handle file = Hdf5Handle::OpenFile(state_file);
-  Require(hdf5_has_group(file.id(), "history"), "this is no solver state: it has no group ",
+  Require(hdf5_has_group(file.id(), "history"), "this is not a solver state: it has no group ",
           "'history'; a caffemodel is given as weights, not as a snapshot");
   TrainingState state;
   if (H5Lexists(file.id(), "training_state", H5P_DEFAULT) > 0) {

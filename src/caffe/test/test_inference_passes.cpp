@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "caffe/inference/builder.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
 #include "caffe/test/layer_harness.hpp"
 #include "inference_test.hpp"
@@ -105,11 +106,12 @@ TEST(Passes, AreObservedAndSkipped) {
 /// The passes that a build runs, in order, for this configuration.
 std::vector<std::string> PassesSeen(BuilderConfig config) {
   std::vector<std::string> seen;
-  NetworkDefinition net;
+  NetworkDefinition net("small");
   net.AddInput("data", {1, 3, 6, 6});
   net.AddLayer(ParseLayer("name: 'conv' type: 'Convolution' bottom: 'data' top: 'x' "
                           "convolution_param { num_output: 4 kernel_size: 3 }"),
-               {{{4, 3, 3, 3}, std::vector<float>(108, 0.01f)}, {{4}, std::vector<float>(4)}});
+               {Constant::Of({4, 3, 3, 3}, std::vector<float>(108, 0.01f)),
+                Constant::Of({4}, std::vector<float>(4))});
   net.MarkOutput("x");
   config.timing_iterations = 0;
   config.pass_observer = [&](const std::string& pass, const Graph&) { seen.push_back(pass); };

@@ -55,10 +55,10 @@ AnnotationGroup* GroupOf(int label, AnnotatedDatum* anno_datum) {
   return group;
 }
 
-/// Adds a box in pixels of a picture of `height` x `width`.
+/// Adds a box in pixels of an image of `height` x `width`.
 void AddBox(const Box& box, int label, bool difficult, int height, int width, const string& file,
             AnnotatedDatum* anno_datum) {
-  Require(height > 0 && width > 0, file, ": the picture's size is ", height, " x ", width);
+  Require(height > 0 && width > 0, file, ": the image's size is ", height, " x ", width);
   Require(box.xmin <= box.xmax && box.ymin <= box.ymax, file, ": a box from (", box.xmin, ", ",
           box.ymin, ") to (", box.xmax, ", ", box.ymax, ") has its corners in the wrong order");
   LOG_IF(WARNING, box.xmin < 0 || box.ymin < 0 || box.xmax > width || box.ymax > height)
@@ -101,7 +101,7 @@ bool ReadXMLToAnnotatedDatum(const string& labelname, const int img_height, cons
   const int height = Size(*annotation, "size.height", img_height);
   const int width = Size(*annotation, "size.width", img_width);
   LOG_IF(WARNING, height != img_height || width != img_width)
-      << labelname << ": says that the picture is " << height << " x " << width << ", it is "
+      << labelname << ": says that the image is " << height << " x " << width << ", it is "
       << img_height << " x " << img_width;
   for (const auto& child : *annotation) {
     if (child.first != "object") continue;
@@ -125,7 +125,7 @@ bool ReadJSONToAnnotatedDatum(const string& labelname, const int img_height, con
   const int height = Size(tree, "image.height", img_height);
   const int width = Size(tree, "image.width", img_width);
   LOG_IF(WARNING, height != img_height || width != img_width)
-      << labelname << ": says that the picture is " << height << " x " << width << ", it is "
+      << labelname << ": says that the image is " << height << " x " << width << ", it is "
       << img_height << " x " << img_width;
   const auto annotations = tree.get_child_optional("annotation");
   Require(annotations.has_value(), labelname, ": there is no member 'annotation'");
@@ -169,7 +169,7 @@ bool ReadTxtToAnnotatedDatum(const string& labelname, const int height, const in
 
 void GetImageSize(const string& filename, int* height, int* width) {
   const cv::Mat image = ReadImageToCVMat(filename);
-  Require(!image.empty(), filename, ": there is no such file, or it is no picture");
+  Require(!image.empty(), filename, ": there is no such file, or it is not an image");
   *height = image.rows;
   *width = image.cols;
 }

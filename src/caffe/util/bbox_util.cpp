@@ -45,7 +45,7 @@ float BBoxSize(const NormalizedBBox& bbox, const bool normalized) {
 
 namespace {
 
-/// What a moved box keeps of the one that it comes from.
+/// Sets `to` to the moved box; the flag `difficult` stays that of `from`.
 void SetMoved(const NormalizedBBox& from, const Box& box, bool normalized, NormalizedBBox* to) {
   const bool difficult = from.difficult();  // `to` may be `from`
   SetBox(box, to, normalized);
@@ -80,7 +80,7 @@ void OutputBBox(const NormalizedBBox& bbox, const std::pair<int, int>& img_size,
     return SetMoved(bbox, Clipped(box, height, width), false, out_bbox);
   }
   if (has_resize && resize_param.resize_mode() == ResizeParameter::FIT_LARGE_SIZE_AND_PAD) {
-    // What lies between the bars that fill the picture up.
+    // The part between the bars that pad the image.
     const float resized_h = resize_param.height(), resized_w = resize_param.width();
     const float aspect = float(width) / height;
     const float bar_w = std::max(0.f, (resized_w - resized_h * aspect) / 2);

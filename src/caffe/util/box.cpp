@@ -63,7 +63,7 @@ struct CenterSize {
 
 void RequireArea(const CenterSize& size, const char* what) {
   Require(size.width > 0 && size.height > 0, what, " of ", size.width, " x ", size.height,
-          " has no area: sizes cannot be told relative to it");
+          " has no area: sizes cannot be encoded relative to it");
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ Box Decode(const Prior& prior, const BoxCode& code, const Box& encoded) {
 }
 
 void SortByScore(int top_k, std::vector<ScoredIndex>* scores) {
-  // What is not a number comes last.
+  // NaNs come last.
   std::stable_sort(scores->begin(), scores->end(), [](const ScoredIndex& a, const ScoredIndex& b) {
     return a.first > b.first || (std::isnan(b.first) && !std::isnan(a.first));
   });

@@ -45,10 +45,10 @@ DetectionResults::DetectionResults(const SaveOutputParameter& param, int backgro
           "save_output_param: output_directory needs label_map_file and name_size_file");
   Require(MapLabelToName(ReadLabelMap(param.label_map_file()), true, &names_),
           "save_output_param: label_map_file ", param.label_map_file(), " has a label twice");
-  pictures_ = ReadNameSizeFile(param.name_size_file());
-  round_ = param.has_num_test_image() ? param.num_test_image() : pictures_.size();
-  Require(round_ > 0 && round_ <= pictures_.size(), "save_output_param: num_test_image ", round_,
-          " must be at least 1 and at most the ", pictures_.size(), " pictures in name_size_file ",
+  images_ = ReadNameSizeFile(param.name_size_file());
+  round_ = param.has_num_test_image() ? param.num_test_image() : images_.size();
+  Require(round_ > 0 && round_ <= images_.size(), "save_output_param: num_test_image ", round_,
+          " must be at least 1 and at most the ", images_.size(), " pictures in name_size_file ",
           param.name_size_file());
   std::error_code error;
   std::filesystem::create_directories(param.output_directory(), error);
@@ -57,18 +57,18 @@ DetectionResults::DetectionResults(const SaveOutputParameter& param, int backgro
 }
 
 void DetectionResults::Add(int label, float score, const Box& box) {
-  const NamedSize& picture = pictures_[picture_];
+  const NamedSize& image = images_[image_];
   NormalizedBBox bbox, in_pixels;
   SetBox(box, &bbox);
-  OutputBBox(bbox, {picture.height, picture.width}, param_.has_resize_param(),
-             param_.resize_param(), &in_pixels);
-  detections_.push_back({picture.name, label, score, BoxOf(in_pixels)});
+  OutputBBox(bbox, {image.height, image.width}, param_.has_resize_param(), param_.resize_param(),
+             &in_pixels);
+  detections_.push_back({image.name, label, score, BoxOf(in_pixels)});
 }
 
-void DetectionResults::NextPicture() {
-  if (++picture_ < round_) return;
+void DetectionResults::NextImage() {
+  if (++image_ < round_) return;
   Write();
-  picture_ = 0;
+  image_ = 0;
   detections_.clear();
 }
 
@@ -83,7 +83,7 @@ void DetectionResults::WriteLines(const string& file, int label) const {
   std::ostringstream lines;
   for (const Detection& d : detections_) {
     if (label != kAllLabels && d.label != label) continue;
-    lines << d.picture;
+    lines << d.image;
     if (label == kAllLabels) lines << " " << d.label;
     lines << " " << d.score << " " << Hundredths(d.box.xmin) << " " << Hundredths(d.box.ymin) << " "
           << Hundredths(d.box.xmax) << " " << Hundredths(d.box.ymax) << "\n";
@@ -97,7 +97,7 @@ void DetectionResults::WriteCoco(const string& file) const {
   json << "[";
   const char* before = "\n";
   for (const Detection& d : detections_) {
-    json << before << "  {\"image_id\": " << JsonValue(d.picture)
+    json << before << "  {\"image_id\": " << JsonValue(d.image)
          << ", \"category_id\": " << JsonValue(LabelName(d.label)) << ", \"bbox\": ["
          << Hundredths(d.box.xmin) << ", " << Hundredths(d.box.ymin) << ", "
          << Hundredths(d.box.xmax - d.box.xmin) << ", " << Hundredths(d.box.ymax - d.box.ymin)

@@ -14,8 +14,8 @@ std::optional<T> ReadFrom(const std::string& file) {
   return std::nullopt;
 }
 
-/// Processors only: "psys" is the whole board, "core" and "dram" are parts of a package or beside
-/// it, and intel-rapl-mmio counts the same packages once more.
+/// Processors only: "psys" is the whole board, "core" and "dram" are parts of a package or lie
+/// outside of it, and intel-rapl-mmio counts the same packages again.
 bool IsPackage(const std::filesystem::path& folder) {
   if (folder.filename().string().rfind("intel-rapl:", 0) != 0) return false;
   const auto name = ReadFrom<std::string>((folder / "name").string());

@@ -25,7 +25,7 @@ void CheckRange(const char* field, float lower, float upper) {
           "_upper ", upper, " are no range");
 }
 
-/// A colour of as many channels as a picture may have.
+/// A colour of as many channels as an image may have.
 cv::Scalar ScalarOf(const vector<float>& values, int channels, const char* field) {
   if (values.empty()) return cv::Scalar::all(0);
   if (values.size() == 1) return cv::Scalar::all(values[0]);
@@ -416,7 +416,7 @@ cv::Mat Patch(const cv::Mat& in_img, const NormalizedBBox& bbox) {
 
 namespace {
 
-/// The size of a picture before a frame is put around it. What is cut off a side is rounded down.
+/// The size of an image before a frame is put around it. What is cut off a side is rounded down.
 cv::Size SizeWithoutFrame(const ResizeParameter& param, int old_width, int old_height) {
   const float aspect = float(old_width) / old_height;
   int height = static_cast<int>(param.height()), width = static_cast<int>(param.width());
@@ -429,7 +429,7 @@ cv::Size SizeWithoutFrame(const ResizeParameter& param, int old_width, int old_h
       width = std::max(1, static_cast<int>(height * aspect));
     }
   }
-  Require(height < 32768 && width < 32768, "resize_param: a picture of ", old_height, " x ",
+  Require(height < 32768 && width < 32768, "resize_param: an image of ", old_height, " x ",
           old_width, " would become ", height, " x ", width);
   return cv::Size(width, height);
 }

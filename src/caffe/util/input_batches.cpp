@@ -38,10 +38,10 @@ int64_t BatchSize(const Net<float>& net) {
   return input.num_axes() == 0 ? 1 : input.shape(0);
 }
 
-/// Numbered pictures, of which batches take the next ones.
-class NumberedPictures : public InputBatches {
+/// Numbered images, of which batches take the next ones.
+class NumberedImages : public InputBatches {
  public:
-  explicit NumberedPictures(const ImagePreprocessing& preprocessing)
+  explicit NumberedImages(const ImagePreprocessing& preprocessing)
       : preprocessing_(preprocessing) {}
 
   bool Feed(int batch, Net<float>* net) override {
@@ -57,9 +57,9 @@ class NumberedPictures : public InputBatches {
   }
 
  protected:
-  /// False if there is no picture `first`.
+  /// False if there is no image `first`.
   virtual bool Begin(int64_t first, int count) = 0;
-  /// Writes that picture and says what it is; behind the last writes an earlier one in its place
+  /// Writes that image and says what it is; behind the last writes an earlier one in its place
   /// and returns false.
   virtual bool Write(int64_t number, int item, ImageInput* input, InputItem* about) = 0;
 
@@ -76,7 +76,7 @@ int LabelIn(const std::string& text) {
   return digits ? std::stoi(text) : -1;
 }
 
-InputItem PictureOnLine(const std::string& line, const std::filesystem::path& folder) {
+InputItem ImageOnLine(const std::string& line, const std::filesystem::path& folder) {
   std::vector<InputItem> candidates = {{line, -1}};
   const size_t space = line.find_last_of(" \t");
   if (space != std::string::npos) {
@@ -84,8 +84,8 @@ InputItem PictureOnLine(const std::string& line, const std::filesystem::path& fo
         {line.substr(0, line.find_last_not_of(" \t", space) + 1), LabelIn(line.substr(space + 1))});
   }
   for (const InputItem& candidate : candidates) {
-    const std::filesystem::path beside = folder / candidate.name;
-    if (std::filesystem::exists(beside)) return {beside.string(), candidate.label};
+    const std::filesystem::path sibling = folder / candidate.name;
+    if (std::filesystem::exists(sibling)) return {sibling.string(), candidate.label};
     if (std::filesystem::exists(candidate.name)) return candidate;
   }
   Fail("'", Printable(line), "': there is no such image");
@@ -97,7 +97,7 @@ std::vector<InputItem> WithoutLabels(const std::vector<std::string>& files) {
   return items;
 }
 
-std::vector<InputItem> PicturesInList(const std::string& list) {
+std::vector<InputItem> ImagesInList(const std::string& list) {
   if (IsFolderOrPattern(list)) return WithoutLabels(ImageFilesIn(list));
   constexpr char kWanted[] =
       "-images takes a folder, a pattern, or a text file with the path of an image on each line";
@@ -106,7 +106,7 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
   const std::string why_no_text = WhyNoText(file);
   Require(why_no_text.empty(), list, ": this is not a list of images, ", why_no_text, ": ",
           kWanted);
-  std::vector<InputItem> pictures;
+  std::vector<InputItem> images;
   std::istringstream stream(std::string(reinterpret_cast<const char*>(file.data()), file.size()));
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
@@ -114,17 +114,17 @@ std::vector<InputItem> PicturesInList(const std::string& list) {
     line.erase(line.find_last_not_of(" \t\r") + 1);
     if (line.empty()) continue;
     try {
-      pictures.push_back(PictureOnLine(line, std::filesystem::path(list).parent_path()));
+      images.push_back(ImageOnLine(line, std::filesystem::path(list).parent_path()));
     } catch (Error& error) {
       error.AddContext(Join(list, ", line ", number));
       throw;
     }
   }
-  Require(!pictures.empty(), list, ": the list names no images");
-  return pictures;
+  Require(!images.empty(), list, ": the list names no images");
+  return images;
 }
 
-std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
+std::vector<InputItem> ExistingImages(const std::vector<std::string>& paths) {
   Require(!paths.empty(), "no images are given");
   for (const std::string& path : paths) {
     Require(std::filesystem::exists(path), path, ": there is no such image");
@@ -132,26 +132,26 @@ std::vector<InputItem> ExistingPictures(const std::vector<std::string>& paths) {
   return WithoutLabels(paths);
 }
 
-class ListedPictures : public NumberedPictures {
+class ListedImages : public NumberedImages {
  public:
-  ListedPictures(std::vector<InputItem> pictures, const ImagePreprocessing& preprocessing)
-      : NumberedPictures(preprocessing), pictures_(std::move(pictures)) {}
+  ListedImages(std::vector<InputItem> images, const ImagePreprocessing& preprocessing)
+      : NumberedImages(preprocessing), images_(std::move(images)) {}
   int64_t batches(const Net<float>& net) const override {
-    return BatchesOf(pictures_.size(), BatchSize(net));
+    return BatchesOf(images_.size(), BatchSize(net));
   }
 
  protected:
-  bool Begin(int64_t first, int) override { return first < int64_t(pictures_.size()); }
+  bool Begin(int64_t first, int) override { return first < int64_t(images_.size()); }
   bool Write(int64_t number, int item, ImageInput* input, InputItem* about) override {
-    *about = pictures_[number % pictures_.size()];
+    *about = images_[number % images_.size()];
     const cv::Mat image = ReadImageToCVMat(about->name, input->blob().shape(1) == 3);
     Require(!image.empty(), about->name, ": cannot be read as an image");
     input->Write(image, item);
-    return number < int64_t(pictures_.size());
+    return number < int64_t(images_.size());
   }
 
  private:
-  const std::vector<InputItem> pictures_;
+  const std::vector<InputItem> images_;
 };
 
 // Planes become pixels.
@@ -166,11 +166,11 @@ cv::Mat PixelsOf(const Datum& datum) {
 
 #endif  // USE_OPENCV
 
-class DatabasePictures : public NumberedPictures {
+class DatabaseImages : public NumberedImages {
  public:
-  DatabasePictures(const std::string& source, const std::string& backend, int limit,
-                   const ImagePreprocessing& preprocessing)
-      : NumberedPictures(preprocessing), source_(source), limit_(limit), db_(db::GetDB(backend)) {
+  DatabaseImages(const std::string& source, const std::string& backend, int limit,
+                 const ImagePreprocessing& preprocessing)
+      : NumberedImages(preprocessing), source_(source), limit_(limit), db_(db::GetDB(backend)) {
     db_->Open(source, db::READ);
     cursor_.reset(db_->NewCursor());
     Require(cursor_->valid(), source, ": the database has no records");
@@ -178,7 +178,7 @@ class DatabasePictures : public NumberedPictures {
   int64_t batches(const Net<float>&) const override { return limit_; }
 
  protected:
-  // Records are read forward; whoever asks for batch 0 starts again.
+  // Records are read forward; asking for batch 0 starts again.
   bool Begin(int64_t first, int count) override {
     if (first / count >= limit_) return false;
     if (first < next_) {
@@ -247,10 +247,10 @@ class DatabasePictures : public NumberedPictures {
   bool ended_ = false;  // records are repeated
 };
 
-class RandomPictures : public NumberedPictures {
+class RandomImages : public NumberedImages {
  public:
-  RandomPictures(int count, unsigned seed, const ImagePreprocessing& preprocessing)
-      : NumberedPictures(preprocessing), count_(count), seed_(seed) {}
+  RandomImages(int count, unsigned seed, const ImagePreprocessing& preprocessing)
+      : NumberedImages(preprocessing), count_(count), seed_(seed) {}
   int64_t batches(const Net<float>&) const override { return count_; }
 
  protected:
@@ -386,32 +386,32 @@ ImagePart SeenPart(const ImagePreprocessing& preprocessing, int input_height, in
 std::unique_ptr<InputBatches> InputBatches::FromList(const std::string& list,
                                                      const ImagePreprocessing& preprocessing) {
 #ifdef USE_OPENCV
-  return std::make_unique<ListedPictures>(PicturesInList(list), preprocessing);
+  return std::make_unique<ListedImages>(ImagesInList(list), preprocessing);
 #else
   (void)preprocessing;
-  Fail(list, ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
+  Fail(list, ": reading images needs OpenCV: build with USE_OPENCV=ON");
 #endif
 }
 
 std::unique_ptr<InputBatches> InputBatches::FromPictures(const std::vector<std::string>& paths,
                                                          const ImagePreprocessing& preprocessing) {
 #ifdef USE_OPENCV
-  return std::make_unique<ListedPictures>(ExistingPictures(paths), preprocessing);
+  return std::make_unique<ListedImages>(ExistingImages(paths), preprocessing);
 #else
   (void)preprocessing;
-  Fail(paths.empty() ? "" : paths[0], ": reading pictures needs OpenCV: build with USE_OPENCV=ON");
+  Fail(paths.empty() ? "" : paths[0], ": reading images needs OpenCV: build with USE_OPENCV=ON");
 #endif
 }
 
 std::unique_ptr<InputBatches> InputBatches::FromDatabase(const std::string& source,
                                                          const std::string& backend, int limit,
                                                          const ImagePreprocessing& preprocessing) {
-  return std::make_unique<DatabasePictures>(source, backend, limit, preprocessing);
+  return std::make_unique<DatabaseImages>(source, backend, limit, preprocessing);
 }
 
 std::unique_ptr<InputBatches> InputBatches::Random(int count, unsigned seed,
                                                    const ImagePreprocessing& preprocessing) {
-  return std::make_unique<RandomPictures>(count, seed, preprocessing);
+  return std::make_unique<RandomImages>(count, seed, preprocessing);
 }
 
 std::unique_ptr<InputBatches> InputBatches::FromNpy(

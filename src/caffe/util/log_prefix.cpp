@@ -8,8 +8,8 @@ namespace caffe {
 namespace {
 
 #ifdef CAFFE_GLOG_HAS_YEAR
-// When the library is loaded, so that it holds for every program that links it, whoever starts
-// glog. The environment, flags on the command line and the program itself have the last word.
+// When the library is loaded, so that it holds for every program that links it, wherever glog
+// is started. The environment, flags on the command line and the program itself have the last word.
 const bool caffes_prefix = [] {
   if (!std::getenv("GLOG_log_year_in_prefix")) FLAGS_log_year_in_prefix = false;
   return true;

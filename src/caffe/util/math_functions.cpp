@@ -162,8 +162,8 @@ Dtype caffe_nextafter(const Dtype b) {
 
 namespace {
 
-/// n draws of `distribution` as Out. The distribution is made anew for each call, as in Caffe: one
-/// that keeps a second value from a pair of draws does not carry it over.
+/// n draws of `distribution` as Out. The distribution is constructed for each call, as in Caffe:
+/// one that keeps a second value from a pair of draws does not carry it over.
 template <typename Distribution, typename Out>
 void Fill(const int n, const Distribution& distribution, Out* r) {
   boost::variate_generator<rng_t*, Distribution> draw(caffe_rng(), distribution);

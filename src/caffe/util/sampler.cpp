@@ -63,7 +63,7 @@ bool SatisfySampleConstraint(const NormalizedBBox& sampled_bbox,
   return std::any_of(object_bboxes.begin(), object_bboxes.end(), satisfies);
 }
 
-// The aspect ratio is kept such that neither side is longer than the picture's.
+// The aspect ratio is kept such that neither side is longer than the image's.
 void SampleBBox(const Sampler& sampler, NormalizedBBox* sampled_bbox) {
   const float scale = Uniform(sampler.min_scale(), sampler.max_scale());
   float ratio = Uniform(sampler.min_aspect_ratio(), sampler.max_aspect_ratio());

@@ -12,7 +12,7 @@
 namespace caffe {
 namespace {
 
-/// What the handler says. It may not allocate: all texts are made before.
+/// The handler's message. A handler may not allocate: all texts are made beforehand.
 struct Notice {
   std::string who;  // "caffe: rank 2 of 4 ends at iteration "
   std::atomic<int> iteration{0};

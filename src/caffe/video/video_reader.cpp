@@ -18,7 +18,7 @@ VideoPluginOpen LoadPlugin() {
     void* const plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     void* const open = plugin ? dlsym(plugin, kVideoPluginOpen) : nullptr;
     if (open) return reinterpret_cast<VideoPluginOpen>(open);
-    reason = plugin ? file + ": this is no plugin for videos" : dlerror();
+    reason = plugin ? file + ": this is not a plugin for videos" : dlerror();
   }
   Fail("reading videos needs ", kPlugin,
        ", which is built where OpenCV's videoio is installed: ", reason,

@@ -23,7 +23,7 @@ def _per_axis(param: Any, name: str, short: str, axes: int, otherwise: int) -> L
     values = list(getattr(param, name))
     if short and (param.HasField(short + "_h") or param.HasField(short + "_w")):
         require(axes == 2 and not values, f"convolution_param: {short}_h and {short}_w are for 2 "
-                f"spatial axes, and {name} is not given beside them")
+                f"spatial axes, and {name} is not given together with them")
         return [getattr(param, short + "_h"), getattr(param, short + "_w")]
     require(
         len(values) in (0, 1, axes), f"convolution_param: {name} is given {len(values)} times for "

@@ -17,7 +17,7 @@ _LISTED = ("ImageData", "DenseImageData", "ImageSegData")
 
 
 def _database_shape(param: Any) -> Optional[Shape]:
-    """The pictures' shape as far as the net says it: with crop_size or new_height, and colour."""
+    """The images' shape as far as the net says it: with crop_size or new_height, and colour."""
     message = getattr(param, _DATABASES[param.type])
     transform = param.transform_param
     height = width = transform.crop_size
@@ -63,7 +63,7 @@ def _is_constant(param: Any) -> bool:
 
 
 def input_shapes(param: Any) -> Optional[List[Optional[Shape]]]:
-    """One shape for each top, None where the net does not say it; None if the layer is no
+    """One shape for each top, None where the net does not say it; None if the layer is not a
     source."""
     unknown: List[Optional[Shape]] = [None] * len(param.top)
     if param.type == "Input":

@@ -15,7 +15,7 @@ EVALUATIONS = {"Accuracy", "DetectionEvaluate", "LabelsequenceAccuracy", "SegAcc
 INEXPRESSIBLE = {
     "AnchorTarget": "it chooses examples for training",
     "BoxAnnotatorOHEM": "it chooses examples for training",
-    "DetectNetTransformation": "it distorts pictures for training",
+    "DetectNetTransformation": "it distorts images for training",
     "FakeQuantization": "it simulates integers while a net is trained",
     "MultiStageMeanfield": "it filters with lattices in five dimensions",
     "ProposalTarget": "it chooses examples for training",

@@ -1,8 +1,8 @@
 """Pooling and spatial pyramids.
 
-Caffe rounds the number of windows up, leaves out a last window that begins behind the picture and
-its padding in front, and divides averages by the part of the window on the picture and its padding
-of both sides. ONNX is told all of that by explicit padding.
+Caffe rounds the number of windows up, leaves out a last window that begins behind the image and
+its padding in front, and divides averages by the part of the window on the image and its padding
+of both sides. The ONNX model expresses all of that by explicit padding.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOWEST = {2: -65504.0, 4: float(np.finfo(np.float32).min)}  # by bytes an eleme
 
 
 class Windows(NamedTuple):
-    """Along one axis: the picture's extent, the windows' and how many there are."""
+    """Along one axis: the image's extent, the windows' and how many there are."""
     extent: int
     kernel: int
     stride: int
@@ -33,7 +33,7 @@ class Windows(NamedTuple):
 
     @property
     def behind(self) -> int:
-        """How many positions behind the picture's end the last window covers."""
+        """How many positions behind the image's end the last window covers."""
         return max(0, self.reach - self.extent - self.pad)
 
     @property
@@ -43,7 +43,7 @@ class Windows(NamedTuple):
 
     @property
     def has_empty(self) -> bool:
-        """True if the last window begins behind the picture."""
+        """True if the last window begins behind the image."""
         return (self.outputs - 1) * self.stride >= self.extent + self.pad
 
 
@@ -110,7 +110,7 @@ def max_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
 def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     """Zeros of the padding count, what lies behind the padding does not."""
     require(not any(w.has_empty for w in windows), "pooling_param: a window lies outside of the "
-            "picture, so it has no average")
+            "image, so it has no average")
     begin, behind = [w.pad for w in windows], [w.behind_padding for w in windows]
     if not any(begin):
         return _pooled(layer, "AveragePool", x, windows, [0, 0] + behind, count_include_pad=0)
@@ -124,7 +124,7 @@ def average_pool(layer: Layer, x: Value, windows: List[Windows]) -> Value:
 def _positions(layer: Layer, x: Value, windows: List[Windows]) -> Value:
     """Where in its plane each maximum lies."""
     require(all(p < w.kernel for w in windows for p in (w.pad, w.behind)),
-            "pooling_param: a window outside of the picture has no largest value")
+            "pooling_param: a window outside of the image has no largest value")
     shape = x.shape[:2] + tuple(w.outputs for w in windows)
     _, flat = layer.ops("MaxPool", x, shapes=[shape, shape], dtypes=[x.dtype, INT64],
                         kernel_shape=[w.kernel for w in windows],
@@ -165,7 +165,7 @@ def pooling(layer: Layer) -> None:
 
 @exports("SPP")
 def spp(layer: Layer) -> None:
-    """Level l cuts the picture into 2^l by 2^l windows; all levels in one vector."""
+    """Level l cuts the image into 2^l by 2^l windows; all levels in one vector."""
     param = layer.param.spp_param
     layer.require_axes(4)
     require(param.pool in (MAX, AVE), "spp_param: pool STOCHASTIC")
@@ -176,7 +176,7 @@ def spp(layer: Layer) -> None:
             bins = 1 << level
             kernel = -(-extent // bins)
             pad = (kernel * bins - extent + 1) // 2
-            require(pad < kernel, f"spp_param: level {level} cuts a picture of {text(x.shape[2:])} "
+            require(pad < kernel, f"spp_param: level {level} cuts an image of {text(x.shape[2:])} "
                     "into windows some of which are empty")
             windows.append(Windows(extent, kernel, kernel, pad, bins))
         pool = max_pool if param.pool == MAX else average_pool

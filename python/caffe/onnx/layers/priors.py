@@ -80,13 +80,13 @@ def _corners(param: Any, cells: Tuple[int, int], image: Tuple[float, float],
 
 @exports("PriorBox", "PriorBoxClustered", native=False)
 def prior_box(layer: Layer) -> None:
-    """(1, 2, boxes * 4): the boxes in parts of the picture, then a variance for each number."""
+    """(1, 2, boxes * 4): the boxes in parts of the image, then a variance for each number."""
     param = layer.param.prior_box_param
     layer.require_axes(4)
     cells, image = layer.shape()[2:], _pair(param, "img")
     if 0 in image:
         image = layer.shape(1)[2:]
-    require(is_fixed(cells) and is_fixed(image), f"the picture's shape {text(image)} is not fixed")
+    require(is_fixed(cells) and is_fixed(image), f"the image's shape {text(image)} is not fixed")
     step = _pair(param, "step")
     if 0 in step:
         step = tuple(np.float32(size) / np.float32(count) for size, count in zip(image, cells))

@@ -1,4 +1,4 @@
-"""Pooling over regions of interest. Regions are rows [item, x1, y1, x2, y2] in the picture's
+"""Pooling over regions of interest. Regions are rows [item, x1, y1, x2, y2] in the image's
 pixels."""
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def roi_align(layer: Layer) -> None:
 
 
 def _rounded(layer: Layer, x: Value) -> Value:
-    """To whole numbers, halves away from 0."""
+    """To whole numbers, ties away from 0."""
     up = layer.op("Floor", layer.binary("Add", layer.op("Abs", x), 0.5))
     return layer.op("Mul", layer.op("Sign", x), up)
 

@@ -1,4 +1,4 @@
-"""Layers that change the extents of pictures by interpolation or repetition."""
+"""Layers that change the extents of images by interpolation or repetition."""
 from __future__ import annotations
 
 from typing import Callable, List, Optional, Tuple
@@ -89,7 +89,7 @@ def _resampling(kernel: Optional[Callable], inputs: int, outputs: int, other_rat
 
 @exports("Resample")
 def resample(layer: Layer) -> None:
-    """FlowNet's: one matrix for each axis, antialiased when the picture shrinks."""
+    """FlowNet's: one matrix for each axis, antialiased when the image shrinks."""
     param = layer.param.resample_param
     layer.require_axes(4)
     x = layer.bottom(0)

@@ -44,7 +44,7 @@ def ctc_greedy_decoder(layer: Layer) -> None:
     x = layer.reshape(x, (steps, items, count(x.shape[2:])))
     has_indicators = len(layer.bottoms) == 2
     if has_indicators:
-        require(layer.shape(1)[:2] == (steps, items), "bottom 1 is no continuation indicators")
+        require(layer.shape(1)[:2] == (steps, items), "bottom 1 is not a blob of continuation indicators")
         alive = _alive(layer, steps)
     else:
         alive = layer.cast(layer.filled(1, (steps, items), x, INT64, axis=1), BOOL)

@@ -31,7 +31,7 @@ def reorg(layer: Layer) -> None:
     layer.require_axes(4)
     n, c, h, w = layer.shape()
     s = param.stride
-    require(s > 0 and c % (s * s) == 0, f"reorg_param: {c} channels are no multiple of {s} * {s}")
+    require(s > 0 and c % (s * s) == 0, f"reorg_param: {c} channels are not a multiple of {s} * {s}")
     inner = c // (s * s)
     if param.reverse:
         # Each channel's phases (row, column) are spread over the positions.

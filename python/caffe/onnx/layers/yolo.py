@@ -23,7 +23,7 @@ def _by_cell(layer: Layer, i: int, boxes: int, classes: int) -> Value:
 
 
 def _boxes(layer: Layer, x: Value, cells: Tuple[int, int], anchors: np.ndarray) -> Value:
-    """(N, cells, boxes, 4); `anchors` (boxes, 2) are widths and heights in parts of the picture."""
+    """(N, cells, boxes, 4); `anchors` (boxes, 2) are widths and heights in parts of the image."""
     height, width = cells
     rows, columns = np.mgrid[0:height, 0:width].reshape(2, -1, 1, 1).astype(np.float32)
     corners = np.concatenate([columns, rows], axis=-1)

@@ -45,7 +45,7 @@ size_t OutputsOf(const Node& node) {
 /// Adds an activation of this many outputs to what kernels do; `are_channels`: they lie on axis 1.
 /// False where kernels cannot.
 bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& parameters,
-                   size_t outputs, bool are_channels, FusedEpilogue* fused) {
+                   size_t outputs, bool are_channels, NodePostOps* fused) {
   const auto activation = PostOpOf(layer);
   if (!activation) return false;
   fused->set_activation(*activation);
@@ -56,14 +56,14 @@ bool AddActivation(const LayerParameter& layer, const std::vector<Constant>& par
 
 }  // namespace
 
-kernels::Activation FusedEpilogue::activation() const {
+kernels::Activation NodePostOps::activation() const {
   kernels::Activation activation = activation_;
   activation.slopes = slopes.empty() ? nullptr : slopes.data();
   return activation;
 }
 
-std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
-  FusedEpilogue fused;
+std::optional<NodePostOps> PostOpsOf(const Node& node) {
+  NodePostOps fused;
   for (size_t i = 0; i < node.epilogue.size(); ++i) {
     const Epilogue& step = node.epilogue[i];
     // Of integers an activation before the sum is part of their multipliers and bounds.
@@ -81,8 +81,8 @@ std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node) {
   return fused;
 }
 
-std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels) {
-  FusedEpilogue fused;
+std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels) {
+  NodePostOps fused;
   if (node.inputs.size() != 1 || node.outputs.size() != 1 || !node.epilogue.empty() ||
       !AddActivation(node.layer, node.parameters, channels, true, &fused)) {
     return {};
@@ -92,7 +92,7 @@ std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels) {
 
 bool Activates(const Node& node) {
   if (!MultipliesWeights(node)) return node.epilogue.empty();
-  const auto epilogue = FusedEpilogueOf(node);
+  const auto epilogue = PostOpsOf(node);
   return epilogue && epilogue->residual < 0;
 }
 

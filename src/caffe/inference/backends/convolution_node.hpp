@@ -13,7 +13,7 @@ namespace caffe {
 namespace inference {
 
 /// The steps of an epilogue that kernels do to a sum before they write it (kernels::PostOps).
-struct FusedEpilogue {
+struct NodePostOps {
   int residual = -1;          ///< the number of the step whose operand is added; -1: nothing is
   std::vector<float> slopes;  ///< of PRELU: one an output, filled up to a multiple of 16
 
@@ -26,10 +26,10 @@ struct FusedEpilogue {
   kernels::Activation activation_;
 };
 /// Nothing where the node's epilogue is something else. Of a node that multiplies weights.
-std::optional<FusedEpilogue> FusedEpilogueOf(const Node& node);
+std::optional<NodePostOps> PostOpsOf(const Node& node);
 /// What a node that is an activation by itself does with this many channels (axis 1); nothing for
 /// other nodes. Its slopes are not packed yet.
-std::optional<FusedEpilogue> ActivationOfNode(const Node& node, int channels);
+std::optional<NodePostOps> ActivationOfNode(const Node& node, int channels);
 /// True if the epilogue is an activation, or empty.
 bool Activates(const Node& node);
 

@@ -19,7 +19,7 @@ InnerProductExtents ExtentsOf(const Graph& graph, const Node& node) {
 }
 
 bool IsInnerProduct(const LoweringContext& context, const Node& node) {
-  const auto epilogue = FusedEpilogueOf(node);
+  const auto epilogue = PostOpsOf(node);
   return node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
          !node.parameters.empty() && epilogue && epilogue->residual < 0 &&
          CountOf(context.graph.values[node.inputs[0]].shape) > 0;
@@ -52,8 +52,8 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
   return weights;
 }
 
-FusedEpilogue InnerProductEpilogueOf(const Node& node) {
-  const auto epilogue = FusedEpilogueOf(node);
+NodePostOps InnerProductPostOpsOf(const Node& node) {
+  const auto epilogue = PostOpsOf(node);
   Require(node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
               epilogue && epilogue->residual < 0,
           "layer '", node.name(), "' (", node.type(), ") is no inner product for kernels");

@@ -34,7 +34,7 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
 
 /// Throws Error where the node is none of one input and output, or its epilogue is none of
 /// kernels'.
-FusedEpilogue InnerProductEpilogueOf(const Node& node);
+NodePostOps InnerProductPostOpsOf(const Node& node);
 
 }  // namespace inference
 }  // namespace caffe

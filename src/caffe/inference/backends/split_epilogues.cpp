@@ -12,7 +12,7 @@ size_t Fused(const Node& node) {
   if (node.integers) return node.epilogue.size();
   if (!MultipliesWeights(node)) return 0;
   Node shorter = node;
-  while (!FusedEpilogueOf(shorter) || (shorter.type() == "Deconvolution" && !Activates(shorter))) {
+  while (!PostOpsOf(shorter) || (shorter.type() == "Deconvolution" && !Activates(shorter))) {
     shorter.epilogue.pop_back();
   }
   return shorter.epilogue.size();

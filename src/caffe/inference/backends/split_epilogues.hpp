@@ -8,7 +8,7 @@
 namespace caffe {
 namespace inference {
 
-/// Steps of epilogues that no kernel computes while it writes (FusedEpilogueOf), and all behind
+/// Steps of epilogues that no kernel computes while it writes (PostOpsOf), and all behind
 /// them, become nodes of their own, under the names that their layers had.
 Graph SplitEpilogues(Graph graph);
 /// The same for all steps but the first `fused(node)` of each node.

@@ -97,7 +97,7 @@ Graph FuseIntegerResiduals(Graph graph) {
     Node& producer = graph.nodes[PrivateProducer(graph, sum.inputs[joined])];
     if (!TakesSum(producer, sum)) continue;
     Node node = Joined(graph, producer, sum, joined);
-    if (!FusedEpilogueOf(node)) continue;
+    if (!PostOpsOf(node)) continue;
     producer = std::move(node);
     RemoveNode(static_cast<int>(--i), &graph);
   }

@@ -38,7 +38,7 @@ bool HasSlopes(const Node& node, const Epilogue& step) {
   if (step.layer.type() != "PReLU") return false;
   Node with_step = node;
   with_step.epilogue = {step};
-  return FusedEpilogueOf(with_step).has_value();
+  return PostOpsOf(with_step).has_value();
 }
 
 size_t FusedIntoSums(const Node& node) {

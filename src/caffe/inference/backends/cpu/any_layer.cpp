@@ -48,7 +48,7 @@ class HostLayerStep : public LayerStep {
   NodeChain chain_;
   std::vector<NodeLayer::Place> bottoms_, tops_;
   std::vector<NodeChain::Operand> operands_;
-  std::optional<FusedEpilogue> finish_;  // what is done in place to what the layer has made
+  std::optional<NodePostOps> finish_;  // what is done in place to what the layer has made
   Operand made_;
   bool plain_ = true;  // FLOAT in Caffe's order everywhere
   bool native_ = true;
@@ -56,7 +56,7 @@ class HostLayerStep : public LayerStep {
 
 HostLayerStep::HostLayerStep(const Node& node) : chain_(node) {
   if (node.type() == "Deconvolution" && !node.epilogue.empty() && Activates(node)) {
-    finish_ = FusedEpilogueOf(node);
+    finish_ = PostOpsOf(node);
   }
   if (node.math == ElementType::FLOAT16) chain_.main().set_type(ElementType::FLOAT16);
 }

@@ -11,10 +11,10 @@ namespace cpu {
 namespace {
 
 /// The node's epilogue, which has to be one.
-FusedEpilogue CheckedEpilogue(const Node& node) {
+NodePostOps CheckedEpilogue(const Node& node) {
   Require(IsConvolution(node) && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
           node.name(), "' (", node.type(), ") is no convolution of one bottom");
-  const auto epilogue = FusedEpilogueOf(node);
+  const auto epilogue = PostOpsOf(node);
   Require(epilogue.has_value(), "layer '", node.name(), "': no kernel has its epilogue");
   return *epilogue;
 }
@@ -44,12 +44,12 @@ std::vector<Candidate> InFloats(const Implementation& implementation,
 }
 
 ConvolutionStep::ConvolutionStep(const Node& node)
-    : node_(node), epilogue_(CheckedEpilogue(node)) {}
+    : node_(node), post_ops_(CheckedEpilogue(node)) {}
 
 void ConvolutionStep::Bind(const Binding& binding) {
   x_ = binding.inputs[0];
   y_ = binding.outputs[0];
-  residual_ = epilogue_.residual >= 0 ? binding.operands[epilogue_.residual] : Operand();
+  residual_ = post_ops_.residual >= 0 ? binding.operands[post_ops_.residual] : Operand();
   const auto shape = ConvolutionShapeOf(node_, x_.shape, y_.shape);
   Require(shape.has_value(), "no kernel takes a bottom of shape ", ShapeString(x_.shape));
   Require(y_.blocked() && (x_.blocked() || shape->group == 1) &&
@@ -64,7 +64,7 @@ kernels::PostOps ConvolutionStep::Post() const {
   kernels::PostOps post;
   post.bias = node_.parameters[1].floats();
   post.residual = NumbersOf(residual_);
-  post.activation = epilogue_.activation();
+  post.activation = post_ops_.activation();
   return post;
 }
 

@@ -31,7 +31,7 @@ class ConvolutionStep : public Step {
   kernels::Destination Target() const;
 
   const Node& node_;
-  const FusedEpilogue epilogue_;
+  const NodePostOps post_ops_;
   Operand x_, y_, residual_;  // no data: there is no residual
 };
 

@@ -51,8 +51,8 @@ size_t InBlocks(size_t channels) {
 
 class DeconvolutionStep : public Step {
  public:
-  DeconvolutionStep(const Node& node, FusedEpilogue epilogue)
-      : node_(node), epilogue_(std::move(epilogue)) {}
+  DeconvolutionStep(const Node& node, NodePostOps epilogue)
+      : node_(node), post_ops_(std::move(epilogue)) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
@@ -77,7 +77,7 @@ class DeconvolutionStep : public Step {
     if (node_.integers) return RunIntegers(scratch);
     kernels::PostOps post;
     post.bias = node_.parameters[1].floats();
-    post.activation = epilogue_.activation();
+    post.activation = post_ops_.activation();
     post.factor = 1 / y_.scale;
     const auto run = [&](auto from, auto to) {
       kernel_->Run(IsInteger(x_) ? x_.scale : 1, x_.as<const decltype(from)>(),
@@ -102,7 +102,7 @@ class DeconvolutionStep : public Step {
   }
 
   const Node& node_;
-  const FusedEpilogue epilogue_;
+  const NodePostOps post_ops_;
   std::unique_ptr<const Kernel> kernel_;
   kernels::Rescaling rescaling_;
   Operand x_, y_;
@@ -210,7 +210,7 @@ class Family : public Implementation {
   }
 
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
-    auto epilogue = FusedEpilogueOf(node);
+    auto epilogue = PostOpsOf(node);
     Require(node.type() == "Deconvolution" && epilogue && epilogue->residual < 0, "layer '",
             node.name(), "' (", node.type(), ") is no Deconvolution with an activation");
     if (node.integers && !node.parameters.empty() && node.parameters[0].type == ElementType::INT8) {

@@ -23,7 +23,7 @@ constexpr size_t kMostInputs = 66'000;  // products of 8 bits that 32 bits can a
 class InnerProductStep : public Step {
  public:
   explicit InnerProductStep(const Node& node)
-      : node_(node), epilogue_(InnerProductEpilogueOf(node)) {}
+      : node_(node), post_ops_(InnerProductPostOpsOf(node)) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
@@ -46,12 +46,12 @@ class InnerProductStep : public Step {
   kernels::PostOps Post() const {
     kernels::PostOps post;
     post.bias = bias();
-    post.activation = epilogue_.activation();
+    post.activation = post_ops_.activation();
     return post;
   }
 
   const Node& node_;
-  const FusedEpilogue epilogue_;
+  const NodePostOps post_ops_;
   Operand x_, y_;
   InnerProductExtents extents_;
 };
@@ -125,7 +125,7 @@ class BlasStep : public InnerProductStep {
                     0.f, y);
     }
     using kernels::Activation;
-    const Activation activation = epilogue_.activation();
+    const Activation activation = post_ops_.activation();
     const bool is_clamp =
         activation.kind == Activation::RELU || activation.kind == Activation::CLIP;
     kernels::ApplyPointwise(rows, outputs, 1, 1, ones_.data(), bias(),

@@ -20,7 +20,7 @@ constexpr size_t kBytes = 256;
 
 class ActivationStep : public ByteStep {
  public:
-  ActivationStep(const Node& node, FusedEpilogue function)
+  ActivationStep(const Node& node, NodePostOps function)
       : node_(node), function_(std::move(function)) {}
 
   void Bind(const Binding& binding) override {
@@ -54,12 +54,12 @@ class ActivationStep : public ByteStep {
   }
 
   const Node& node_;
-  const FusedEpilogue function_;
+  const NodePostOps function_;
   bool by_channel_ = false;
   std::vector<uint8_t> tables_;
 };
 
-std::optional<FusedEpilogue> FunctionOf(const Graph& graph, const Node& node) {
+std::optional<NodePostOps> FunctionOf(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || graph.values[node.inputs[0]].shape.size() < 2) return {};
   return ActivationOfNode(node, graph.values[node.inputs[0]].shape[1]);
 }

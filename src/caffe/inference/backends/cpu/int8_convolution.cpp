@@ -103,7 +103,7 @@ class Family : public Implementation {
                                     const Node& node) const override {
     const Graph& graph = context.graph;
     const auto shape = ConvolutionShapeOf(graph, node);
-    const auto epilogue = FusedEpilogueOf(node);
+    const auto epilogue = PostOpsOf(node);
     if (!shape || !epilogue) return context.None(kNoConvolution);
     const std::string reason = context.WhyNotInt8(node.inputs[0]);
     if (!reason.empty()) return context.None(reason);
@@ -141,7 +141,7 @@ class Family : public Implementation {
     }
     const QuantizedWeights quantized = Quantized(node);
     kernel->PackWeights(quantized.values.data(), Elements<int8_t>(packed));
-    return {packed, BiasLessZeroPoints(graph, node, quantized, FusedEpilogueOf(node)->residual),
+    return {packed, BiasLessZeroPoints(graph, node, quantized, PostOpsOf(node)->residual),
             Constant::Of({shape->outputs}, quantized.scales)};
   }
 

@@ -20,7 +20,7 @@ constexpr size_t kMostWide = 1 << 15;
 /// For weights packed for this convolution of `packed_num` images.
 Options OptionsFor(const Node& node, bool plain_input,
                    const kernels::ConvolutionShape& packed_shape, int packed_num) {
-  const FusedEpilogue epilogue = *FusedEpilogueOf(node);
+  const NodePostOps epilogue = *PostOpsOf(node);
   Options options;
   options.bias = true;
   options.residual = epilogue.residual >= 0;
@@ -47,7 +47,7 @@ class OneDnnStep : public ConvolutionStep {
           residual_.data ? residual_.as<const float>() + n * residual_.stride : nullptr;
       convolution_->Forward(x_.as<const float>() + n * x_.stride, node_.parameters[0].floats(),
                             node_.parameters[1].floats(), residual,
-                            epilogue_.slopes.empty() ? nullptr : epilogue_.slopes.data(),
+                            post_ops_.slopes.empty() ? nullptr : post_ops_.slopes.data(),
                             y_.as<float>() + n * y_.stride);
     }
   }
@@ -90,7 +90,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
+    if (!shape || !PostOpsOf(node)) return context.None(kNoConvolution);
     if (!onednn::Enabled()) return context.None("is off, or not in this build");
     const Shape& input = context.graph.values[node.inputs[0]].shape;
     std::vector<Candidate> candidates;

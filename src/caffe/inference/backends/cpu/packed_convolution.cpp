@@ -41,7 +41,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
+    if (!shape || !PostOpsOf(node)) return context.None(kNoConvolution);
     std::vector<Candidate> candidates;
     for (const bool plain : {true, false}) {
       if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;

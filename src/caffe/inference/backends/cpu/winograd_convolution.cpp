@@ -57,7 +57,7 @@ class Family : public Implementation {
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     const auto shape = ConvolutionShapeOf(context.graph, node);
-    if (!shape || !FusedEpilogueOf(node)) return context.None(kNoConvolution);
+    if (!shape || !PostOpsOf(node)) return context.None(kNoConvolution);
     if (!kernels::HasWinograd(*shape)) {
       return context.None("is for 3x3 and 5x5 kernels with stride 1, without groups");
     }

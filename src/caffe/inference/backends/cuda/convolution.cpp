@@ -38,7 +38,7 @@ std::optional<kernels::ConvolutionShape> FilledShape(const Node& node, const Val
   return shape;
 }
 
-const Value* ResidualOf(const Graph& graph, const Node& node, const FusedEpilogue& epilogue) {
+const Value* ResidualOf(const Graph& graph, const Node& node, const NodePostOps& epilogue) {
   if (epilogue.residual < 0) return nullptr;
   return &graph.values[node.epilogue[epilogue.residual].operand];
 }
@@ -61,10 +61,10 @@ std::vector<T> FillUp(const kernels::ConvolutionShape& given,
 class ConvolutionStep : public Step {
  public:
   explicit ConvolutionStep(const Node& node) : node_(node) {
-    const auto epilogue = FusedEpilogueOf(node);
+    const auto epilogue = PostOpsOf(node);
     Require(IsConvolutionOfOne(node) && epilogue, "layer '", node.name(), "' (", node.type(),
             ") is no convolution that kernels have");
-    epilogue_ = *epilogue;
+    post_ops_ = *epilogue;
   }
 
   bool takes_strides() const override { return true; }
@@ -73,7 +73,7 @@ class ConvolutionStep : public Step {
   void Bind(const Binding& binding) override {
     const Operand &x = binding.inputs[0], &y = binding.outputs[0];
     const Operand residual =
-        epilogue_.residual >= 0 ? binding.operands[epilogue_.residual] : Operand();
+        post_ops_.residual >= 0 ? binding.operands[post_ops_.residual] : Operand();
     const Value input = AsValue(x), output = AsValue(y), added = AsValue(residual);
     const auto shape = FilledShape(node_, input, output, residual.data ? &added : nullptr);
     Require(shape.has_value() && x.layout == y.layout, "no kernel takes a bottom of shape ",
@@ -85,7 +85,7 @@ class ConvolutionStep : public Step {
     problem.shape = *shape;
     problem.used_channels = x.shape[1];
     problem.channels_last = y.layout == kLast;
-    way_.Bind(problem, node_, epilogue_, {x, y, residual}, binding.parameters);
+    way_.Bind(problem, node_, post_ops_, {x, y, residual}, binding.parameters);
   }
 
   void Run(void* scratch) override { way_.Run(scratch); }
@@ -104,7 +104,7 @@ class ConvolutionStep : public Step {
   }
 
   const Node& node_;
-  FusedEpilogue epilogue_;
+  NodePostOps post_ops_;
   BoundConvolution way_;
 };
 
@@ -115,7 +115,7 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    if (!ConvolutionShapeOf(context.graph, node) || !FusedEpilogueOf(node)) {
+    if (!ConvolutionShapeOf(context.graph, node) || !PostOpsOf(node)) {
       return context.None("is for convolutions with what kernels can fuse");
     }
     std::vector<Candidate> candidates;
@@ -138,7 +138,7 @@ class Family : public Implementation {
 
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const Value &input = graph.values[node.inputs[0]], &output = graph.values[node.outputs[0]];
-    const FusedEpilogue epilogue = *FusedEpilogueOf(node);
+    const NodePostOps epilogue = *PostOpsOf(node);
     const auto given = ConvolutionShapeOf(graph, node);
     const auto filled = FilledShape(node, input, output, ResidualOf(graph, node, epilogue));
     const std::vector<float> bias = BiasOf(node, given->outputs);
@@ -165,7 +165,7 @@ class Family : public Implementation {
   void Add(const LoweringContext& context, const Node& node, ElementType math, const Format& input,
            ElementType written, std::vector<Candidate>* candidates) const {
     if (!context.Wants(math)) return;
-    const FusedEpilogue epilogue = *FusedEpilogueOf(node);
+    const NodePostOps epilogue = *PostOpsOf(node);
     const Format output = {written, input.layout};
     std::vector<Format> residuals = {output};
     if (epilogue.residual >= 0 && math == ElementType::INT8) {
@@ -180,7 +180,7 @@ class Family : public Implementation {
     }
   }
 
-  void AddWays(const LoweringContext& context, const Node& node, const FusedEpilogue& epilogue,
+  void AddWays(const LoweringContext& context, const Node& node, const NodePostOps& epilogue,
                Candidate candidate, std::vector<Candidate>* candidates) const {
     const auto in = [&](int value, const Format& format) {
       Value described = context.graph.values[value];

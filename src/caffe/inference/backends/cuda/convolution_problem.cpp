@@ -38,7 +38,7 @@ std::string KeyOf(const ConvolutionProblem& problem) {
               problem.input_stride, " ", problem.output_stride, " ", problem.residual_stride);
 }
 
-std::vector<Constant> WithBiasAndSlopes(const Constant& packed, const FusedEpilogue& epilogue,
+std::vector<Constant> WithBiasAndSlopes(const Constant& packed, const NodePostOps& epilogue,
                                         const kernels::ConvolutionShape& filled,
                                         const std::vector<float>& bias,
                                         const std::vector<float>& scales) {
@@ -77,7 +77,7 @@ void AddVariants(ConvolutionProblem problem, bool tensor_float, Candidate candid
   }
 }
 
-std::vector<Constant> PackedParameters(const Node& node, const FusedEpilogue& epilogue,
+std::vector<Constant> PackedParameters(const Node& node, const NodePostOps& epilogue,
                                        const kernels::ConvolutionShape& filled, bool channels_last,
                                        const std::vector<float>& weights,
                                        const std::vector<float>& bias) {
@@ -92,7 +92,7 @@ std::vector<Constant> PackedParameters(const Node& node, const FusedEpilogue& ep
   return WithBiasAndSlopes(packed, epilogue, filled, bias, {});
 }
 
-std::vector<Constant> PackedParameters(const Node&, const FusedEpilogue& epilogue,
+std::vector<Constant> PackedParameters(const Node&, const NodePostOps& epilogue,
                                        const kernels::ConvolutionShape& filled, bool channels_last,
                                        const std::vector<int8_t>& integers,
                                        std::vector<float> scales, float input_scale,
@@ -104,7 +104,7 @@ std::vector<Constant> PackedParameters(const Node&, const FusedEpilogue& epilogu
 }
 
 void BoundConvolution::Bind(ConvolutionProblem problem, const Node& node,
-                            const FusedEpilogue& epilogue, const Operands& operands,
+                            const NodePostOps& epilogue, const Operands& operands,
                             const std::vector<const void*>& parameters) {
   const auto stride = [](const Operand& o) { return o.dense() ? 0 : o.stride; };
   const bool integers = node.math == ElementType::INT8, slopes = !epilogue.slopes.empty();

@@ -22,11 +22,11 @@ void AddVariants(caffe::cuda::ConvolutionProblem problem, bool tensor_float, Can
 /// The node's parameters as kernels read them: weights in the problem's order, bias, for INT8 the
 /// scales of sums, for PReLU the slopes, one a filled output. `weights`: in FLOAT, for `filled`.
 /// `integers` and `scales` instead, for INT8: scales are times `input_scale` what sums stand for.
-std::vector<Constant> PackedParameters(const Node& node, const FusedEpilogue& epilogue,
+std::vector<Constant> PackedParameters(const Node& node, const NodePostOps& epilogue,
                                        const kernels::ConvolutionShape& filled, bool channels_last,
                                        const std::vector<float>& weights,
                                        const std::vector<float>& bias);
-std::vector<Constant> PackedParameters(const Node& node, const FusedEpilogue& epilogue,
+std::vector<Constant> PackedParameters(const Node& node, const NodePostOps& epilogue,
                                        const kernels::ConvolutionShape& filled, bool channels_last,
                                        const std::vector<int8_t>& integers,
                                        std::vector<float> scales, float input_scale,
@@ -42,9 +42,8 @@ class BoundConvolution {
   /// `problem` has sizes and layout; types, strides and function follow from the others.
   /// `parameters`: of the node, on the device. The way is the variant that the node names or, where
   /// that one is for larger batches only, the first there is. Throws Error.
-  void Bind(caffe::cuda::ConvolutionProblem problem, const Node& node,
-            const FusedEpilogue& epilogue, const Operands& operands,
-            const std::vector<const void*>& parameters);
+  void Bind(caffe::cuda::ConvolutionProblem problem, const Node& node, const NodePostOps& epilogue,
+            const Operands& operands, const std::vector<const void*>& parameters);
   size_t workspace_bytes() const { return way_ ? way_->workspace_bytes() : 0; }
   /// On the calling thread's stream.
   void Run(void* workspace) const;

@@ -204,7 +204,7 @@ caffe::cuda::Planes PlanesOf(const Operand& operand) {
   return {operand.data, operand.type, operand.stride, operand.scale, operand.zero_point};
 }
 
-kernels::Activation ActivationOf(const FusedEpilogue& epilogue, const void* slopes) {
+kernels::Activation ActivationOf(const NodePostOps& epilogue, const void* slopes) {
   kernels::Activation activation = epilogue.activation();
   activation.slopes = static_cast<const float*>(slopes);
   return activation;

@@ -42,7 +42,7 @@ int ChannelCount(const Operand& operand);
 
 /// What a node does behind its sums; slopes of PRELU, one float an output on the device, may be
 /// null.
-kernels::Activation ActivationOf(const FusedEpilogue& epilogue, const void* slopes);
+kernels::Activation ActivationOf(const NodePostOps& epilogue, const void* slopes);
 
 /// `values`, and as many of `fill` as `count` has more.
 std::vector<float> Padded(std::vector<float> values, size_t count, float fill = 0);

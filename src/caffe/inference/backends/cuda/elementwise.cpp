@@ -57,7 +57,7 @@ class ElementwiseStep : public Step {
 /// An activation; its slopes are parameter 0.
 class ActivationStep : public ElementwiseStep {
  public:
-  ActivationStep(Layout::Kind layout, const FusedEpilogue& activation)
+  ActivationStep(Layout::Kind layout, const NodePostOps& activation)
       : ElementwiseStep(layout), activation_(activation) {}
   void Run(void*) override {
     if (empty()) return;
@@ -68,7 +68,7 @@ class ActivationStep : public ElementwiseStep {
   }
 
  private:
-  const FusedEpilogue activation_;
+  const NodePostOps activation_;
 };
 
 /// Parameters 0 and 1 are factors and shifts of channels.

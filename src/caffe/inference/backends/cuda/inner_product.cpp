@@ -58,7 +58,7 @@ std::vector<T> FillUp(const kernels::ConvolutionShape& shape, const InnerProduct
 class ConvolutionOfRows : public Step {
  public:
   explicit ConvolutionOfRows(const Node& node)
-      : node_(node), epilogue_(InnerProductEpilogueOf(node)) {}
+      : node_(node), post_ops_(InnerProductPostOpsOf(node)) {}
   size_t scratch_bytes() const override { return way_.workspace_bytes(); }
 
   void Bind(const Binding& binding) override {
@@ -72,14 +72,14 @@ class ConvolutionOfRows : public Step {
     y.image = y.stride = extents.outputs;
     Operand dense = x;
     dense.images = 1;  // of the runner's making
-    way_.Bind(ProblemOf(*shape, extents.rows), node_, epilogue_, {dense, y, Operand()},
+    way_.Bind(ProblemOf(*shape, extents.rows), node_, post_ops_, {dense, y, Operand()},
               binding.parameters);
   }
   void Run(void* scratch) override { way_.Run(scratch); }
 
  private:
   const Node& node_;
-  const FusedEpilogue epilogue_;
+  const NodePostOps post_ops_;
   BoundConvolution way_;
 };
 
@@ -109,7 +109,7 @@ class ConvolutionFamily : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const InnerProductExtents extents = ExtentsOf(graph, node);
     const Value& input = graph.values[node.inputs[0]];
-    const FusedEpilogue epilogue = InnerProductEpilogueOf(node);
+    const NodePostOps epilogue = InnerProductPostOpsOf(node);
     const auto shape = ShapeOf(Described(input, input.shape), extents);
     const std::vector<float> weights = InnerProductWeightsOf(node, extents);
     const std::vector<float> bias = BiasOf(node, extents.outputs);
@@ -144,7 +144,7 @@ class ConvolutionFamily : public Implementation {
     caffe::cuda::ConvolutionProblem problem = ProblemOf(*shape, extents.rows);
     problem.input = x.type;
     problem.output = problem.residual = y.type;
-    problem.activation = ActivationOf(InnerProductEpilogueOf(node), nullptr);
+    problem.activation = ActivationOf(InnerProductPostOpsOf(node), nullptr);
     AddVariants(problem, context.tensor_float,
                 Formats(*this, node, input.type, input, {written, kPlain}), candidates);
   }
@@ -152,7 +152,7 @@ class ConvolutionFamily : public Implementation {
 
 class GemmStep : public Step {
  public:
-  explicit GemmStep(const Node& node) : node_(node), epilogue_(InnerProductEpilogueOf(node)) {}
+  explicit GemmStep(const Node& node) : node_(node), post_ops_(InnerProductPostOpsOf(node)) {}
 
   void Bind(const Binding& binding) override {
     x_ = binding.inputs[0];
@@ -162,7 +162,7 @@ class GemmStep : public Step {
             "its blobs do not lie as kernels take them");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
     RequireParameter(node_, 0, node_.math, size_t(extents_.outputs) * extents_.inputs);
-    for (size_t i = 1; i < 2 + !epilogue_.slopes.empty(); ++i) {
+    for (size_t i = 1; i < 2 + !post_ops_.slopes.empty(); ++i) {
       RequireParameter(node_, i, ElementType::FLOAT, extents_.outputs);
     }
     parameters_ = binding.parameters;
@@ -181,10 +181,10 @@ class GemmStep : public Step {
     rows.layout = kLast;
     rows.stride = extents_.outputs;
     const caffe::cuda::Pixels y = PixelsOf(rows);
-    const void* const slopes = epilogue_.slopes.empty() ? nullptr : parameters_[2];
+    const void* const slopes = post_ops_.slopes.empty() ? nullptr : parameters_[2];
     caffe::cuda::ApplyToPixels(caffe::cuda::CurrentStream(), extents_.rows, extents_.outputs, y,
                                nullptr, static_cast<const float*>(parameters_[1]), nullptr,
-                               ActivationOf(epilogue_, slopes), y);
+                               ActivationOf(post_ops_, slopes), y);
   }
 
  private:
@@ -196,7 +196,7 @@ class GemmStep : public Step {
   }
 
   const Node& node_;
-  const FusedEpilogue epilogue_;
+  const NodePostOps post_ops_;
   Operand x_, y_;
   InnerProductExtents extents_;
   std::vector<const void*> parameters_;
@@ -214,7 +214,7 @@ class GemmFamily : public Implementation {
   std::vector<Constant> Pack(const Graph& graph, const Node& node) const override {
     const InnerProductExtents extents = ExtentsOf(graph, node);
     const std::vector<float> weights = InnerProductWeightsOf(node, extents);
-    const FusedEpilogue epilogue = InnerProductEpilogueOf(node);
+    const NodePostOps epilogue = InnerProductPostOpsOf(node);
     const Constant packed = NewConstant(node.math, weights.size());
     kernels::Convert(weights.size(), ElementType::FLOAT, weights.data(), 1, 0, node.math,
                      Elements<void>(packed), 1, 0);

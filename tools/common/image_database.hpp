@@ -1,5 +1,5 @@
-#ifndef CAFFE_TOOLS_PICTURE_DATABASE_HPP_
-#define CAFFE_TOOLS_PICTURE_DATABASE_HPP_
+#ifndef CAFFE_TOOLS_IMAGE_DATABASE_HPP_
+#define CAFFE_TOOLS_IMAGE_DATABASE_HPP_
 
 #include <algorithm>
 #include <cctype>
@@ -16,7 +16,7 @@
 
 namespace caffe {
 
-/// A line of a list of pictures: a path, which may have spaces in it, a space, and something more.
+/// A line of a list of images: a path, which may contain spaces, a space, and one more field.
 struct ListLine {
   std::string path, rest;
   int number = 0;  ///< in the file, from 1
@@ -24,7 +24,7 @@ struct ListLine {
 
 /// All lines but empty ones. Error for a line that is not "path, a space and `rest`", and for a
 /// list without lines.
-inline std::vector<ListLine> ReadPictureList(const std::string& file, const std::string& rest) {
+inline std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
   std::ifstream stream(file.c_str());
   Require(stream.good() && !std::filesystem::is_directory(file), file,
           ": there is no such file, or it cannot be read");
@@ -64,7 +64,7 @@ inline std::string RootFolder(std::string root) {
   return root;
 }
 
-/// The format that a picture's name tells, lower case: what it is kept compressed as.
+/// The format that an image's name tells, lower case: what it is kept compressed as.
 inline std::string EncodingOf(const std::string& path) {
   const size_t dot = path.rfind('.');
   if (dot == std::string::npos || path.find('/', dot) != std::string::npos) {
@@ -76,29 +76,29 @@ inline std::string EncodingOf(const std::string& path) {
   return encoding;
 }
 
-/// A record made of a picture.
-struct PictureRecord {
-  bool read = false;  ///< false: the file is no picture
+/// A record made of an image.
+struct ImageRecord {
+  bool read = false;  ///< false: the file is not an image
   std::string value;
   std::string size;  ///< to be the same in all records, unless empty
 };
 
 /// Writes read(line), called by several threads, for each line to a new database, with keys
-/// "<number>_<path>". What is no picture is left out, with a warning; Error if that is all of them,
-/// or if sizes differ. `list` and `root` say in messages where paths come from.
+/// "<number>_<path>". What is not an image is left out, with a warning; Error if that is all of
+/// them, or if sizes differ. `list` and `root` say in messages where paths come from.
 template <typename Read>
-void WritePictures(const std::vector<ListLine>& lines, const std::string& list,
-                   const std::string& root, const std::string& path, const std::string& backend,
-                   Read&& read) {
+void WriteImages(const std::vector<ListLine>& lines, const std::string& list,
+                 const std::string& root, const std::string& path, const std::string& backend,
+                 Read&& read) {
   LOG(INFO) << "A total of " << lines.size() << " images.";
   NewDatabase database(path, backend);
   Progress progress("file", static_cast<int64_t>(lines.size()));
   ThreadTeam team(static_cast<int>(std::thread::hardware_concurrency()));
   constexpr size_t kChunk = 200;
-  std::vector<PictureRecord> records;
+  std::vector<ImageRecord> records;
   std::string first_size, first_path;
   for (size_t start = 0; start < lines.size(); start += kChunk) {
-    records.assign(std::min(kChunk, lines.size() - start), PictureRecord());
+    records.assign(std::min(kChunk, lines.size() - start), ImageRecord());
     team.ForEach(static_cast<int>(records.size()),
                  [&](int i) { records[i] = read(lines[start + i]); });
     for (size_t i = 0; i < records.size(); ++i) {
@@ -120,7 +120,7 @@ void WritePictures(const std::vector<ListLine>& lines, const std::string& list,
   }
   progress.Clear();
   Require(database.count() > 0, list, ": none of the ", lines.size(), " files below ", root,
-          " is a picture that can be read");
+          " is an image that can be read");
   if (database.count() % 1000 != 0) LOG(INFO) << "Processed " << database.count() << " files.";
   const size_t left_out = lines.size() - static_cast<size_t>(database.count());
   LOG_IF(WARNING, left_out > 0) << left_out << " files could not be read and were left out.";
@@ -129,4 +129,4 @@ void WritePictures(const std::vector<ListLine>& lines, const std::string& list,
 
 }  // namespace caffe
 
-#endif  // CAFFE_TOOLS_PICTURE_DATABASE_HPP_
+#endif  // CAFFE_TOOLS_IMAGE_DATABASE_HPP_

@@ -1,5 +1,5 @@
-#ifndef CAFFE_LAYERS_DISPATCH_BESIDE_HPP_
-#define CAFFE_LAYERS_DISPATCH_BESIDE_HPP_
+#ifndef CAFFE_LAYERS_DISPATCH_HALF_OR_HPP_
+#define CAFFE_LAYERS_DISPATCH_HALF_OR_HPP_
 
 #include <type_traits>
 
@@ -7,9 +7,9 @@
 
 namespace caffe {
 
-/// Dispatch for a layer whose own numbers are Dtype: FLOAT16 beside float, else Dtype.
+/// Dispatch for a layer whose own numbers are Dtype: FLOAT16 or float, else Dtype.
 template <typename Dtype, typename Function>
-void DispatchBeside(ElementType type, Function&& f) {
+void DispatchHalfOr(ElementType type, Function&& f) {
   if constexpr (std::is_same<Dtype, float>::value) {
     if (type == ElementType::FLOAT16) return f(float16());
   }
@@ -18,4 +18,4 @@ void DispatchBeside(ElementType type, Function&& f) {
 
 }  // namespace caffe
 
-#endif  // CAFFE_LAYERS_DISPATCH_BESIDE_HPP_
+#endif  // CAFFE_LAYERS_DISPATCH_HALF_OR_HPP_

@@ -1,4 +1,4 @@
-"""Pictures from files, with whichever library is installed: Pillow or OpenCV."""
+"""Images from files, with whichever library is installed: Pillow or OpenCV."""
 from __future__ import annotations
 
 import io
@@ -17,12 +17,12 @@ def _pillow() -> _Reader:
     from PIL import Image
 
     def read(data: bytes) -> np.ndarray:
-        with Image.open(io.BytesIO(data)) as picture:
-            if picture.mode.startswith("I"):  # 16 bits, which some versions widen to 32
-                return np.array(picture).astype(np.uint16)
-            if picture.mode in ("1", "L", "LA"):
-                return np.array(picture.convert("L"))
-            return np.array(picture if picture.mode == "F" else picture.convert("RGB"))
+        with Image.open(io.BytesIO(data)) as image:
+            if image.mode.startswith("I"):  # 16 bits, which some versions widen to 32
+                return np.array(image).astype(np.uint16)
+            if image.mode in ("1", "L", "LA"):
+                return np.array(image.convert("L"))
+            return np.array(image if image.mode == "F" else image.convert("RGB"))
 
     return read
 
@@ -31,11 +31,11 @@ def _opencv() -> _Reader:
     import cv2
 
     def read(data: bytes) -> np.ndarray:
-        # "Unchanged" keeps 16 bits and grey pictures, and leaves the turning of cameras alone.
-        picture = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-        if picture is None:
+        # "Unchanged" keeps 16 bits and grey images, and leaves the turning of cameras alone.
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        if image is None:
             raise ValueError("OpenCV cannot read it")
-        return picture if picture.ndim == 2 else picture[:, :, 2::-1]
+        return image if image.ndim == 2 else image[:, :, 2::-1]
 
     return read
 
@@ -46,22 +46,22 @@ def _reader() -> _Reader:
             return library()
         except ImportError:
             continue
-    raise ImportError("pictures are read with Pillow or OpenCV, and neither is installed: "
+    raise ImportError("images are read with Pillow or OpenCV, and neither is installed: "
                       "pip install Pillow")
 
 
 def decode(data: bytes, name: str) -> np.ndarray:
-    """The pixels of a compressed picture as its file has them: H x W for grey, H x W x 3 for RGB.
+    """The pixels of a compressed image as its file has them: H x W for grey, H x W x 3 for RGB.
 
-    uint8, or uint16 for 16 bits a channel. Transparency is left out, and pictures are not turned,
-    whatever a camera wrote about its position. Raises ValueError with ``name`` when the data is no
-    picture, ImportError when no library is there to read it.
+    uint8, or uint16 for 16 bits a channel. Transparency is left out, and images are not turned,
+    whatever a camera wrote about its position. Raises ValueError with ``name`` when the data is not
+    an image, ImportError when no library is there to read it.
     """
     read = _reader()
     try:
         return read(data)
     except Exception as error:  # each library and each format has its own errors
-        raise ValueError(f"{name} cannot be read as a picture: {error}") from error
+        raise ValueError(f"{name} cannot be read as an image: {error}") from error
 
 
 def read(source: Union[str, os.PathLike[str], IO[bytes]]) -> np.ndarray:
