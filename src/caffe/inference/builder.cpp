@@ -230,6 +230,11 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   Require(!scheme_given || MayTakeIntegers(config),
           "-quantization is for int8, not for -precision ", Name(config.precision));
   CheckTraining(net, config);
+  if (alone && config.precision != Precision::INT8 && MayTakeIntegers(config) && config.remark) {
+    config.remark(Join("the net asks for -arithmetic ", Name(*config.quantization.arithmetic),
+                       ", which is for -precision int8: with ", Name(config.precision),
+                       " sums of integers are rescaled by floats"));
+  }
   config.layer_precisions.insert(net.layer_precisions().begin(), net.layer_precisions().end());
   if (MayTakeIntegers(config)) config.calibration = CalibrationFor(net, config);
   return config;

@@ -413,6 +413,28 @@ TEST(IntegerEngine, RefusesOtherPrecisionsAndBackends) {
   ExpectContains(ErrorOf([&] { Builder(config).Build(net); }), "-arithmetic integer");
 }
 
+TEST(IntegerEngine, SaysThatANetsArithmeticIsForInt8Alone) {
+  NetworkDefinition net = OneConvolution();
+  net.SetRange("data", -1, 3);
+  net.SetRange("conv", -4, 4);
+  Quantization integers;
+  integers.arithmetic = Arithmetic::INTEGER;
+  net.SetQuantization(integers);
+  BuilderConfig config;
+  config.timing_iterations = 0;
+  std::vector<std::string> remarks;
+  config.remark = [&](const std::string& line) { remarks.push_back(line); };
+  for (const Precision precision : {Precision::FP32, Precision::INT8}) {
+    config.precision = precision;
+    Builder(config).Build(net);
+  }
+  EXPECT_EQ(remarks, std::vector<std::string>());
+  config.precision = Precision::BEST;
+  Builder(config).Build(net);
+  ASSERT_FALSE(remarks.empty());
+  ExpectContains(remarks[0], "with best sums of integers are rescaled by floats");
+}
+
 }  // namespace
 }  // namespace inference
 }  // namespace caffe
