@@ -32,12 +32,13 @@ file(GLOB kernel_files CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cuda/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.*)
+list(FILTER kernel_files INCLUDE REGEX "/[a-z][a-z0-9_]*[.](cpp|hpp|inc|cu)$")
 add_custom_command(
   OUTPUT ${revision_file}
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${revision_file}
-          "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}"
+          "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${CMAKE_CUDA_COMPILER_VERSION} ${CMAKE_CUDA_ARCHITECTURES}"
           -P ${revision_script}
-  DEPENDS ${kernel_files} ${revision_script}
+  DEPENDS ${kernel_files} ${revision_script} ${PROJECT_SOURCE_DIR}/cmake/Kernels.cmake
   COMMENT "Hashing the kernels' sources"
   VERBATIM)
 

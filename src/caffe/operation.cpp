@@ -6,6 +6,7 @@
 #include "caffe/common.hpp"
 #include "caffe/layer_factory.hpp"
 #include "caffe/proto/caffe.pb.h"
+#include "own_operation.hpp"
 #include "repeatable.hpp"
 
 namespace caffe {
@@ -38,6 +39,8 @@ const Operation* OperationTable::Find(const std::string& type) {
   if (found == Table().end() || LayerRegistry<float>::IsReplaced(type)) return nullptr;
   return &found->second;
 }
+
+const Operation& OwnOperation(const std::string& type) { return Table().at(type); }
 
 std::vector<const Operation*> OperationTable::All() {
   std::vector<const Operation*> all;

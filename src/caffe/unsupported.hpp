@@ -12,6 +12,12 @@ class Unsupported : public Error {
   using Error::Error;
 };
 
+/// For lack of memory, or of scratch memory that may be taken: another time it may do.
+class LacksMemory : public Unsupported {
+ public:
+  using Unsupported::Unsupported;
+};
+
 }  // namespace caffe
 
 #endif  // CAFFE_UNSUPPORTED_HPP_

@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class AbsValLayer : public ActivationLayer<Dtype> {
  public:
-  explicit AbsValLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit AbsValLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "AbsVal") {}
   const char* type() const override { return "AbsVal"; }
 };
 

@@ -16,13 +16,14 @@ template <typename>
 class ForShape;
 }  // namespace onednn
 
-/// What layers that apply a kernels::Activation have in common: which one it is, the row of their
-/// type in the operation table says (Operation::Activates). May be in place: in the TRAIN phase the
+/// What layers that apply a kernels::Activation have in common: which one it is, a row of the
+/// operation table says (Operation::Activates). May be in place: in the TRAIN phase the
 /// input is then kept where its gradient needs it. Backward in place in the TEST phase throws Error
 /// where it would be needed.
 template <typename Dtype>
 class ActivationLayer : public NeuronLayer<Dtype> {
  public:
+  /// For subclasses that set `function_` themselves, in LayerSetUp.
   explicit ActivationLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   bool DescribePointwise(Pointwise* description) override;
@@ -38,6 +39,10 @@ class ActivationLayer : public NeuronLayer<Dtype> {
                     const vector<Blob<Dtype>*>& bottom) override;
 #endif
 
+  /// What the library's own row of type `operation` says of `param`, whatever type that names.
+  ActivationLayer(const LayerParameter& param, const char* operation)
+      : NeuronLayer<Dtype>(param), operation_(operation) {}
+
   kernels::Activation function_;
 
  private:
@@ -47,6 +52,7 @@ class ActivationLayer : public NeuronLayer<Dtype> {
   /// Null where the library's own kernels compute.
   onednn::Activation* OneDnn(const Blob<Dtype>& bottom);
 
+  const char* const operation_ = nullptr;
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::ForShape<onednn::Activation>> onednn_;
   onednn::Activation* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels

@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class BNLLLayer : public ActivationLayer<Dtype> {
  public:
-  explicit BNLLLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit BNLLLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "BNLL") {}
   const char* type() const override { return "BNLL"; }
 };
 

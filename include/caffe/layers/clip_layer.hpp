@@ -12,7 +12,7 @@ namespace caffe {
 template <typename Dtype>
 class ClipLayer : public ActivationLayer<Dtype> {
  public:
-  explicit ClipLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit ClipLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "Clip") {}
   const char* type() const override { return "Clip"; }
 };
 

@@ -13,7 +13,7 @@ namespace caffe {
 template <typename Dtype>
 class ELULayer : public ActivationLayer<Dtype> {
  public:
-  explicit ELULayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit ELULayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "ELU") {}
   const char* type() const override { return "ELU"; }
 };
 

@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class ExpLayer : public ActivationLayer<Dtype> {
  public:
-  explicit ExpLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit ExpLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "Exp") {}
   const char* type() const override { return "Exp"; }
 };
 

@@ -10,7 +10,7 @@ namespace caffe {
 template <typename Dtype>
 class GELULayer : public ActivationLayer<Dtype> {
  public:
-  explicit GELULayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit GELULayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "GELU") {}
   const char* type() const override { return "GELU"; }
 };
 

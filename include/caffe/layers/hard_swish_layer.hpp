@@ -9,7 +9,8 @@ namespace caffe {
 template <typename Dtype>
 class HardSwishLayer : public ActivationLayer<Dtype> {
  public:
-  explicit HardSwishLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit HardSwishLayer(const LayerParameter& param)
+      : ActivationLayer<Dtype>(param, "HardSwish") {}
   const char* type() const override { return "HardSwish"; }
 };
 

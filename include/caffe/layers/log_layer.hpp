@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class LogLayer : public ActivationLayer<Dtype> {
  public:
-  explicit LogLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit LogLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "Log") {}
   const char* type() const override { return "Log"; }
 };
 

@@ -12,7 +12,7 @@ namespace caffe {
 template <typename Dtype>
 class PowerLayer : public ActivationLayer<Dtype> {
  public:
-  explicit PowerLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit PowerLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "Power") {}
   const char* type() const override { return "Power"; }
 };
 

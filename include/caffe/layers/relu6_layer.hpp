@@ -12,7 +12,7 @@ namespace caffe {
 template <typename Dtype>
 class ReLU6Layer : public ActivationLayer<Dtype> {
  public:
-  explicit ReLU6Layer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit ReLU6Layer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "ReLU6") {}
   const char* type() const override { return "ReLU6"; }
 };
 

@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class SigmoidLayer : public ActivationLayer<Dtype> {
  public:
-  explicit SigmoidLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit SigmoidLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "Sigmoid") {}
   const char* type() const override { return "Sigmoid"; }
 };
 

@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class SwishLayer : public ActivationLayer<Dtype> {
  public:
-  explicit SwishLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit SwishLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "Swish") {}
   const char* type() const override { return "Swish"; }
 };
 

@@ -11,7 +11,7 @@ namespace caffe {
 template <typename Dtype>
 class TanHLayer : public ActivationLayer<Dtype> {
  public:
-  explicit TanHLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit TanHLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param, "TanH") {}
   const char* type() const override { return "TanH"; }
 };
 

@@ -12,7 +12,8 @@ namespace caffe {
 template <typename Dtype>
 class ThresholdLayer : public ActivationLayer<Dtype> {
  public:
-  explicit ThresholdLayer(const LayerParameter& param) : ActivationLayer<Dtype>(param) {}
+  explicit ThresholdLayer(const LayerParameter& param)
+      : ActivationLayer<Dtype>(param, "Threshold") {}
   const char* type() const override { return "Threshold"; }
 
  protected:

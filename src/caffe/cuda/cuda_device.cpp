@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../device_registry.hpp"
+#include "../unsupported.hpp"
 #include "caffe/context.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/buffer.hpp"
@@ -166,8 +167,9 @@ void CheckAllocation(cudaError_t status, size_t size) {
     cudaGetLastError();
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    Fail("out of GPU memory: ", size, " bytes were asked for, ", free + FreeInPool(), " of ", total,
-         " are free; a smaller batch needs less");
+    throw LacksMemory(Join("out of GPU memory: ", size, " bytes were asked for, ",
+                           free + FreeInPool(), " of ", total,
+                           " are free; a smaller batch needs less"));
   }
   Check(status, "allocating GPU memory");
 }

@@ -1,6 +1,7 @@
 #include "caffe/layers/activation_layer.hpp"
 
 #include "../onednn/for_shape.hpp"
+#include "../own_operation.hpp"
 #include "caffe/as_stored.hpp"
 #include "caffe/kernels/post_ops.hpp"
 
@@ -17,9 +18,7 @@ bool OneDnnIsFaster(const kernels::Activation& f) { return f.kind == kernels::Ac
 
 template <typename Dtype>
 void ActivationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  const auto function = ActivationOf(this->layer_param_);
-  Require(function.has_value(), this->type(), " is no activation in the operation table");
-  function_ = *function;
+  if (operation_) function_ = OwnOperation(operation_).activation(this->layer_param_);
 }
 
 template <typename Dtype>

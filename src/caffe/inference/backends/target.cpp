@@ -104,7 +104,7 @@ const Implementation& ImplementationOf(const Target& target, const std::string& 
 
 void RequireWorkspace(size_t scratch_bytes, size_t max_workspace) {
   if (max_workspace == 0 || scratch_bytes <= max_workspace) return;
-  throw Unsupported(Join("needs ", scratch_bytes, " bytes of scratch memory, and may take ",
+  throw LacksMemory(Join("needs ", scratch_bytes, " bytes of scratch memory, and may take ",
                          max_workspace, " (max_workspace)"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 
 #include "../../error_context.hpp"
 #include "../../unsupported.hpp"
@@ -27,6 +28,8 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
                          node.implementation, " ", Name(node.math), " ", node.type());
   if (node.integers) key += " of integers";
+  // A time says nothing of scratch memory: what is limited is timed by itself.
+  if (max_workspace_ > 0) key += Join(" within ", max_workspace_);
   for (const int input : node.inputs) key += describe(input);
   key += " ->";
   for (const int output : node.outputs) key += describe(output);
@@ -80,7 +83,9 @@ double Timing::Measured(const Candidate& candidate, Alone* alone) const {
   } catch (const Unsupported&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw Unsupported("needs more memory than there is");
+    throw LacksMemory("needs more memory than there is");
+  } catch (const std::length_error&) {
+    throw LacksMemory("needs more memory than there can be");
   } catch (const Error& error) {
     if (candidate.implementation != &target_.any_layer()) Fail(describe(), ": ", error.what());
     throw Unsupported(Join("refuses the numbers that it is timed with: ", error.what()));
@@ -101,6 +106,8 @@ double Timing::Of(const LoweringContext& context, const Node& node, const Candid
   double time = 0;
   try {
     time = Measured(candidate, &alone);
+  } catch (const LacksMemory&) {
+    throw;
   } catch (const Unsupported&) {
     if (cache_) cache_->Set(alone.key, kNever);
     throw;

@@ -47,12 +47,11 @@ size_t FusedIntoSums(const Node& node) {
   return first.operand < 0 && (BoundsOf(first.layer) || HasSlopes(node, first)) ? 1 : 0;
 }
 
-/// The x >= 0 where x / (1 + exp(-beta x)) is y: between y and 2 y, as it is at least x / 2.
-double InverseOfSwish(double y, double beta) {
-  double low = y, high = 2 * y;
+/// The x where a function that rises from `low` on is y; it is between `low` and `high`.
+double InverseOf(const kernels::Activation& f, double y, double low, double high) {
   for (int i = 0; i < 50; ++i) {
     const double middle = (low + high) / 2;
-    (middle / (1 + std::exp(-beta * middle)) < y ? low : high) = middle;
+    (kernels::ValueOf(f, middle) < y ? low : high) = middle;
   }
   return high;
 }
@@ -60,23 +59,34 @@ double InverseOfSwish(double y, double beta) {
 /// What goes into a function whose values are known, as far as it matters: where a function ends
 /// in a constant, steps of 1/255 are lost in its last eight (TanH: four) units.
 Interval BeforeFunction(const Node& node, const Interval& output) {
-  const LayerParameter& layer = node.layer;
-  const std::string& type = node.type();
-  if (type == "Sigmoid") return {-8, 8};
-  if (type == "TanH") return {-4, 4};
-  if (type == "ELU") {
-    const double lambda = layer.elu_param().lambda();
-    return lambda > 0 ? Interval{-8, output.most / lambda} : Interval();
+  const auto f = ActivationOf(node.layer);
+  if (!f) return {};
+  using kernels::Activation;
+  const double a = f->a, b = f->b, most = std::max(output.most, 0.);
+  switch (f->kind) {
+    case Activation::SIGMOID:
+      return {-8, 8};
+    case Activation::TANH:
+      return {-4, 4};
+    case Activation::ELU:
+      return b > 0 ? Interval{-8, output.most / b} : Interval();
+    case Activation::SWISH:  // at least x / 2 for x > 0
+      return a > 0 ? Interval{-8 / a, InverseOf(*f, output.most, output.most, 2 * output.most)}
+                   : Interval();
+    case Activation::HARD_SWISH:  // at least b x for x > 0
+      return a > 0 && b > 0 ? Interval{-b / a, InverseOf(*f, most, 0, most / std::min(b, 1.))}
+                            : Interval();
+    case Activation::GELU:  // at least x / 2 for x > 0
+      return {-5, InverseOf(*f, most, 0, 2 * most)};
+    case Activation::RELU:
+      return a < 0 ? Interval() : Interval{a > 0 ? output.least / a : output.least, output.most};
+    case Activation::CLIPPED_RELU:
+      return b < 0 ? Interval() : Interval{b > 0 ? output.least / b : output.least, output.most};
+    case Activation::CLIP:
+      return output;
+    default:
+      return {};
   }
-  if (type == "Swish") {
-    const double beta = layer.swish_param().beta();
-    return beta > 0 ? Interval{-8 / beta, InverseOfSwish(output.most, beta)} : Interval();
-  }
-  if (type == "ReLU" && layer.relu_param().negative_slope() > 0) {
-    return {output.least / layer.relu_param().negative_slope(), output.most};
-  }
-  if (BoundsOf(layer)) return output;
-  return {};
 }
 
 /// Finds out which nodes integers compute, and how their values become integers.

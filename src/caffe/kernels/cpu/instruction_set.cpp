@@ -77,7 +77,7 @@ InstructionSet FirstChoice() {
 }
 
 const Choice& Chosen() {
-  const Choice* choice = chosen.load(std::memory_order_relaxed);
+  const Choice* choice = chosen.load(std::memory_order_acquire);
   if (!choice) {
     choice = ChoiceOf(FirstChoice());
     chosen.store(choice);

@@ -238,7 +238,7 @@ struct LaneActivation {
     using kernels::Activation;
     switch (kind) {
       case Activation::RELU:
-        return x < 0 ? Times(a, x) : x;
+        return x < 0 ? (a == 0 ? 0.f : Times(a, x)) : x;
       case Activation::CLIP:
         x = x < a ? a : x;
         return x > b ? b : x;
