@@ -206,7 +206,9 @@ const std::vector<FlagGroup>& FlagGroups() {
         {"saveAllDebugTensors", "FORMATS", "", IGNORED, kDebug},
         {"weightStreamingBudget", "BYTES", "", IGNORED, kStreaming}}},
       {"Reporting Options",
-       {{"verbose", "", "", DONE, "say more: what each layer became, the net's log, remarks"},
+       {{"verbose", "", "", DONE,
+         "say more: what could compute each layer and why the rest could not, what it became, the "
+         "net's log, remarks"},
         {"avgRuns", "N", "10", DONE, "report means of N runs one after another"},
         {"percentile", "P[,P]", "90,95,99", DONE,
          "the times that P percent of the runs do not exceed"},
