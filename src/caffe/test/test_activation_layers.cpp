@@ -2,6 +2,8 @@
 // Threshold.
 #include <cmath>
 
+#include "caffe/layers/sigmoid_layer.hpp"
+#include "caffe/layers/swish_layer.hpp"
 #include "caffe/test/layer_example.hpp"
 #include "caffe/test/layer_harness.hpp"
 
@@ -186,6 +188,32 @@ TEST(TanhValues, OfHalfALogarithm) {
   example.Bottom({2}, {0, std::log(3.f) / 2}).SetUp();
   ExpectFloats(example.Forward(), {0, 0.5});
   ExpectFloats(example.Backward({1, 4}), {1, 3});
+}
+
+/// A program's own layer on one of the library's.
+class OwnSwish : public SwishLayer<float> {
+ public:
+  explicit OwnSwish(const LayerParameter& param) : SwishLayer<float>(param) {}
+  const char* type() const override { return "OwnSwish"; }
+};
+
+// As programs make layers that compute a part of theirs.
+TEST(ActivationLayers, DoNotDependOnTheTypeThatTheirParameterNames) {
+  Blob<float> x(std::vector<int>{2}), y;
+  x.mutable_cpu_data()[0] = 0;
+  x.mutable_cpu_data()[1] = std::log(3.f);
+  LayerParameter param;
+  for (const char* type : {"", "SigmoidCrossEntropyLoss", "OwnSwish"}) {
+    param.set_type(type);
+    SigmoidLayer<float> sigmoid(param);
+    sigmoid.SetUp({&x}, {&y});
+    sigmoid.Forward({&x}, {&y});
+    EXPECT_FLOAT_EQ(y.cpu_data()[1], 0.75f) << type;
+    OwnSwish swish(param);
+    swish.SetUp({&x}, {&y});
+    swish.Forward({&x}, {&y});
+    EXPECT_FLOAT_EQ(y.cpu_data()[1], 0.75f * std::log(3.f)) << type;
+  }
 }
 
 TEST(HardSwishValues, IsZeroBelowMinusThreeAndTheInputAboveThree) {
