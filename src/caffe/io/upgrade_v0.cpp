@@ -12,7 +12,7 @@ namespace caffe {
 
 namespace {
 
-using Layer = V1LayerParameter;
+using OldLayer = V1LayerParameter;
 
 struct TypeName {
   const char* v0;
@@ -20,37 +20,37 @@ struct TypeName {
 };
 
 constexpr TypeName kTypes[] = {
-    {"accuracy", Layer::ACCURACY},
-    {"bnll", Layer::BNLL},
-    {"concat", Layer::CONCAT},
-    {"conv", Layer::CONVOLUTION},
-    {"data", Layer::DATA},
-    {"dropout", Layer::DROPOUT},
-    {"euclidean_loss", Layer::EUCLIDEAN_LOSS},
-    {"flatten", Layer::FLATTEN},
-    {"hdf5_data", Layer::HDF5_DATA},
-    {"hdf5_output", Layer::HDF5_OUTPUT},
-    {"im2col", Layer::IM2COL},
-    {"images", Layer::IMAGE_DATA},
-    {"infogain_loss", Layer::INFOGAIN_LOSS},
-    {"innerproduct", Layer::INNER_PRODUCT},
-    {"lrn", Layer::LRN},
-    {"multinomial_logistic_loss", Layer::MULTINOMIAL_LOGISTIC_LOSS},
-    {"pool", Layer::POOLING},
-    {"relu", Layer::RELU},
-    {"sigmoid", Layer::SIGMOID},
-    {"softmax", Layer::SOFTMAX},
-    {"softmax_loss", Layer::SOFTMAX_LOSS},
-    {"split", Layer::SPLIT},
-    {"tanh", Layer::TANH},
-    {"window_data", Layer::WINDOW_DATA},
+    {"accuracy", OldLayer::ACCURACY},
+    {"bnll", OldLayer::BNLL},
+    {"concat", OldLayer::CONCAT},
+    {"conv", OldLayer::CONVOLUTION},
+    {"data", OldLayer::DATA},
+    {"dropout", OldLayer::DROPOUT},
+    {"euclidean_loss", OldLayer::EUCLIDEAN_LOSS},
+    {"flatten", OldLayer::FLATTEN},
+    {"hdf5_data", OldLayer::HDF5_DATA},
+    {"hdf5_output", OldLayer::HDF5_OUTPUT},
+    {"im2col", OldLayer::IM2COL},
+    {"images", OldLayer::IMAGE_DATA},
+    {"infogain_loss", OldLayer::INFOGAIN_LOSS},
+    {"innerproduct", OldLayer::INNER_PRODUCT},
+    {"lrn", OldLayer::LRN},
+    {"multinomial_logistic_loss", OldLayer::MULTINOMIAL_LOGISTIC_LOSS},
+    {"pool", OldLayer::POOLING},
+    {"relu", OldLayer::RELU},
+    {"sigmoid", OldLayer::SIGMOID},
+    {"softmax", OldLayer::SOFTMAX},
+    {"softmax_loss", OldLayer::SOFTMAX_LOSS},
+    {"split", OldLayer::SPLIT},
+    {"tanh", OldLayer::TANH},
+    {"window_data", OldLayer::WINDOW_DATA},
 };
 
 /// Moves the flat parameters of one V0 layer to the messages of its V1 form. Each Put names the
 /// field and says, per layer type, where its value goes; a type without a place is an error.
 class V0LayerUpgrade {
  public:
-  V0LayerUpgrade(const V0LayerParameter& from, Layer* to) : from_(from), to_(to) {}
+  V0LayerUpgrade(const V0LayerParameter& from, OldLayer* to) : from_(from), to_(to) {}
 
   bool Run() {
     MoveLearned();
@@ -180,12 +180,12 @@ class V0LayerUpgrade {
   }
 
   const V0LayerParameter& from_;
-  Layer* to_;
+  OldLayer* to_;
   bool complete_ = true;
 };
 
 /// Reads past the padding layer that makes the layer's bottom, if there is one.
-void AbsorbPadding(const std::map<std::string, const Layer*>& padding, Layer* layer) {
+void AbsorbPadding(const std::map<std::string, const OldLayer*>& padding, OldLayer* layer) {
   for (std::string& bottom : *layer->mutable_bottom()) {
     const auto found = padding.find(bottom);
     if (found == padding.end()) continue;
@@ -209,7 +209,7 @@ V1LayerParameter_LayerType UpgradeV0LayerType(const std::string& type) {
 }
 
 bool NetNeedsV0ToV1Upgrade(const NetParameter& net_param) {
-  for (const Layer& layer : net_param.layers()) {
+  for (const OldLayer& layer : net_param.layers()) {
     if (layer.has_layer()) return true;
   }
   return false;
@@ -218,8 +218,8 @@ bool NetNeedsV0ToV1Upgrade(const NetParameter& net_param) {
 void UpgradeV0PaddingLayers(const NetParameter& param, NetParameter* param_upgraded_pad) {
   NetParameter upgraded(param);
   upgraded.clear_layers();
-  std::map<std::string, const Layer*> padding;  // by top
-  for (const Layer& layer : param.layers()) {
+  std::map<std::string, const OldLayer*> padding;  // by top
+  for (const OldLayer& layer : param.layers()) {
     if (layer.layer().type() == "padding") {
       Require(layer.bottom_size() == 1 && layer.top_size() == 1, "layer '", layer.layer().name(),
               "' (padding): has ", layer.bottom_size(), " bottoms and ", layer.top_size(),
@@ -227,7 +227,7 @@ void UpgradeV0PaddingLayers(const NetParameter& param, NetParameter* param_upgra
       padding[layer.top(0)] = &layer;
       continue;
     }
-    Layer* kept = upgraded.add_layers();
+    OldLayer* kept = upgraded.add_layers();
     *kept = layer;
     AbsorbPadding(padding, kept);
     for (const std::string& top : layer.top()) padding.erase(top);
@@ -238,7 +238,7 @@ void UpgradeV0PaddingLayers(const NetParameter& param, NetParameter* param_upgra
 bool UpgradeV0LayerParameter(const V1LayerParameter& v0_layer_connection,
                              V1LayerParameter* layer_param) {
   const V0LayerParameter& v0 = v0_layer_connection.layer();
-  Layer upgraded;
+  OldLayer upgraded;
   *upgraded.mutable_bottom() = v0_layer_connection.bottom();
   *upgraded.mutable_top() = v0_layer_connection.top();
   if (v0.has_name()) upgraded.set_name(v0.name());
