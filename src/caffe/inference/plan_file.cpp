@@ -297,6 +297,8 @@ IntegerArithmetic ReadIntegers(Reader* in) {
   integers.least = in->Int();
   integers.most = in->Int();
   integers.weight_zero_point = in->Int();
+  Require(integers.weight_zero_point >= 0 && integers.weight_zero_point <= 255,
+          "a zero point of weights is ", integers.weight_zero_point, ", not from 0 to 255");
   return integers;
 }
 
