@@ -1,8 +1,6 @@
 #ifndef CAFFE_BNLL_LAYER_HPP_
 #define CAFFE_BNLL_LAYER_HPP_
 
-#include <vector>
-
 #include "caffe/layers/activation_layer.hpp"
 
 namespace caffe {

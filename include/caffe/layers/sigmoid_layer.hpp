@@ -1,8 +1,6 @@
 #ifndef CAFFE_SIGMOID_LAYER_HPP_
 #define CAFFE_SIGMOID_LAYER_HPP_
 
-#include <vector>
-
 #include "caffe/layers/activation_layer.hpp"
 
 namespace caffe {

@@ -37,7 +37,7 @@ TEST_P(AccuracyOfModels, LeNetOnMnist) {
 #ifdef USE_OPENCV
 // OpenCV's dnn counts the same.
 TEST_P(AccuracyOfModels, CifarNets) {
-  if (!CifarPictures::IsThere()) GTEST_SKIP() << "no pictures of CIFAR-10";
+  if (!CifarPictures::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
   const CifarPictures pictures("test", 1000);
   const auto quick = Load("cifar10_quick_current");
   EXPECT_NEAR(CountRight(quick.get(), pictures), 7387, GetParam().may_differ);

@@ -94,7 +94,7 @@ class ClassifierAccuracy : public ::testing::TestWithParam<Classifier> {
  protected:
   void SetUp() override {
     if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-    if (GetParam().colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no pictures of CIFAR-10";
+    if (GetParam().colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
   }
 
   /// Of 10000 pictures.

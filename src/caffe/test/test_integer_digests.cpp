@@ -64,7 +64,7 @@ class DigestOfTrainedNet : public ::testing::TestWithParam<Known> {
   void SetUp() override {
     const Known& known = GetParam();
     if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-    if (known.colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no pictures of CIFAR-10";
+    if (known.colours && !CifarPictures::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
     if (known.colours) {
       pictures_ = std::make_unique<CifarPictures>("test", kPicturesAtOnce / 10);
     } else {
