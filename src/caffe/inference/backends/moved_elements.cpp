@@ -4,6 +4,7 @@
 #include "caffe/error.hpp"
 #include "caffe/layers/interp_layer.hpp"
 #include "caffe/layers/resample_layer.hpp"
+#include "integer_node.hpp"
 
 namespace caffe {
 namespace inference {
@@ -54,6 +55,23 @@ std::vector<std::vector<int64_t>> MovedFrom(const Node& node, const std::vector<
 Resizing ResizingOf(const Node& node, const std::vector<Shape>& inputs) {
   return node.type() == "Interp" ? OpenLayer<InterpLayer<float>>(node.layer).Of(inputs)
                                  : OpenLayer<ResampleLayer<float>>(node.layer).Of(inputs);
+}
+
+void MovedBytesStep::Bind(const Binding& binding) {
+  binding_ = binding;
+  std::vector<Shape> inputs, outputs;
+  for (const Operand& x : binding_.inputs) inputs.push_back(x.shape);
+  for (const Operand& y : binding_.outputs) {
+    const Operand& x = binding_.inputs[0];
+    Require(IsInteger(x) && x.type == y.type && x.zero_point == y.zero_point &&
+                x.layout == Layout::PLAIN && y.layout == Layout::PLAIN,
+            "its blobs do not lie as kernels take them");
+    outputs.push_back(y.shape);
+  }
+  if (inputs == inputs_ && outputs == outputs_) return;
+  Prepare(inputs, MovedFrom(node_, inputs, outputs));
+  inputs_ = inputs;
+  outputs_ = outputs;
 }
 
 }  // namespace inference

@@ -6,6 +6,7 @@
 
 #include "caffe/inference/graph.hpp"
 #include "caffe/layers/resize_layer.hpp"
+#include "step.hpp"
 
 namespace caffe {
 namespace inference {
@@ -15,6 +16,24 @@ namespace inference {
 /// so: it is run on these numbers, in two parts, each of which floats hold exactly.
 std::vector<std::vector<int64_t>> MovedFrom(const Node& node, const std::vector<Shape>& inputs,
                                             const std::vector<Shape>& outputs);
+
+/// Any layer that moves bytes, in Caffe's order: what targets have in common.
+class MovedBytesStep : public Step {
+ public:
+  explicit MovedBytesStep(const Node& node) : node_(node) {}
+  void Bind(const Binding& binding) override;
+
+ protected:
+  /// Where the elements of each output come from (MovedFrom): for other shapes than before.
+  virtual void Prepare(const std::vector<Shape>& inputs,
+                       const std::vector<std::vector<int64_t>>& moved_from) = 0;
+
+  const Node& node_;
+  Binding binding_;
+
+ private:
+  std::vector<Shape> inputs_, outputs_;
+};
 
 /// How an Interp or Resample of bottoms of these shapes resizes.
 Resizing ResizingOf(const Node& node, const std::vector<Shape>& inputs);

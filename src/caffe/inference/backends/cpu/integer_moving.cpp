@@ -29,26 +29,9 @@ struct MovedRun {
 };
 
 /// Any layer that moves elements, in Caffe's order.
-class AnyMovingStep : public Step {
+class AnyMovingStep : public MovedBytesStep {
  public:
-  explicit AnyMovingStep(const Node& node) : node_(node) {}
-
-  void Bind(const Binding& binding) override {
-    binding_ = binding;
-    std::vector<Shape> inputs, outputs;
-    for (const Operand& x : binding_.inputs) inputs.push_back(x.shape);
-    for (const Operand& y : binding_.outputs) {
-      const Operand& x = binding_.inputs[0];
-      Require(IsInteger(x) && x.type == y.type && x.zero_point == y.zero_point && !x.blocked() &&
-                  !y.blocked(),
-              "its blobs do not lie as kernels take them");
-      outputs.push_back(y.shape);
-    }
-    if (inputs == inputs_ && outputs == outputs_) return;
-    FindRuns(inputs, outputs);
-    inputs_ = inputs;
-    outputs_ = outputs;
-  }
+  using MovedBytesStep::MovedBytesStep;
 
   void Run(void*) override {
     for (size_t t = 0; t < runs_.size(); ++t) {
@@ -63,9 +46,10 @@ class AnyMovingStep : public Step {
   }
 
  private:
-  void FindRuns(const std::vector<Shape>& inputs, const std::vector<Shape>& outputs) {
+  void Prepare(const std::vector<Shape>& inputs,
+               const std::vector<std::vector<int64_t>>& moved_from) override {
     runs_.clear();
-    for (const std::vector<int64_t>& from : MovedFrom(node_, inputs, outputs)) {
+    for (const std::vector<int64_t>& from : moved_from) {
       std::vector<MovedRun>& runs = runs_.emplace_back();
       for (size_t i = 0; i < from.size(); ++i) {
         int input = -1;
@@ -100,9 +84,6 @@ class AnyMovingStep : public Step {
     }
   }
 
-  const Node& node_;
-  Binding binding_;
-  std::vector<Shape> inputs_, outputs_;
   std::vector<std::vector<MovedRun>> runs_;  // of each output
 };
 

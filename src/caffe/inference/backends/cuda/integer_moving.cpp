@@ -18,26 +18,9 @@ using caffe::cuda::CurrentStream;
 using caffe::cuda::Integers;
 
 /// Any layer that moves elements, in Caffe's order.
-class GatherStep : public Step {
+class GatherStep : public MovedBytesStep {
  public:
-  explicit GatherStep(const Node& node) : node_(node) {}
-
-  void Bind(const Binding& binding) override {
-    binding_ = binding;
-    std::vector<Shape> inputs, outputs;
-    for (const Operand& x : binding_.inputs) inputs.push_back(x.shape);
-    for (const Operand& y : binding_.outputs) {
-      const Operand& x = binding_.inputs[0];
-      Require(IsInteger(x) && x.type == y.type && x.zero_point == y.zero_point &&
-                  x.layout == kPlain && y.layout == kPlain,
-              "its blobs do not lie as kernels take them");
-      outputs.push_back(y.shape);
-    }
-    if (inputs == inputs_ && outputs == outputs_) return;
-    FindSources(inputs, outputs);
-    inputs_ = inputs;
-    outputs_ = outputs;
-  }
+  using MovedBytesStep::MovedBytesStep;
 
   void Run(void*) override {
     for (size_t t = 0; t < sources_.size(); ++t) {
@@ -70,9 +53,10 @@ class GatherStep : public Step {
     bool has_gaps = false;
   };
 
-  void FindSources(const std::vector<Shape>& inputs, const std::vector<Shape>& outputs) {
+  void Prepare(const std::vector<Shape>& inputs,
+               const std::vector<std::vector<int64_t>>& moved_from) override {
     sources_.clear();
-    for (const std::vector<int64_t>& from : MovedFrom(node_, inputs, outputs)) {
+    for (const std::vector<int64_t>& from : moved_from) {
       Sources& sources = sources_.emplace_back();
       std::vector<int32_t> numbers;
       for (const int64_t number : from) {
@@ -95,9 +79,6 @@ class GatherStep : public Step {
     }
   }
 
-  const Node& node_;
-  Binding binding_;
-  std::vector<Shape> inputs_, outputs_;
   std::vector<Sources> sources_;  // of each output
 };
 
