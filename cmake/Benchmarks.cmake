@@ -6,6 +6,7 @@ function(caffe_benchmark name)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/benchmarks)
   target_link_libraries(${name} PRIVATE tools_common)
+  caffe_internal_headers(${name})
   target_compile_options(${name} PRIVATE ${caffe_warnings})
   add_dependencies(benchmarks ${name})
 endfunction()

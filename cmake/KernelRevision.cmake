@@ -1,19 +1,20 @@
 # Writes a header with a hash of the kernels of each kind of device: their sources, and what
 # compiles them. Times in timing caches hold for kernels with the same hash.
 # cmake -DSOURCE=FOLDER -DCOMPILER=TEXT -DOUTPUT=FILE -P KernelRevision.cmake
-set(common include/caffe/kernels/*.hpp src/caffe/inference/backends/*.*)
-set(cpu src/caffe/kernels/cpu/*.* src/caffe/onednn/*.* src/caffe/inference/backends/cpu/*.*)
-set(cuda include/caffe/kernels/cuda/*.hpp src/caffe/kernels/cuda/*.* src/caffe/cuda/*.*
-  src/caffe/inference/backends/cuda/*.*)
+set(cpu src/caffe/kernels/*.* src/caffe/onednn/*.* src/caffe/inference/backends/*.*)
+set(cuda src/caffe/kernels/*.* src/caffe/cuda/*.* src/caffe/inference/backends/*.*)
+set(not_cpu "/cuda/")
+set(not_cuda "/cpu/")
 set(text "")
 foreach(kind cpu cuda)
   set(files "")
-  foreach(pattern ${common} ${${kind}})
-    file(GLOB found RELATIVE ${SOURCE} ${SOURCE}/${pattern})
+  foreach(pattern ${${kind}})
+    file(GLOB_RECURSE found RELATIVE ${SOURCE} ${SOURCE}/${pattern})
     list(APPEND files ${found})
   endforeach()
   # Not what editors put next to them.
   list(FILTER files INCLUDE REGEX "/[a-z][a-z0-9_]*[.](cpp|hpp|inc|cu)$")
+  list(FILTER files EXCLUDE REGEX ${not_${kind}})
   list(APPEND files cmake/Kernels.cmake)
   list(SORT files)
   set(hashes "${COMPILER}")

@@ -1,17 +1,16 @@
 # Files of loops, compiled once per instruction set; which one runs is decided at run time
-# (src/caffe/kernels/cpu/instruction_sets.cpp).
-set(kernel_dir ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu)
+# (src/caffe/kernels/cpu/simd/instruction_sets.cpp).
 set(compiled_kernels_dir ${PROJECT_BINARY_DIR}/kernels/cpu)
 set(caffe_kernel_sources "")
 set(compiled_kernels "")
 
 # The loops of each kind of kernels, and flags for them.
-set(VectorKernels_loops vector_kernels)
-set(PackedTiles_loops packed_tiles)
-set(WinogradKernels_loops winograd_loops)
-set(Int8Tiles_loops int8_tiles)
+set(VectorKernels_loops simd/vector_kernels)
+set(PackedTiles_loops gemm/packed_tiles)
+set(WinogradKernels_loops convolution/winograd_loops)
+set(Int8Tiles_loops int8/int8_tiles)
 set(Int8Tiles_flags "-ffp-contract=off")  # the same bits on every instruction set
-set(AmxTiles_loops amx_tiles)
+set(AmxTiles_loops simd/amx_tiles)
 set(AmxTiles_flags "-ffp-contract=off")
 
 # caffe_kernels(set flags kind...): compiles the loops of these kinds with simd_<set>.hpp and the
@@ -19,15 +18,15 @@ set(AmxTiles_flags "-ffp-contract=off")
 function(caffe_kernels CAFFE_SET flags)
   foreach(kind ${ARGN})
     set(loops ${${kind}_loops})
-    set(file ${compiled_kernels_dir}/${loops}_${CAFFE_SET}.cpp)
+    get_filename_component(name ${loops} NAME)
+    set(file ${compiled_kernels_dir}/${name}_${CAFFE_SET}.cpp)
     file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
 "// Written by cmake/Kernels.cmake.
 #define CAFFE_INSTRUCTION_SET @CAFFE_SET@
-#include \"simd_@CAFFE_SET@.hpp\"
-#include \"@loops@.inc\"
+#include \"caffe/kernels/cpu/simd/simd_@CAFFE_SET@.hpp\"
+#include \"caffe/kernels/cpu/@loops@.inc\"
 ")
     set_source_files_properties(${file} PROPERTIES
-      INCLUDE_DIRECTORIES ${kernel_dir}
       COMPILE_FLAGS "-O3 -fno-math-errno -fno-trapping-math ${flags} ${${kind}_flags}")
     list(APPEND caffe_kernel_sources ${file})
     string(APPEND compiled_kernels
@@ -54,12 +53,10 @@ endif()
 
 file(CONFIGURE OUTPUT ${compiled_kernels_dir}/compiled_kernels.hpp @ONLY CONTENT
 "// Written by cmake/Kernels.cmake: what it compiles, for instruction_sets.cpp.
-#include \"instruction_set_row.hpp\"
+#include \"caffe/kernels/cpu/simd/instruction_set_row.hpp\"
 
-namespace caffe {
-namespace kernels {
-@compiled_kernels@}  // namespace kernels
-}  // namespace caffe
+namespace caffe::kernels {
+@compiled_kernels@}  // namespace caffe::kernels
 ")
-set_source_files_properties(${kernel_dir}/instruction_sets.cpp PROPERTIES
-  INCLUDE_DIRECTORIES "${compiled_kernels_dir};${kernel_dir}")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/simd/instruction_sets.cpp
+  PROPERTIES INCLUDE_DIRECTORIES ${compiled_kernels_dir})

@@ -22,15 +22,10 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS 
 
 set(revision_file ${generated_dir}/caffe/kernel_revision.inc)
 set(revision_script ${PROJECT_SOURCE_DIR}/cmake/KernelRevision.cmake)
-file(GLOB kernel_files CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/include/caffe/kernels/*.hpp
-  ${PROJECT_SOURCE_DIR}/include/caffe/kernels/cuda/*.hpp
+file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cpu/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cuda/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.*
-  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cuda/*.*
+  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.*)
 list(FILTER kernel_files INCLUDE REGEX "/[a-z][a-z0-9_]*[.](cpp|hpp|inc|cu)$")
 add_custom_command(
@@ -42,24 +37,9 @@ add_custom_command(
   COMMENT "Hashing the kernels' sources"
   VERBATIM)
 
-file(GLOB sources CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/fp16/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/evaluation/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/graph/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/passes/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cpu/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/reference/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/quantize/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/inference/report/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/io/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/kernels/cpu/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/layers/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/solvers/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/util/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/caffe/video/*.cpp)
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/*.cpp)
+list(FILTER sources EXCLUDE REGEX
+  "/src/caffe/(cuda|inference/backends/cuda|io/video/plugin|onednn|openmp_settings|parallel/mpi|test)/")
 file(GLOB onednn_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caffe/onednn/*.cpp)
 list(REMOVE_ITEM onednn_sources ${PROJECT_SOURCE_DIR}/src/caffe/onednn/absent.cpp)
 if(NOT HAVE_ONEDNN)
@@ -76,9 +56,9 @@ else()
   list(APPEND sources ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/cuda/absent.cpp)
   list(FILTER sources EXCLUDE REGEX "_gpu\\.cpp$")
 endif()
-set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/mpi/absent.cpp)
+set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/parallel/mpi/absent.cpp)
 if(HAVE_MPI)
-  set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/mpi/mpi_communicator.cpp)
+  set(mpi_source ${PROJECT_SOURCE_DIR}/src/caffe/parallel/mpi/mpi_communicator.cpp)
   set_source_files_properties(${mpi_source} PROPERTIES
     INCLUDE_DIRECTORIES "${MPI_C_INCLUDE_DIRS}"
     COMPILE_DEFINITIONS "OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
@@ -93,10 +73,10 @@ set_target_properties(caffe PROPERTIES
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
   INSTALL_RPATH "$ORIGIN")
 target_compile_features(caffe PUBLIC cxx_std_17)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/version.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_VERSION="${PROJECT_VERSION}")
 if(GLOG_HAS_YEAR)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/util/log_prefix.cpp PROPERTIES
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/util/system/log_prefix.cpp PROPERTIES
     COMPILE_DEFINITIONS CAFFE_GLOG_HAS_YEAR)
 endif()
 target_compile_definitions(caffe PUBLIC ${caffe_definitions}
@@ -104,6 +84,14 @@ target_compile_definitions(caffe PUBLIC ${caffe_definitions}
 target_include_directories(caffe PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# Headers of src/caffe are the library's own, and of programs that belong to it: they say so by
+# caffe_internal_headers(target).
+function(caffe_internal_headers)
+  foreach(target IN LISTS ARGN)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  endforeach()
+endfunction()
+caffe_internal_headers(caffe)
 # System folders: no warnings from generated code and other people's headers.
 target_include_directories(caffe SYSTEM PUBLIC $<BUILD_INTERFACE:${generated_dir}> ${caffe_include_dirs})
 target_link_libraries(caffe PUBLIC ${caffe_libraries})
@@ -155,7 +143,7 @@ foreach(link RANGE 6)
   set(next ${name})
 endforeach()
 target_link_libraries(caffe PRIVATE ${next})
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/threads.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caffe/core/threads.cpp PROPERTIES
   COMPILE_DEFINITIONS CAFFE_RESTORE_OPENMP_ENVIRONMENT=${next})
 
 # Layers and solvers register themselves when the program starts: of a static library every object
@@ -172,11 +160,12 @@ if(HAVE_CUDA)
 endif()
 
 if(HAVE_VIDEO)
-  add_library(caffe_video MODULE ${PROJECT_SOURCE_DIR}/src/caffe/video/plugin/video_plugin.cpp)
+  add_library(caffe_video MODULE ${PROJECT_SOURCE_DIR}/src/caffe/io/video/plugin/video_plugin.cpp)
   set_target_properties(caffe_video PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
     CXX_VISIBILITY_PRESET hidden)
   target_compile_features(caffe_video PRIVATE cxx_std_17)
+  caffe_internal_headers(caffe_video)
   target_include_directories(caffe_video SYSTEM PRIVATE ${OPENCV_videoio_INCLUDE_DIR})
   target_compile_options(caffe_video PRIVATE ${caffe_warnings})
   target_link_libraries(caffe_video PRIVATE ${OPENCV_videoio_LIBRARY} ${OPENCV_LIBRARIES})

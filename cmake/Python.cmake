@@ -88,6 +88,7 @@ if(HAVE_PYTHON)
   target_include_directories(pycaffe SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
   target_compile_options(pycaffe PRIVATE ${caffe_warnings})
   target_link_libraries(pycaffe PRIVATE caffe)
+  caffe_internal_headers(pycaffe)
 
   # A wheel gets the .py files by itself (pyproject.toml); an installation has python/ as Caffe's had.
   if(SKBUILD)
@@ -113,6 +114,7 @@ if(HAVE_PYTHON)
       CXX_VISIBILITY_PRESET hidden)
     target_include_directories(caffe_python SYSTEM PRIVATE ${PYBIND11_INCLUDE_DIR})
     target_include_directories(caffe_python PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    caffe_internal_headers(caffe_python)
     target_compile_definitions(caffe_python PRIVATE
       CAFFE_PYTHON_EXECUTABLE="${Python_EXECUTABLE}")
     target_compile_options(caffe_python PRIVATE ${caffe_warnings})

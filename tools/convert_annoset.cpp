@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/annotations.hpp"
+#include "caffe/util/detection/annotations.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/label_map.hpp"
 #include "caffe/util/rng.hpp"

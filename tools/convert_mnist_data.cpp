@@ -2,7 +2,7 @@
 #include <string>
 
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/progress.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "common/command_line.hpp"
 #include "common/idx_file.hpp"
 #include "common/new_database.hpp"

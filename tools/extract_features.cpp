@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
-#include "caffe/gpu_fallback.hpp"
+#include "caffe/device/gpu_fallback.hpp"
 #include "caffe/net.hpp"
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/progress.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "common/command_line.hpp"
 #include "common/new_database.hpp"
 #include "common/threads_flag.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "caffe/io/atomic_file.hpp"
-#include "caffe/util/annotations.hpp"
+#include "caffe/util/detection/annotations.hpp"
 #include "common/command_line.hpp"
 #include "common/image_database.hpp"
 

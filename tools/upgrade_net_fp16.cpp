@@ -9,7 +9,7 @@
 
 #include "caffe/io/precision_migration.hpp"
 #include "caffe/net.hpp"
-#include "caffe/util/net_comparison.hpp"
+#include "caffe/net/net_comparison.hpp"
 #include "common/command_line.hpp"
 
 DEFINE_string(input, "", "The net definition (prototxt) that the weights belong to.");

@@ -2,7 +2,7 @@
 """What trained nets lose as engines of each precision, as Markdown tables: right answers of
 classifiers on MNIST and CIFAR-10, and how far a detector's boxes and scores are from those in FP32.
 
-The numbers are those that the tests in src/caffe/test/test_engine_accuracy.cpp record, which also
+The numbers are those that the tests in src/caffe/test/inference/test_engine_accuracy.cpp record, which also
 hold them to bounds; INT8 is calibrated on training images. The nets and images lie in the
 folder that CAFFE_TEST_DATA names, else ../shared/data.
 

@@ -29,7 +29,7 @@ void GiveNetEngine(NetParameter* net);
 
 /// What Layer::forward_engine says of a pass that oneDNN, or else the definition, computed.
 inline const char* EngineName(bool by_onednn, bool by_definition = false) {
-  return by_onednn ? "oneDNN" : by_definition ? "reference" : "own";
+  return by_onednn ? "oneDNN" : by_definition ? "reference" : "native";
 }
 
 /// Logs a line where `layer` asks for an engine that this build does not have. Throws Error as

@@ -9,12 +9,13 @@
 #include "caffe/common.hpp"
 #include "caffe/layer_factory.hpp"
 #include "caffe/operation.hpp"
-#include "caffe/pointwise.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/types.hpp"
 #include "caffe/util/math_functions.hpp"
 
 namespace caffe {
+
+struct Pointwise;
 
 /// The unit of computation: takes bottom blobs, fills top blobs, and turns the tops' gradients
 /// into the bottoms' and its parameters'.
@@ -52,29 +53,22 @@ class Layer {
   virtual bool DescribePointwise(Pointwise* /*description*/) { return false; }
   /// Offers the layers behind this one that work in place on its only top, one after the other.
   /// Returns how many of the first of them ForwardFused and, in the TRAIN phase, BackwardFused do
-  /// the work of.
-  virtual int Absorb(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
-  /// Forward, and what the layers compute that were absorbed.
-  Dtype ForwardFused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
-    fused_ = true;
-    const ResetOnExit reset{&fused_};
-    return Forward(bottom, top);
-  }
-  /// Backward, and what the layers compute that were absorbed, which must not run then.
+  /// the work of, on the CPU.
+  virtual int FuseFollowers(const vector<Layer<Dtype>*>& /*followers*/) { return 0; }
+  /// Forward, and what the fused followers compute.
+  Dtype ForwardFused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  /// Backward, and what the fused followers compute, which must not run then.
   void BackwardFused(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
-                     const vector<Blob<Dtype>*>& bottom) {
-    fused_ = true;
-    const ResetOnExit reset{&fused_};
-    Backward(top, propagate_down, bottom);
-  }
+                     const vector<Blob<Dtype>*>& bottom);
 
   vector<shared_ptr<Blob<Dtype>>>& blobs() { return blobs_; }
   const LayerParameter& layer_param() const { return layer_param_; }
   /// The layer's parameter message with its blobs in the form BVLC Caffe reads.
   virtual void ToProto(LayerParameter* param, bool write_diff = false);
-  /// What computes the layer's forward passes, for people to read: "own" (this library's kernels),
-  /// "oneDNN", "reference". Right after Reshape; layers with one implementation are "own".
-  virtual const char* forward_engine() const { return "own"; }
+  /// What computes the layer's forward passes, for people to read: "native" (this library's
+  /// kernels), "oneDNN", "reference". Right after Reshape; layers with one implementation are
+  /// "native".
+  virtual const char* forward_engine() const { return "native"; }
 
   ElementType forward_type() const { return types_.forward_type; }
   ElementType backward_type() const { return types_.backward_type; }
@@ -129,7 +123,6 @@ class Layer {
   vector<shared_ptr<Blob<Dtype>>> blobs_;
   vector<bool> param_propagate_down_;
   vector<Dtype> loss_;
-  bool fused_ = false;  ///< the pass shall do the work of the absorbed layers too
 
   virtual void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) = 0;
   virtual void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
@@ -141,6 +134,14 @@ class Layer {
                             const vector<Blob<Dtype>*>& bottom) {
     Backward_cpu(top, propagate_down, bottom);
   }
+  /// The same, with the work of the fused followers (FuseFollowers).
+  virtual void Forward_fused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
+    Forward_cpu(bottom, top);
+  }
+  virtual void Backward_fused(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                              const vector<Blob<Dtype>*>& bottom) {
+    Backward_cpu(top, propagate_down, bottom);
+  }
 
   /// Throws Error if the numbers of blobs do not fit the Exact/Min/Max functions.
   virtual void CheckBlobCounts(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
@@ -148,11 +149,8 @@ class Layer {
   void SetLossWeights(const vector<Blob<Dtype>*>& top);
 
  private:
-  struct ResetOnExit {
-    bool* flag;
-    ~ResetOnExit() { *flag = false; }
-  };
   void DeclareParameterTypes();
+  Dtype WeightedLoss(const vector<Blob<Dtype>*>& top) const;
 
   LayerTypes types_;
 

@@ -16,7 +16,7 @@
 
 namespace caffe {
 
-class MemoryPool;
+class ActivationMemory;
 template <typename Dtype>
 class QuantizedTraining;
 struct BatchNormBlobs;
@@ -114,20 +114,18 @@ class Net {
   const vector<string>& layer_names() const { return layer_names_; }
   const vector<shared_ptr<Layer<Dtype>>>& layers() const { return layers_; }
   const vector<string>& blob_names() const { return blob_names_; }
-  const vector<shared_ptr<Blob<Dtype>>>& blobs() const {
-    KeepBlobs();
-    return blobs_;
-  }
+  /// Whoever asks for blobs may read them from here on (set_share_activations): a net that is not
+  /// const computes again at once what it has freed, a const one when it is read.
+  const vector<shared_ptr<Blob<Dtype>>>& blobs() { return KeepBlobs(), blobs_; }
+  const vector<shared_ptr<Blob<Dtype>>>& blobs() const { return FreeNothingMore(), blobs_; }
 
   /// Per layer: its bottoms and tops, and which bottoms get a gradient.
+  const vector<vector<Blob<Dtype>*>>& bottom_vecs() { return KeepBlobs(), bottom_vecs_; }
   const vector<vector<Blob<Dtype>*>>& bottom_vecs() const {
-    KeepBlobs();
-    return bottom_vecs_;
+    return FreeNothingMore(), bottom_vecs_;
   }
-  const vector<vector<Blob<Dtype>*>>& top_vecs() const {
-    KeepBlobs();
-    return top_vecs_;
-  }
+  const vector<vector<Blob<Dtype>*>>& top_vecs() { return KeepBlobs(), top_vecs_; }
+  const vector<vector<Blob<Dtype>*>>& top_vecs() const { return FreeNothingMore(), top_vecs_; }
   const vector<vector<bool>>& bottom_need_backward() const { return bottom_need_backward_; }
   /// Indices into blobs().
   const vector<int>& top_ids(int i) const { return IdsOf(top_id_vecs_, i); }
@@ -160,6 +158,7 @@ class Net {
 
   bool has_blob(const string& blob_name) const;
   /// A null pointer, and a warning in the log, if there is none.
+  const shared_ptr<Blob<Dtype>> blob_by_name(const string& blob_name);
   const shared_ptr<Blob<Dtype>> blob_by_name(const string& blob_name) const;
   bool has_layer(const string& layer_name) const;
   const shared_ptr<Layer<Dtype>> layer_by_name(const string& layer_name) const;
@@ -214,11 +213,12 @@ class Net {
   /// freed blob throws Error with its name, and pointers into it are void after each forward pass.
   /// For the TEST phase only (backward reads blobs): Error in another. With false every blob stays.
   ///
-  /// A net in the TEST phase that was told neither shares until somebody asks for another blob than
-  /// an input or output, for callbacks, a part of a pass or a backward pass: then it computes once
-  /// more what it had freed, from the inputs and parameters of that moment, and frees nothing more.
+  /// A net in the TEST phase that was told neither shares until the program asks for another blob
+  /// than an input or output, for callbacks, a part of a pass or a backward pass: then it computes
+  /// again what it had freed, from the inputs and parameters of that moment, and frees nothing
+  /// more.
   void set_share_activations(bool share);
-  bool share_activations() const { return sharing_ == Sharing::ALWAYS; }
+  bool share_activations() const;
 
   /// One run of Dtype elements in host memory with the owned parameters (or their gradients) one
   /// after another, each beginning at a multiple of 64 bytes.
@@ -271,25 +271,24 @@ class Net {
   ElementType LoadType(int param_id) const;
   void LogLayersWithout(const set<string>& copied) const;
 
-  // Memory (net_memory.cpp).
+  // Memory of parameters (net_parameters.cpp).
   void PlaceParameters();
   bool HasMaster(int param_id) const;
   void TrimParameters();
-  void FindLastReaders();
-  bool MayRepeatLayers() const;
-  bool StaysAfterPass(int blob_id) const {
-    return last_reader_[blob_id] == static_cast<int>(layers_.size());
-  }
-  void PrepareTop(int blob_id);
-  void ReleaseAfter(int layer_id);
-  void KeepBlobs() const {
-    if (sharing_ == Sharing::UNTIL_SEEN) StopSharing();
-  }
-  void StopSharing() const;
-  void RestoreReleased();
+  Arena ArenaAt(void* memory) const;
   Arena ArenaOf(const std::weak_ptr<void>& memory, bool diffs) const;
   Arena PlaceOnDevice(bool diffs) const;
   void ClearDiffsOnDevice();
+
+  // Memory of activations (net_activations.cpp).
+  void PlanActivations(bool share);
+  bool MayRepeatLayers() const;
+  void FindTensors();
+  void PrepareTop(int blob_id);
+  void ReleaseAfter(int layer_id);
+  void KeepBlobs();
+  void FreeNothingMore() const;
+  void RestoreReleased();
 
   // Running (net.cpp, net_debug.cpp).
   void FindFusions();
@@ -345,18 +344,12 @@ class Net {
   vector<Callback*> after_backward_;
 
   bool shares_parameters_ = false;  // with another net: their masters are not ours to drop
-  enum class Sharing { NEVER, UNTIL_SEEN, ALWAYS };
-  mutable Sharing sharing_ = Sharing::NEVER;
-  std::shared_ptr<MemoryPool> pool_;  // of the activations, while they share memory
+  std::shared_ptr<ActivationMemory> activations_;
   std::shared_ptr<QuantizedTraining<Dtype>> quantized_training_;  // null: nothing is rounded
-  vector<vector<int>> absorbed_;      // per layer: those whose work it can do as well
-  vector<int> absorbed_by_;           // per layer: the one that can do its work, -1
-  vector<vector<int>> last_read_by_;  // per layer: blobs that no later layer reads
-  vector<int> last_reader_;           // per blob; the number of layers for those that stay
-  vector<int> arena_params_;          // indices into learnable_params_
-  vector<size_t> arena_offsets_;      // elements
-  size_t arena_count_ = 0;
-  std::weak_ptr<void> data_arena_;  // held by the tensors in it
+  vector<vector<int>> fused_followers_;  // per layer: those whose work it can do as well
+  vector<int> fused_into_;               // per layer: the one that can do its work, -1
+  Arena arena_;                          // where parameters lie in it; `data` is not used
+  std::weak_ptr<void> data_arena_;       // held by the tensors in it
   std::weak_ptr<void> diff_arena_;
   mutable std::weak_ptr<void> device_data_arena_, device_diff_arena_;
 

@@ -4,14 +4,18 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caffe/element_type.hpp"
-#include "caffe/kernels/activation.hpp"
 
 namespace caffe {
 
 class LayerParameter;
+
+namespace kernels {
+struct Activation;
+}
 
 /// The extents of a blob.
 using Shape = std::vector<int>;
@@ -36,7 +40,7 @@ struct Operation {
   /// Shapes of the tops for bottoms of these shapes; no allocation. Throws Error as Reshape would.
   using TopShapes =
       std::function<std::vector<Shape>(const LayerParameter&, const std::vector<Shape>& bottoms)>;
-  /// What the backward pass reads beside the tops' diffs.
+  /// What the backward pass reads in addition to the tops' diffs.
   enum Reads : unsigned { kNothing = 0, kBottomData = 1, kTopData = 2 };
 
   Operation& Shapes(TopShapes function) {
@@ -112,6 +116,37 @@ struct Operation {
     activation = std::move(function);
     return *this;
   }
+  /// What a layer does with its weights (parameter 0), as far as optimizers know it.
+  enum class Weights { NONE, CONVOLUTION, DECONVOLUTION, INNER_PRODUCT };
+  Operation& Multiplies(Weights kind) {
+    weights = kind;
+    return *this;
+  }
+  /// In the TEST phase y = a x + b for each channel of its only bottom, a and b from parameters.
+  Operation& Affine() {
+    affine = true;
+    return *this;
+  }
+  /// Its values lie between those of neighbours in the same channel of bottom 0.
+  Operation& Interpolates() {
+    interpolates = true;
+    return *this;
+  }
+  /// Bottom 1, if there is one, is there for its shape alone.
+  Operation& ShapeBottom() {
+    shape_bottom = true;
+    return *this;
+  }
+  /// Compares outputs with labels: a number for reports.
+  Operation& Scores() {
+    scores = true;
+    return *this;
+  }
+  /// Top 0 lies within these bounds, whatever the bottoms.
+  Operation& Within(float lowest, float highest) {
+    bounds = std::make_pair(lowest, highest);
+    return *this;
+  }
   /// Has no kernels for the GPU, and why the CPU is right: a part of a sentence about the layer.
   Operation& CpuOnly(std::string why) {
     cpu_only = std::move(why);
@@ -137,6 +172,12 @@ struct Operation {
   bool stateful = false;            ///< a pass cannot be repeated
   bool updates_parameters = false;  ///< a pass in TEST may write them
   bool loss = false;
+  Weights weights = Weights::NONE;
+  bool affine = false;
+  bool interpolates = false;
+  bool shape_bottom = false;
+  bool scores = false;
+  std::optional<std::pair<float, float>> bounds;
   std::string cpu_only;  ///< why GPU mode runs it on the CPU; empty: it has kernels for the GPU
 
   /// True if top (bottom) number `index` is kept in the net's Dtype whatever the layer's type.
@@ -154,6 +195,8 @@ class OperationTable {
   static bool Add(const Operation& operation);
   /// nullptr if the type is not in the table.
   static const Operation* Find(const std::string& type);
+  /// A row that says nothing if the type is not in the table.
+  static const Operation& Of(const std::string& type);
   /// In alphabetical order.
   static std::vector<const Operation*> All();
 };

@@ -122,9 +122,11 @@ class Tensor {
   /// Brings the storage type's slot up to date and frees the others, except those whose mutable
   /// pointer was handed out.
   void Trim();
+  /// Writes a released tensor again; an empty function does nothing.
+  using Recompute = std::shared_ptr<const std::function<void()>>;
   /// Frees all memory, handed out or not. Until the tensor is overwritten or revived, reading it
-  /// throws Error(`why`).
-  void Release(const std::string& why);
+  /// calls `recompute`, which has to do so, and without that throws Error(`why`).
+  void Release(const std::string& why, Recompute recompute = nullptr);
   bool released() const { return !released_.empty(); }
   /// Ends that state: the elements are zeros again.
   void Revive() { released_.clear(); }
@@ -173,6 +175,7 @@ class Tensor {
   ElementType replaced_type_;
   std::atomic<uint64_t> replaced_stamp_{0};  // of what Replace freed
   std::string released_;                     // why reading is an error; empty when it is not
+  Recompute recompute_;                      // what ends that state
   std::mutex mutex_;
 };
 

@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "caffe/gpu_fallback.hpp"
+#include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/util/timer.hpp"
 #include "caffe/util/upgrade_proto.hpp"
@@ -14,8 +14,7 @@
 #include "handles.hpp"
 #include "inference_handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 void BindErrors(py::module_& module) {
@@ -142,8 +141,7 @@ void BindTimer(py::module_& module) {
 }
 
 }  // namespace
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 PYBIND11_MODULE(_caffe, module) {
   module.doc() = "Caffe's C++ library for Python; use the package caffe.";

@@ -5,8 +5,7 @@
 #include "caffe/util/upgrade_proto.hpp"
 #include "inference_handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 using inference::Backend;
@@ -324,5 +323,4 @@ void BindBuilder(py::module_& module) {
   });
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

@@ -6,8 +6,7 @@
 #include "caffe/inference/calibrator.hpp"
 #include "inference_handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 /// Writes what get_batch returned into a net's inputs. Another number of items than the net has
@@ -168,5 +167,4 @@ void BindCalibration(py::module_& module) {
       .def("__len__", [](const CalibrationTable& table) { return table.blobs().size(); });
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

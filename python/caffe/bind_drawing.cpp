@@ -5,11 +5,10 @@
 #include <map>
 #include <optional>
 
-#include "caffe/inference/result_drawing.hpp"
+#include "caffe/inference/evaluation/result_drawing.hpp"
 #include "inference_handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 /// None, a file, or a list of names.
@@ -71,5 +70,4 @@ void BindDrawing(py::module_& module) {
              py::arg("opacity"), py::arg("rgb"));
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

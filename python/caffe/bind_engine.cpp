@@ -11,8 +11,7 @@
 #include "caffe/inference/results.hpp"
 #include "inference_handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 using inference::Engine;
@@ -426,5 +425,4 @@ void BindExecutionContext(py::module_& module) {
           py::arg("name"));
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

@@ -5,8 +5,7 @@
 #include "handles.hpp"
 #include "layer_blobs.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 /// Text, a message of caffe_pb2, or another LayerParameter.
@@ -171,5 +170,4 @@ void BindLayer(py::module_& module) {
              "A layer from its description: text, a caffe_pb2.LayerParameter or a LayerParameter.");
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

@@ -7,8 +7,7 @@
 #include "caffe/cuda/libraries.hpp"
 #endif
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 using SolverPointer = std::shared_ptr<SolverHandle>;
@@ -104,5 +103,4 @@ void BindNccl(py::module_& module) {
            "Does nothing more: gradients are exchanged while the backward pass goes on.");
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

@@ -5,8 +5,7 @@
 #include "handles.hpp"
 #include "layer_blobs.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 std::shared_ptr<NetHandle> MakeNet(const py::object& network_file, int phase, int level,
@@ -200,5 +199,4 @@ void BindNet(py::module_& module) {
           py::arg("function"), "Calls function(layer index) after each layer has run backward.");
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

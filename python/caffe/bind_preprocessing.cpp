@@ -3,8 +3,7 @@
 
 #include "inference_handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 using inference::ImagePreprocessing;
@@ -113,5 +112,4 @@ void BindImagePreprocessing(py::module_& module) {
       });
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

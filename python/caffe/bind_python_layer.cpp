@@ -6,8 +6,7 @@
 #include "caffe/layers/python_layer.hpp"
 #include "python_layer.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 std::atomic<bool> embedded{false};
@@ -252,5 +251,4 @@ void BindPythonLayer(py::module_& module) {
   SetPythonLayerFactory<double>(&MakePythonLayer<double>);
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

@@ -7,8 +7,7 @@
 #include "caffe/util/upgrade_proto.hpp"
 #include "solver_handle.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 /// Calls two Python functions around the computation of gradients.
@@ -202,5 +201,4 @@ void BindSolver(py::module_& module) {
           "What the learning rate policy starts from.");
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

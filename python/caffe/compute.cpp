@@ -5,8 +5,7 @@
 #include "caffe/context.hpp"
 #include "handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 std::atomic<int> process_mode{-1};  // not set from Python
@@ -101,5 +100,4 @@ std::string PathOf(const py::object& path) {
   return py::module_::import("os").attr("fsdecode")(path).cast<std::string>();
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

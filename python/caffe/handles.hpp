@@ -16,8 +16,7 @@
 
 // What Python's Layer, Net and Solver objects hold.
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 template <typename LayerType>
 struct DtypeOfLayer;
@@ -125,7 +124,6 @@ void BindSolver(py::module_& module);
 /// Behind BindNet and BindSolver, whose classes take an NCCL.
 void BindNccl(py::module_& module);
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 #endif  // CAFFE_PYTHON_HANDLES_HPP_

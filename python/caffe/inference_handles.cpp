@@ -3,8 +3,7 @@
 
 #include <cstring>
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 SharedObject Share(py::object object) {
   return SharedObject(new py::object(std::move(object)), [](py::object* last) {
@@ -38,5 +37,4 @@ FloatArray::FloatArray(const py::handle& values) {
   shape.assign(buffer_.shape.begin(), buffer_.shape.end());
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

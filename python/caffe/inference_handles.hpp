@@ -16,8 +16,7 @@
 // What Python's NetworkDefinition, Engine and ExecutionContext hold, and how Python's functions and
 // arrays reach the optimizer.
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 /// What Python's NetworkDefinition holds.
 struct DefinitionHandle {
@@ -89,7 +88,6 @@ void BindExecutionContext(py::module_& module);
 void BindBuilder(py::module_& module);
 void BindDrawing(py::module_& module);
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 #endif  // CAFFE_PYTHON_INFERENCE_HANDLES_HPP_

@@ -6,8 +6,7 @@
 
 #include "handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 /// A blob that Python shares with others; of any Dtype.
 template <typename Dtype>
@@ -76,7 +75,6 @@ class LayerBlobs {
   std::vector<std::shared_ptr<BlobRef>> own_;  // without a layer
 };
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 #endif  // CAFFE_PYTHON_LAYER_BLOBS_HPP_

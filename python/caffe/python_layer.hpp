@@ -8,8 +8,7 @@
 
 #include "handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 /// A layer that an object of a Python class computes: a subclass of caffe.Layer with the methods
 /// setup, reshape, forward(bottom, top) and backward(top, propagate_down, bottom).
@@ -66,7 +65,6 @@ class PythonLayerHandle : public LayerHandle {
 /// caffe::Error with the traceback as text.
 void SetEmbedded();
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 #endif  // CAFFE_PYTHON_PYTHON_LAYER_HPP_

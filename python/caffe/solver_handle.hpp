@@ -7,8 +7,7 @@
 #include "caffe/solver.hpp"
 #include "handles.hpp"
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 /// What Python's solvers hold.
 struct SolverHandle {
@@ -29,7 +28,6 @@ struct SolverHandle {
   }
 };
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 #endif  // CAFFE_PYTHON_SOLVER_HANDLE_HPP_

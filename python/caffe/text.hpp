@@ -15,8 +15,7 @@
 // (os.fsdecode), and are the same bytes again when they come back, so that every name that Python
 // was told finds what it is the name of. Messages are for reading: they have such bytes as \xff.
 
-namespace pybind11 {
-namespace detail {
+namespace pybind11::detail {
 
 /// str with surrogateescape, in place of pybind11's strict UTF-8; bytes are taken as they are.
 template <>
@@ -50,8 +49,7 @@ class type_caster<std::string> {
   }
 };
 
-}  // namespace detail
-}  // namespace pybind11
+}  // namespace pybind11::detail
 
 namespace caffe {
 namespace pycaffe {

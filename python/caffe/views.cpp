@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 namespace {
 
 /// numpy, and what is used of it. Only through Python, so that one build fits every numpy.
@@ -266,5 +265,4 @@ void BindBlob(py::module_& module) {
       .def("__repr__", &Describe);
 }
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe

@@ -21,8 +21,7 @@
 // before C++ computes, declares their slots the newest (Push), and afterwards refreshes them
 // (Pull).
 
-namespace caffe {
-namespace pycaffe {
+namespace caffe::pycaffe {
 
 class ViewGroup;
 struct ViewState;
@@ -159,7 +158,6 @@ py::tuple ShapeTuple(const std::vector<int>& shape);
 
 void BindBlob(py::module_& module);
 
-}  // namespace pycaffe
-}  // namespace caffe
+}  // namespace caffe::pycaffe
 
 #endif  // CAFFE_PYTHON_VIEWS_HPP_

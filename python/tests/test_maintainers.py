@@ -52,7 +52,7 @@ def layer_places():
     return [
         Place("src/caffe/layers/", layers, r'"NAME"', "add an Operation to the table next to the layer"),
         Place("docs/layers.md", text("docs/layers.md"), r"^\| NAME \|", "write what `caffe layers` prints"),
-        Place(TESTS, all_text(f"{TESTS}/*.[ch]pp"), r"""type: ?['"]NAME['"]""",
+        Place(TESTS, all_text(f"{TESTS}/**/*.[ch]pp"), r"""type: ?['"]NAME['"]""",
               "add a case to the harness (INSTANTIATE_TEST_SUITE_P(..., LayerCases, ...))"),
         Place("python/caffe/onnx/", all_text("python/caffe/onnx/**/*.py"), r"""["']NAME["']""",
               "write an @exports function in layers/, or name the type among those that training needs or"
@@ -82,7 +82,7 @@ def pass_places(function):
     sources = "\n".join(path.read_text(encoding="utf-8")
                         for path in sorted((ROOT / "src/caffe/inference/passes").glob("*.cpp"))
                         if path.name != "passes.cpp")
-    tests = all_text(f"{TESTS}/test_inference_*.cpp") + all_text(f"{TESTS}/test_*plan*.cpp")
+    tests = all_text(f"{TESTS}/inference/test_inference_*.cpp") + all_text(f"{TESTS}/inference/test_*plan*.cpp")
     return [
         Place("include/caffe/inference/passes.hpp", text("include/caffe/inference/passes.hpp"),
               rf"\b{function}\(", f"declare {function}"),
@@ -101,7 +101,7 @@ def kinds(header, struct):
 
 def fused_kinds():
     """Those that AsPostOp gives, less those that tiles compute with a clamp or a slope."""
-    body = re.search(r"AsPostOp\(const Activation& f\) \{(.*?)return f;", text("src/caffe/kernels/cpu/activation.cpp"),
+    body = re.search(r"AsPostOp\(const Activation& f\) \{(.*?)return f;", text("src/caffe/kernels/cpu/elementwise/activation.cpp"),
                      re.DOTALL)[1]
     return [kind for kind in re.findall(r"case Activation::(\w+):", body)
             if kind not in ("NONE", "RELU", "CLIP", "PRELU")]
@@ -112,8 +112,8 @@ def case(path, times, remedy):
 
 
 def activation_places():
-    cpu, gpu = "src/caffe/kernels/cpu/activation.cpp", "src/caffe/kernels/cuda/activation.cu"
-    test = f"{TESTS}/test_activation_kernels.cpp"
+    cpu, gpu = "src/caffe/kernels/cpu/elementwise/activation.cpp", "src/caffe/kernels/cuda/activation.cu"
+    test = f"{TESTS}/kernels/test_activation_kernels.cpp"
     return [case(cpu, 3, "compute the value, the derivative and ValueOf"),
             case(gpu, 2, "compute the value and the derivative"),
             case("src/caffe/onednn/activation.cpp", 1,
@@ -122,25 +122,25 @@ def activation_places():
 
 
 def fused_places():
-    return [case("src/caffe/kernels/cpu/smooth_activations.inc", 1, "compute it on numbers from registers"),
+    return [case("src/caffe/kernels/cpu/simd/smooth_activations.inc", 1, "compute it on numbers from registers"),
             case("src/caffe/kernels/cuda/lanes.hpp", 1, "compute it on a GPU"),
-            case(f"{TESTS}/engine_values.hpp", 1, "compute it slowly, for the tests of engines")]
+            case(f"{TESTS}/support/engine_values.hpp", 1, "compute it slowly, for the tests of engines")]
 
 
-KERNELS = "src/caffe/kernels/cpu"
+SIMD = "src/caffe/kernels/cpu/simd"
 
 
 def kernel_families():
     """Tables of functions that are compiled once for each instruction set."""
-    return sorted(re.findall(r"^set\((\w+)_loops \w+\)", text("cmake/Kernels.cmake"), re.MULTILINE))
+    return sorted(re.findall(r"^set\((\w+)_loops [\w/]+\)", text("cmake/Kernels.cmake"), re.MULTILINE))
 
 
 def family_places():
     lines = "\n".join(re.findall(r"^ *caffe_kernels\(.*\)$", text("cmake/Kernels.cmake"), re.MULTILINE))
     return [Place("cmake/Kernels.cmake", lines, r"\bNAME\b", "add it to lines caffe_kernels(...)"),
-            Place(f"{KERNELS}/instruction_set_row.hpp", text(f"{KERNELS}/instruction_set_row.hpp"), r"const NAME\* ",
+            Place(f"{SIMD}/instruction_set_row.hpp", text(f"{SIMD}/instruction_set_row.hpp"), r"const NAME\* ",
                   "add a column for it"),
-            Place(f"{KERNELS}/instruction_sets.cpp", text(f"{KERNELS}/instruction_sets.cpp"), r"::kNAME\b",
+            Place(f"{SIMD}/instruction_sets.cpp", text(f"{SIMD}/instruction_sets.cpp"), r"::kNAME\b",
                   "name it in the rows")]
 
 
@@ -150,20 +150,19 @@ def compiled_sets():
 
 
 def instruction_set_places():
-    names = "\n".join(path.name for path in (ROOT / KERNELS).iterdir())
-    return [Place(f"{KERNELS}/", names, r"^simd_NAME\.hpp$", "write simd_NAME.hpp: its vector primitives"),
-            Place(f"{KERNELS}/instruction_sets.cpp", text(f"{KERNELS}/instruction_sets.cpp"), r'^ *\{"NAME",',
+    names = "\n".join(path.name for path in (ROOT / SIMD).iterdir())
+    return [Place(f"{SIMD}/", names, r"^simd_NAME\.hpp$", "write simd_NAME.hpp: its vector primitives"),
+            Place(f"{SIMD}/instruction_sets.cpp", text(f"{SIMD}/instruction_sets.cpp"), r'^ *\{"NAME",',
                   "add its row"),
             Place("cmake/Kernels.cmake", text("cmake/Kernels.cmake"), r"^ *caffe_kernels\(NAME ", "add its line")]
 
 
 def kernel_headers():
-    return sorted(path.stem for path in (ROOT / "include/caffe/kernels").glob("*.hpp"))
+    return sorted(path.stem for path in (ROOT / "src/caffe/kernels").glob("*.hpp"))
 
 
 def header_places():
-    included = "".join(map(all_text, (f"{TESTS}/*.[ch]pp", "include/caffe/**/*.hpp", "src/caffe/layers/*.cpp",
-                                      "src/caffe/inference/**/*.cpp")))
+    included = "".join(map(all_text, (f"{TESTS}/**/*.[ch]pp", "include/caffe/**/*.hpp", "src/caffe/**/*.cpp")))
     return [Place("who includes it", included, r"caffe/kernels/NAME\.hpp", "nothing uses or tests it: remove it")]
 
 
@@ -211,15 +210,15 @@ def test_kernels():
 
 
 def test_instruction_sets():
-    registered = re.findall(r'^ *\{"(\w+)",', text(f"{KERNELS}/instruction_sets.cpp"), re.MULTILINE)
+    registered = re.findall(r'^ *\{"(\w+)",', text(f"{SIMD}/instruction_sets.cpp"), re.MULTILINE)
     assert "generic" in registered
-    headers = [path.stem[len("simd_"):] for path in (ROOT / KERNELS).glob("simd_*.hpp")]
+    headers = [path.stem[len("simd_"):] for path in (ROOT / SIMD).glob("simd_*.hpp")]
     report(missing("instruction set", sorted(set(registered + compiled_sets() + headers)), instruction_set_places()))
 
 
 def test_kernels_have_no_intrinsics_of_their_own():
     """What is compiled once per instruction set is written on the primitives of its header."""
-    for path in sorted((ROOT / KERNELS).glob("*.inc")):
+    for path in sorted((ROOT / "src/caffe/kernels/cpu").rglob("*.inc")):
         found = re.findall(r"\b(?:_mm\w*|__m\d+\w*|__AVX\w*|__F16C__)", path.read_text(encoding="utf-8"))
         assert not found, f"{path.name}: {found}"
 

@@ -12,7 +12,7 @@ if ! "$root/scripts/build_site.sh" "$build" 2> "$work/err.txt"; then
 fi
 test -s "$build/site/migration/bvlc/index.html"
 # Sources that documents link to come along.
-test -s "$build/site/source/include/caffe/fp16/inner_ranges.hpp.txt"
+test -s "$build/site/source/src/caffe/fp16/inner_ranges.hpp.txt"
 
 cp -r "$root/docs" "$root/mkdocs.yml" "$work"
 echo '[nowhere](../src/nowhere.cpp)' >> "$work/docs/faq.md"

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "caffe/inference/build_report.hpp"
-#include "caffe/inference/latency.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/inference/evaluation/latency.hpp"
+#include "caffe/inference/report/build_report.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "net_flags.hpp"
 
 CAFFE_FLAG(

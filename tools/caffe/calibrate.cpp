@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "../common/engine_building.hpp"
-#include "caffe/inference/calibration_formats.hpp"
+#include "caffe/inference/quantize/calibration_formats.hpp"
 #include "calibration_flags.hpp"
 #include "commands.hpp"
 #include "input_flags.hpp"

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "caffe/util/progress.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"
 

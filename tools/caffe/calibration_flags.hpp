@@ -7,8 +7,8 @@
 #include <string>
 
 #include "../common/command.hpp"
-#include "caffe/inference/calibration_report.hpp"
 #include "caffe/inference/calibrator.hpp"
+#include "caffe/inference/quantize/calibration_report.hpp"
 
 // The flags that choose how commands calibrate.
 

@@ -8,7 +8,7 @@
 #include "caffe/fp16/range_report.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/util/io.hpp"
-#include "caffe/util/progress.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "commands.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"

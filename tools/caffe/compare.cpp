@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/engine_comparison.hpp"
-#include "caffe/inference/widening.hpp"
-#include "caffe/util/net_comparison.hpp"
-#include "caffe/util/progress.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/inference/evaluation/engine_comparison.hpp"
+#include "caffe/inference/evaluation/widening.hpp"
+#include "caffe/net/net_comparison.hpp"
+#include "caffe/util/text/progress.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"

@@ -2,7 +2,7 @@
 
 #include "caffe/caffe.hpp"
 #include "caffe/kernels/instruction_set.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "net_flags.hpp"
 

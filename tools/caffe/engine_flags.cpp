@@ -8,8 +8,8 @@
 
 #include "../common/command_line.hpp"
 #include "caffe/inference/results.hpp"
-#include "caffe/util/progress.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/progress.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "net_flags.hpp"
 
 CAFFE_FLAG(

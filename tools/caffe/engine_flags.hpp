@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../common/engine_building.hpp"
-#include "caffe/inference/accuracy_loss.hpp"
+#include "caffe/inference/evaluation/accuracy_loss.hpp"
 #include "caffe/inference/hint.hpp"
 #include "calibration_flags.hpp"
 #include "input_flags.hpp"

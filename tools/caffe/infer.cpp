@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "caffe/inference/engine_batches.hpp"
-#include "caffe/inference/output_digest.hpp"
+#include "caffe/inference/evaluation/output_digest.hpp"
 #include "caffe/inference/results.hpp"
-#include "caffe/util/progress.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"

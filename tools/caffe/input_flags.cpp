@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "caffe/util/image_files.hpp"
+#include "caffe/data/image_files.hpp"
 #include "net_flags.hpp"
 
 CAFFE_FLAG(string, images, "", "FOLDER|'*.jpg'|LIST",

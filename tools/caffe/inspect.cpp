@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "../common/engine_building.hpp"
-#include "caffe/inference/graph_drawing.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/inference/report/graph_drawing.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"

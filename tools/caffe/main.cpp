@@ -7,8 +7,8 @@
 #include "../common/command.hpp"
 #include "../common/command_line.hpp"
 #include "../common/threads_flag.hpp"
-#include "caffe/util/edit_distance.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "commands.hpp"
 #include "net_flags.hpp"
 

@@ -4,7 +4,7 @@
 #include <iomanip>
 
 #include "caffe/caffe.hpp"
-#include "caffe/gpu_fallback.hpp"
+#include "caffe/device/gpu_fallback.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 
 CAFFE_FLAG(string, model, "", "FILE", "the net definition (prototxt)");

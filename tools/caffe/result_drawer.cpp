@@ -2,7 +2,7 @@
 
 #ifdef USE_OPENCV
 
-#include "caffe/inference/result_drawing.hpp"
+#include "caffe/inference/evaluation/result_drawing.hpp"
 #include "caffe/util/image.hpp"
 #include "caffe/util/input_batches.hpp"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "caffe/caffe.hpp"
-#include "caffe/inference/engine_scoring.hpp"
-#include "caffe/util/detection_scores.hpp"
+#include "caffe/inference/evaluation/engine_scoring.hpp"
+#include "caffe/util/detection/detection_scores.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"

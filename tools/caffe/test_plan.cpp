@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "caffe/inference/engine_batches.hpp"
-#include "caffe/inference/engine_scoring.hpp"
+#include "caffe/inference/evaluation/engine_scoring.hpp"
 #include "caffe/inference/results.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"

@@ -7,9 +7,9 @@
 
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
-#include "caffe/inference/latency.hpp"
+#include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"
 #include "engine_flags.hpp"
 #include "net_flags.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "caffe/caffe.hpp"
-#include "caffe/gpu_fallback.hpp"
+#include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/signal_handler.h"

@@ -11,9 +11,9 @@
 #include "../common/candidates_text.hpp"
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
-#include "caffe/util/edit_distance.hpp"
-#include "caffe/util/listed.hpp"
-#include "caffe/util/net_comparison.hpp"
+#include "caffe/net/net_comparison.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "report.hpp"
 #include "shapes.hpp"
 

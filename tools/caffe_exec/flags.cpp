@@ -7,8 +7,8 @@
 
 #include "../common/command_line.hpp"
 #include "caffe/error.hpp"
-#include "caffe/util/edit_distance.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/listed.hpp"
 
 namespace caffe::exec {
 namespace {

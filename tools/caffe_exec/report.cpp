@@ -11,8 +11,8 @@
 #include "../common/engine_building.hpp"
 #include "caffe/device.hpp"
 #include "caffe/kernels/instruction_set.hpp"
-#include "caffe/util/listed.hpp"
-#include "caffe/util/processor_name.hpp"
+#include "caffe/util/system/processor_name.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "caffe/version.hpp"
 #include "shapes.hpp"
 

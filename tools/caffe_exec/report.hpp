@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/latency.hpp"
+#include "caffe/inference/evaluation/latency.hpp"
 #include "flags.hpp"
 
 namespace caffe::exec {

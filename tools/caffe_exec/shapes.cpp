@@ -4,8 +4,8 @@
 
 #include "../common/engine_building.hpp"
 #include "caffe/error.hpp"
-#include "caffe/util/edit_distance.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/listed.hpp"
 
 namespace caffe::exec {
 namespace {

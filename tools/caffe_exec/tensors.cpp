@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/latency.hpp"
+#include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/io/atomic_file.hpp"
-#include "caffe/util/edit_distance.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "report.hpp"
 #include "shapes.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "engine_building.hpp"
 
 namespace caffe {

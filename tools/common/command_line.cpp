@@ -8,9 +8,9 @@
 #include <sstream>
 #include <vector>
 
-#include "caffe/gpu_fallback.hpp"
+#include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
-#include "caffe/util/printable.hpp"
+#include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
 
 CAFFE_FLAG(bool, gpu_fallback, false, "",

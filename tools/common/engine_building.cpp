@@ -5,9 +5,9 @@
 
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/io/atomic_file.hpp"
-#include "caffe/util/listed.hpp"
-#include "caffe/util/progress.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/progress.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "caffe/error.hpp"
-#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 
 namespace caffe {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "caffe/common.hpp"
-#include "caffe/util/progress.hpp"
+#include "caffe/util/text/progress.hpp"
 #include "caffe/util/thread_team.hpp"
 #include "new_database.hpp"
 

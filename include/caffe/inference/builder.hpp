@@ -19,8 +19,7 @@
 #include "caffe/inference/shape_profile.hpp"
 #include "caffe/inference/timing_cache.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What computes an engine's layers.
 enum class Backend {
@@ -118,7 +117,6 @@ class Builder {
 /// config.quantization.arithmetic is INTEGER or INTEGER_ONLY.
 Graph QuantizedGraph(const NetworkDefinition& net, const BuilderConfig& config);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BUILDER_HPP_

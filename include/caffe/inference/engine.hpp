@@ -16,8 +16,7 @@
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/shape_profile.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// An Eltwise that a convolution computes with integers alone while it writes.
 struct SumInfo {
@@ -229,7 +228,6 @@ class ExecutionContext {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_ENGINE_HPP_

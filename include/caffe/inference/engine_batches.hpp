@@ -10,8 +10,7 @@
 #include "caffe/inference/engine.hpp"
 #include "caffe/net.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A value by itself: CountOf(shape) elements in Caffe's order.
 struct NamedTensor {
@@ -87,7 +86,6 @@ Tensors RunInPieces(const Tensors& inputs, ExecutionContext* context);
 /// What a blob of a net holds.
 NamedTensor CopyOf(const Blob<float>& blob);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_ENGINE_BATCHES_HPP_

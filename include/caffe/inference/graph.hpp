@@ -15,8 +15,7 @@
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/tensor.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The product of the extents; 1 for a scalar's empty shape.
 size_t CountOf(const Shape& shape);
@@ -104,6 +103,8 @@ struct Node {
 
   const std::string& name() const { return layer.name(); }
   const std::string& type() const { return layer.type(); }
+  /// The type's row in the operation table.
+  const Operation& operation() const { return OperationTable::Of(type()); }
   /// The inputs and the epilogue's operands.
   std::vector<int> Reads() const;
 };
@@ -181,7 +182,6 @@ std::string ToText(const Graph& graph);
 /// For Graphviz: nodes as boxes, values as arrows with their shapes.
 std::string ToDot(const Graph& graph);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_GRAPH_HPP_

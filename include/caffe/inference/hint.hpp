@@ -3,8 +3,7 @@
 
 #include <string>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What the CPU's threads are to be used for.
 enum class Hint {
@@ -25,7 +24,6 @@ struct ThreadSplit {
 /// What a hint makes of so many threads; 0: Caffe::threads(). Throws Error for less than 0.
 ThreadSplit SplitThreads(Hint hint, int threads = 0);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_HINT_HPP_

@@ -7,8 +7,7 @@
 
 #include "caffe/proto/caffe.pb.h"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 struct Graph;
 
@@ -54,7 +53,6 @@ std::string ValuesText(const std::vector<float>& values);
 /// One line: "data: 3x300x300 BGR, (value - 127.5) * 0.00784".
 std::string ToText(const ImagePreprocessing& preprocessing, const Graph& graph);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_IMAGE_PREPROCESSING_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What a build found that could compute a layer, and why the rest could not.
 struct LayerCandidates {
@@ -30,7 +29,6 @@ struct LayerCandidates {
   std::vector<Rejected> rejected;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_LAYER_CANDIDATES_HPP_

@@ -11,8 +11,7 @@
 #include "caffe/inference/quantization.hpp"
 #include "caffe/net.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What a net computes in the TEST phase, split layers that the net inserted left out. Its Input
 /// layers and the layers that read data become inputs. Parameters are copied; the factor of
@@ -115,7 +114,6 @@ class NetworkDefinition {
   std::vector<Normalization> normalizations_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_NETWORK_DEFINITION_HPP_

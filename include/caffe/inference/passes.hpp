@@ -7,8 +7,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 struct BuildContext;
 
@@ -51,7 +50,6 @@ Graph MakeViews(Graph graph);
 Graph OrderForMemory(Graph graph);
 Graph PlanMemory(Graph graph);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_HPP_

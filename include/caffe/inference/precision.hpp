@@ -5,8 +5,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The type in which layers with weights compute, and blobs between them lie.
 enum class Precision {
@@ -24,7 +23,6 @@ Precision ParsePrecision(const std::string& name);
 /// What blobs of that precision are stored in; INT8 for INT8. Not for BEST.
 ElementType StorageOf(Precision precision);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PRECISION_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/kernels/fixed_point.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// How real numbers become 8-bit integers in an INT8 engine: r = S (q - Z), with a scale S and a
 /// zero point Z.
@@ -66,7 +65,6 @@ QuantizationScheme ParseQuantizationScheme(const std::string& name);
 Arithmetic ParseArithmetic(const std::string& name);
 kernels::Rounding ParseRounding(const std::string& name);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZATION_HPP_

@@ -7,8 +7,7 @@
 
 #include "caffe/inference/engine_batches.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 // What engines' outputs say: classes and boxes.
 
@@ -106,7 +105,6 @@ class Results {
   std::vector<Item> items_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_RESULTS_HPP_

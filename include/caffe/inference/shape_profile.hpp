@@ -6,8 +6,7 @@
 
 #include "caffe/blob.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A range of input shapes, by the inputs' names: every extent lies between those of `min` and
 /// `max`. Layers are timed at `opt`, memory is planned for `max`.
@@ -23,7 +22,6 @@ struct ShapeProfile {
   std::map<std::string, Shape> min, opt, max;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_SHAPE_PROFILE_HPP_

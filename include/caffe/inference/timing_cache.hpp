@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What ways of computing a layer took on a machine. With it the next build needs no timing, and
 /// chooses the same. A key names the implementation, types, layouts and shapes; times of another
@@ -32,7 +31,6 @@ class TimingCache {
   std::map<std::string, double> times_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_TIMING_CACHE_HPP_

@@ -5,8 +5,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// A function of one number, applied element by element: by layers of their own, and by kernels to
 /// what they have computed, before they write it (post_ops.hpp).
@@ -73,7 +72,6 @@ template <typename T, typename D>
 void PReluSlopeGradient(size_t outer, size_t channels, size_t inner, const T* x, const D* dy,
                         double* d_slope);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_ACTIVATION_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// The sizes of a convolution over any number of spatial axes. Input (channels, input...), output
 /// (outputs, output...) per image; weights (outputs, channels / group, kernel...).
@@ -80,7 +79,6 @@ template <typename X, typename D>
 void ReferenceConvolutionBackwardWeights(const ConvolutionShape& shape, int num, const X* x,
                                          const D* dy, AccumulatorType<D>* d_weights);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_CONVOLUTION_HPP_

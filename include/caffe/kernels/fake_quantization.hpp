@@ -9,8 +9,7 @@
 
 // Rounding to integers and back, as training simulates it: B. Jacob et al. (arXiv:1712.05877),
 // section 3.
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// Integers that stand for real numbers: r = scale (q - zero_point), least <= q <= most. A scale of
 /// 0: the only number is 0.
@@ -89,7 +88,6 @@ void FakeQuantizeGradient(size_t n, const IntegerGrid& grid, const T* x, const D
 template <typename T>
 bool RangeWithZero(size_t n, const T* x, float* least, float* most);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_FAKE_QUANTIZATION_HPP_

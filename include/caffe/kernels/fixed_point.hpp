@@ -8,8 +8,7 @@
 // Multiplication of integers by real numbers without floating point: B. Jacob et al., Quantization
 // and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference
 // (arXiv:1712.05877), section 2.2 and appendix A.
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// How a product of 32 by 32 bits is rounded to 32 bits.
 enum class Rounding : uint8_t {
@@ -89,7 +88,6 @@ CAFFE_HOST_DEVICE inline int32_t Rescaled(const Rescaling& by, int output, int32
   return y < by.least ? by.least : y > by.most ? by.most : y;
 }
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_FIXED_POINT_HPP_

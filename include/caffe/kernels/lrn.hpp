@@ -6,8 +6,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// Local response normalisation of (num, channels, height, width); the formulas: lrn_layer.hpp.
 struct LrnShape {
@@ -37,7 +36,6 @@ void BlockedLrnForward(const LrnShape& shape, int block, float x_scale, const X*
 template <typename T, typename D>
 void LrnBackward(const LrnShape& shape, const T* x, const D* dy, D* dx);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_LRN_HPP_

@@ -5,8 +5,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 // T, D: float, double or float16; double only beside double. Arithmetic is in float for 16-bit
 // types. y may be x, and dx dy, where they are of one type.
@@ -38,7 +37,6 @@ template <typename T, typename D>
 void StandardizeGradient(size_t rows, size_t length, double eps, const T* y,
                          const double* deviation, const D* dy, D* dx);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_NORMALIZE_HPP_

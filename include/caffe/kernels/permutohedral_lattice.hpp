@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// An approximation of Gaussian filters between points of a space of few dimensions, in time
 /// proportional to the number of points (Adams, Baek and Davis, "Fast High-Dimensional Filtering
@@ -41,7 +40,6 @@ class PermutohedralLattice {
   std::vector<int> neighbours_;
 };
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_PERMUTOHEDRAL_LATTICE_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// The sizes of 2-D pooling over `planes` images and channels together.
 struct PoolingShape {
@@ -96,7 +95,6 @@ template <typename D, typename Dtype>
 void UnpoolingBackward(size_t planes, size_t inputs, size_t outputs, const D* dy,
                        const Dtype* positions, D* dx);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_POOLING_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// How one axis is resampled: output i is the sum of weights[k] times input first[i] + k - start[i]
 /// for k in [start[i], start[i + 1]).
@@ -44,7 +43,6 @@ void ResizeForward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, cons
 template <typename D>
 void ResizeBackward(size_t planes, const ResizeAxis& h, const ResizeAxis& w, const D* dy, D* dx);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_RESIZE_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// The sizes of a feature map (items, channels, height, width) and of what becomes of each region
 /// of it: (pooled_height, pooled_width) for each of the output's channels.
@@ -53,7 +52,6 @@ template <typename D>
 void RoiSumBackward(const RoiShape& shape, const std::vector<RoiBins>& rois,
                     bool position_sensitive, const D* dy, D* dx);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_ROI_POOLING_HPP_

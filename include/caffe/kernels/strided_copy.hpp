@@ -4,8 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 
 /// Distances between neighbours along each axis, in elements; they may be negative.
 using Strides = std::vector<std::ptrdiff_t>;
@@ -19,7 +18,6 @@ template <typename T>
 void CopyStrided(const std::vector<int>& shape, const T* x, const Strides& x_strides, T* y,
                  const Strides& y_strides);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels
 
 #endif  // CAFFE_KERNELS_STRIDED_COPY_HPP_

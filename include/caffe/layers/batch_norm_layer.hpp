@@ -11,7 +11,7 @@
 namespace caffe {
 
 template <typename Dtype>
-class AbsorbedLayers;
+class FusedFollowers;
 
 template <typename Dtype>
 class ScaleLayer;
@@ -33,7 +33,7 @@ class BatchNormLayer : public Layer<Dtype> {
   const char* type() const override { return "BatchNorm"; }
   const char* forward_engine() const override;
   bool DescribePointwise(Pointwise* description) override;
-  int Absorb(const vector<Layer<Dtype>*>& followers) override;
+  int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 
@@ -43,8 +43,11 @@ class BatchNormLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Forward_fused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
+  void Backward_fused(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
+                      const vector<Blob<Dtype>*>& bottom) override;
 #ifndef CPU_ONLY
   void Forward_gpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_gpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
@@ -69,14 +72,19 @@ class BatchNormLayer : public Layer<Dtype> {
 #endif
 
   ChannelNormalization<Dtype> normalization_;
-  Blob<Dtype>* FusedScale() const;
-  Blob<Dtype>* FusedBias() const;
+  /// The scale and the shift behind the normalization: NVCaffe's own, or those of the Scale layer
+  /// that a `fused` pass does the work of; null: there is none.
+  Blob<Dtype>* ScaleBlob(bool fused) const;
+  Blob<Dtype>* ShiftBlob(bool fused) const;
   /// The gradients that Backward computes; the bottom's unless it is not asked for.
-  typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down,
+  typename ChannelNormalization<Dtype>::Gradients WantedGradients(bool propagate_down, bool fused,
                                                                   Blob<Dtype>* bottom) const;
+  void RunForward(const Blob<Dtype>& bottom, bool fused, Blob<Dtype>* top);
+  void RunBackward(const Blob<Dtype>& top, const vector<bool>& propagate_down, bool fused,
+                   Blob<Dtype>* bottom);
 
-  std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
-  ScaleLayer<Dtype>* scale_ = nullptr;  // absorbed in the TRAIN phase; the net's
+  std::shared_ptr<FusedFollowers<Dtype>> followers_;  // TEST phase
+  ScaleLayer<Dtype>* scale_ = nullptr;                // the follower of the TRAIN phase; the net's
 
   // Engines ONEDNN and REFERENCE (batch_norm_engines.cpp). False: neither computes.
   struct Engines;

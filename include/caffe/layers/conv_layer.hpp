@@ -30,10 +30,11 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
   ~ConvolutionLayer() override;
   const char* type() const override { return "Convolution"; }
   const char* forward_engine() const override;
-  int Absorb(const vector<Layer<Dtype>*>& followers) override;
+  int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Forward_fused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 #ifndef CPU_ONLY
@@ -47,8 +48,11 @@ class ConvolutionLayer : public BaseConvolutionLayer<Dtype> {
  private:
   struct OneDnn;
   bool UsesPackedKernels() const;
-  bool ForwardPacked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
-  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
+  void Run(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
+  bool ForwardPacked(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
+                     bool fused);
+  bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top,
+                     bool fused);
   onednn::LinearMap* TrainingMap(int* images);
   bool BackwardOneDnn(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                       const vector<Blob<Dtype>*>& bottom);

@@ -10,7 +10,7 @@
 namespace caffe {
 
 template <typename Dtype>
-class AbsorbedLayers;
+class FusedFollowers;
 template <typename Dtype>
 class LinearMapRunner;
 template <typename Dtype>
@@ -31,12 +31,13 @@ class InnerProductLayer : public Layer<Dtype> {
     return EngineName(by_onednn_, engine_ == Engine::REFERENCE);
   }
   /// Activations, for FLOAT16 in the TEST phase.
-  int Absorb(const vector<Layer<Dtype>*>& followers) override;
+  int FuseFollowers(const vector<Layer<Dtype>*>& followers) override;
   int ExactNumBottomBlobs() const override { return 1; }
   int ExactNumTopBlobs() const override { return 1; }
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
+  void Forward_fused(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 #ifndef CPU_ONLY
@@ -54,14 +55,15 @@ class InnerProductLayer : public Layer<Dtype> {
  private:
   bool ForwardOneDnn(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top);
   bool UsesPackedWeights() const;
-  bool ForwardPacked(const Blob<Dtype>& bottom, Blob<Dtype>* top);
+  void Run(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top, bool fused);
+  bool ForwardPacked(const Blob<Dtype>& bottom, Blob<Dtype>* top, bool fused);
   void ForwardReference(const Blob<Dtype>& bottom, Blob<Dtype>* top);
   void BackwardReference(const Blob<Dtype>& top, bool propagate_down, Blob<Dtype>* bottom);
 
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<LinearMapRunner<Dtype>> onednn_;
   std::shared_ptr<PackedInnerProductRunner<Dtype>> packed_;
-  std::shared_ptr<AbsorbedLayers<Dtype>> absorbed_;
+  std::shared_ptr<FusedFollowers<Dtype>> followers_;
   bool by_onednn_ = false;  // the latest forward pass
 };
 

@@ -6,8 +6,7 @@
 #include "caffe/common.hpp"
 #include "caffe/proto/caffe.pb.h"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 
 enum Mode { READ, WRITE, NEW };
 
@@ -62,7 +61,6 @@ DB* GetDB(DataParameter::DB backend);
 /// `backend` is "lmdb" or "leveldb".
 DB* GetDB(const string& backend);
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // CAFFE_UTIL_DB_HPP_

@@ -13,8 +13,7 @@
 #include "caffe/util/db.hpp"
 #include "caffe/util/db_session.hpp"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 
 using LevelDBSession = Session<leveldb::DB>;
 
@@ -61,8 +60,7 @@ class LevelDB : public DB {
   OwnSession<leveldb::DB> session_;
 };
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // USE_LEVELDB
 

@@ -13,8 +13,7 @@
 #include "caffe/util/db.hpp"
 #include "caffe/util/db_session.hpp"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 
 using LMDBSession = Session<MDB_env>;
 
@@ -70,8 +69,7 @@ class LMDB : public DB {
   OwnSession<MDB_env> session_;
 };
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // USE_LMDB
 

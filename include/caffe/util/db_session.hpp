@@ -10,8 +10,7 @@
 
 #include "caffe/common.hpp"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 
 /// An open database as a DB shares it with its cursors and transactions. DB::Close() ends it for
 /// all of them: the lock on the files is free then, and what is left throws Error when it is used.
@@ -81,7 +80,6 @@ class OwnSession {
   std::shared_ptr<Session<Handle>> session_;
 };
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // CAFFE_UTIL_DB_SESSION_HPP_

@@ -2,7 +2,7 @@
 // left on the device when it is removed.
 #include <memory>
 
-#include "caffe/test/fake_device.hpp"
+#include "caffe/test/support/fake_device.hpp"
 
 namespace {
 

@@ -5,8 +5,7 @@
 
 #include "caffe/kernels/cuda/convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 ChannelsLastUse FromEnvironment() {
@@ -48,5 +47,4 @@ bool ChannelsLastPays(const kernels::ConvolutionShape& shape, const ConvolutionO
   return options.use_cudnn && on_tensor_cores && fits && !named;
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -5,8 +5,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Throws Error with `what` was tried and CUDA's own words unless `status` is success.
 inline void Check(cudaError_t status, const char* what) {
@@ -15,7 +14,6 @@ inline void Check(cudaError_t status, const char* what) {
   Fail(what, ": ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ")");
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_CHECK_HPP_

@@ -12,8 +12,7 @@
 #include "cudnn.hpp"
 #include "filled_channels.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using kernels::ConvolutionShape;
@@ -332,5 +331,4 @@ INSTANTIATE(double)
 INSTANTIATE(float16)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

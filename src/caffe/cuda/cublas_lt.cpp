@@ -5,15 +5,14 @@
 #include <mutex>
 #include <tuple>
 
-#include "../unsupported.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/cuda/blas.hpp"
 #include "check.hpp"
 #include "dynamic_library.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 void CheckLt(cublasStatus_t status, const char* what) {
@@ -198,5 +197,4 @@ INSTANTIATE(float16, float16)
 INSTANTIATE(float16, float)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

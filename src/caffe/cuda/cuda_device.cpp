@@ -6,13 +6,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../device_registry.hpp"
-#include "../unsupported.hpp"
 #include "caffe/context.hpp"
+#include "caffe/core/stream_scope.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/device/device_registry.hpp"
 #include "caffe/recording.hpp"
-#include "caffe/stream_scope.hpp"
 #include "check.hpp"
 
 namespace caffe {

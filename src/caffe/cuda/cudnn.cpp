@@ -3,12 +3,11 @@
 #include <map>
 #include <string>
 
-#include "../unsupported.hpp"
 #include "caffe/common.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "check.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// One thread's handles, a GPU each.
@@ -60,5 +59,4 @@ bool CudnnIsInstalled() {
   return installed;
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -8,8 +8,7 @@
 #include "caffe/kernels/cuda/convolution.hpp"
 #include "dynamic_library.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Throws Error with `what` was tried and cuDNN's own words unless `status` is success.
 void CheckCudnn(cudnnStatus_t status, const char* what);
@@ -46,7 +45,6 @@ bool CudnnHalfWeightGradient(Stream& stream, const kernels::ConvolutionShape& sh
                              bool channels_last, const float16* x, const float16* dy,
                              float* d_weights);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_CUDNN_HPP_

@@ -7,17 +7,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "../kernels/cuda/own_convolutions.hpp"
 #include "caffe/common.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/converted.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
+#include "caffe/kernels/cuda/own_convolutions.hpp"
 #include "check.hpp"
 #include "cudnn.hpp"
 #include "stopwatch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// A problem in cuDNN's terms. Once an algorithm is chosen it does not change, so that threads may
@@ -477,5 +476,4 @@ INSTANTIATE(double)
 INSTANTIATE(float16)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -11,11 +11,10 @@
 #include <thread>
 #include <utility>
 
-#include "../kernels/cuda/own_convolutions.hpp"
+#include "caffe/kernels/cuda/own_convolutions.hpp"
 #include "cudnn_graph.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using Extents = std::vector<int64_t>;
@@ -649,5 +648,4 @@ std::shared_ptr<const FusedConvolution> CudnnConvolutionElsewhereNamed(
   });
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

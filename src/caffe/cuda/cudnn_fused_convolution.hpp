@@ -7,8 +7,7 @@
 
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Names that cuDNN's ways of computing a problem begin with.
 constexpr char kCudnnWhole[] = "cudnn", kCudnnFinish[] = "cudnn+finish";
@@ -31,7 +30,6 @@ std::vector<std::shared_ptr<const FusedConvolution>> CudnnConvolutionsElsewhere(
 std::shared_ptr<const FusedConvolution> CudnnConvolutionElsewhereNamed(
     const std::string& properties, const ConvolutionProblem& problem, const std::string& name);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_CUDNN_FUSED_CONVOLUTION_HPP_

@@ -8,8 +8,7 @@
 
 #include "check.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 constexpr int64_t kMostConfigurations = 64;
@@ -442,5 +441,4 @@ CudnnPlan CudnnGraph::PlanNamed(const CudnnTarget& target, const std::string& na
   return CudnnPlan(target, configuration);
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

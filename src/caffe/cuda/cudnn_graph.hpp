@@ -15,8 +15,7 @@
 
 #include "cudnn.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 // cuDNN 9's graph API: a graph of operations is described, cuDNN names engines that compute it as
 // one, and each of these is made into a plan that runs.
@@ -192,7 +191,6 @@ class CudnnGraph {
   std::shared_ptr<CudnnDescriptor> graph_;
 };
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_CUDNN_GRAPH_HPP_

@@ -7,15 +7,14 @@
 #include <memory>
 #include <mutex>
 
-#include "../kernels/cuda/own_convolutions.hpp"
 #include "caffe/common.hpp"
 #include "caffe/cuda/buffer.hpp"
+#include "caffe/kernels/cuda/own_convolutions.hpp"
 #include "cudnn_graph.hpp"
 #include "filled_channels.hpp"
 #include "stopwatch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using Extents = std::vector<int64_t>;
@@ -172,5 +171,4 @@ bool CudnnHalfWeightGradient(Stream& stream, const kernels::ConvolutionShape& sh
   return true;
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

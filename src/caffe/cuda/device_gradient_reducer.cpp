@@ -1,8 +1,8 @@
 // Means of gradients on the device, while the backward pass goes on.
 #include <set>
 
-#include "../gradient_reducer.hpp"
 #include "caffe/cuda/stream.hpp"
+#include "caffe/parallel/gradient_reducer.hpp"
 #include "device_averager.hpp"
 
 namespace caffe {

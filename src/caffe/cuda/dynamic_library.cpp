@@ -7,8 +7,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 std::mutex opening;
@@ -72,5 +71,4 @@ DynamicLibrary& Nvml() {
   return library;
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// A shared library that is opened when it is first needed and stays open: programs that compute
 /// on the CPU start without CUDA's libraries, which are large.
@@ -37,8 +36,7 @@ DynamicLibrary& Cudnn();
 DynamicLibrary& Nccl();
 DynamicLibrary& Nvml();
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 /// Calls `function` of a library above, as its header declares it. A macro since a function's name
 /// is needed as text.

@@ -7,8 +7,7 @@
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Channels that are a multiple of what tensor cores take of halves.
 inline int FilledChannels(int channels) {
@@ -40,7 +39,6 @@ class FilledImages {
   float16* data_;
 };
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_FILLED_CHANNELS_HPP_

@@ -1,9 +1,8 @@
 #include "folded_convolution.hpp"
 
-#include "../kernels/cuda/own_convolutions.hpp"
+#include "caffe/kernels/cuda/own_convolutions.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// Those that are not there to fill up.
@@ -75,5 +74,4 @@ std::shared_ptr<const FusedConvolution> Folded(const ConvolutionProblem& problem
   return std::make_shared<FoldedConvolution>(problem, way);
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -7,8 +7,7 @@
 
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 // A net's first convolution reads images of three channels in steps of two or more, and tensor
 // cores multiply 8 or 16 channels at a time: most of what they multiply is zeros. A square of
@@ -27,7 +26,6 @@ std::optional<ConvolutionProblem> FoldedProblem(const ConvolutionProblem& proble
 std::shared_ptr<const FusedConvolution> Folded(const ConvolutionProblem& problem,
                                                const std::shared_ptr<const FusedConvolution>& way);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_FOLDED_CONVOLUTION_HPP_

@@ -3,13 +3,12 @@
 
 #include <cstdint>
 
-#include "../kernels/cuda/own_convolutions.hpp"
+#include "caffe/kernels/cuda/own_convolutions.hpp"
 #include "cudnn.hpp"
 #include "cudnn_fused_convolution.hpp"
 #include "folded_convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using Ways = std::vector<std::shared_ptr<const FusedConvolution>>;
@@ -141,5 +140,4 @@ template void PackWeights(const kernels::ConvolutionShape&, bool, const float16*
 template void PackWeights(const kernels::ConvolutionShape&, bool, const bfloat16*, bfloat16*);
 template void PackWeights(const kernels::ConvolutionShape&, bool, const int8_t*, int8_t*);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

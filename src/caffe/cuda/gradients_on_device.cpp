@@ -1,4 +1,4 @@
-#include "../gradients_on_device.hpp"
+#include "caffe/parallel/gradients_on_device.hpp"
 
 #include <set>
 

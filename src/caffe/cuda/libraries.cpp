@@ -7,8 +7,7 @@
 #include "cudnn.hpp"
 #include "dynamic_library.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// 91900 is 9.19.0.
@@ -53,5 +52,4 @@ void StartLibraries(const Stream& stream) {
   if (stream.handle() && CudnnIsInstalled()) CudnnHandle(stream);
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

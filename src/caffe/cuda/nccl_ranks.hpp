@@ -11,8 +11,7 @@
 #include "caffe/error.hpp"
 #include "dynamic_library.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 inline void CheckNccl(ncclResult_t status, const char* what) {
   if (status == ncclSuccess) return;
@@ -66,8 +65,7 @@ class NcclRanks {
   ncclComm_t ranks_ = nullptr;
 };
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // USE_NCCL
 

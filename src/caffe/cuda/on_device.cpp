@@ -1,4 +1,4 @@
-#include "../on_device.hpp"
+#include "caffe/device/on_device.hpp"
 
 #include "caffe/context.hpp"
 #include "caffe/cuda/buffer.hpp"
@@ -6,8 +6,7 @@
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "caffe/kernels/cuda/elementwise.hpp"
 
-namespace caffe {
-namespace on_device {
+namespace caffe::on_device {
 namespace {
 
 bool IsReal(ElementType type) {
@@ -131,5 +130,4 @@ bool Subtract(Tensor* x, size_t count, ElementType type, Tensor* y) {
   return true;
 }
 
-}  // namespace on_device
-}  // namespace caffe
+}  // namespace caffe::on_device

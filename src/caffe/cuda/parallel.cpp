@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "../ranks_in_threads.hpp"
 #include "caffe/context.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/cuda/stream.hpp"
+#include "caffe/parallel/ranks_in_threads.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/rank_settings.hpp"
 #include "nccl_ranks.hpp"

@@ -9,8 +9,7 @@
 #include "caffe/error.hpp"
 #include "check.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 std::shared_ptr<void> AllocatePinned(Stream& stream, size_t bytes) {
   bytes = std::max<size_t>(bytes, 1);
@@ -27,5 +26,4 @@ std::shared_ptr<void> AllocatePinned(Stream& stream, size_t bytes) {
   return memory;
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

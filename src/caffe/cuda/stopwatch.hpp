@@ -4,8 +4,7 @@
 #include "caffe/device.hpp"
 #include "check.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// A stretch of a stream that is timed.
 class Stopwatch {
@@ -36,7 +35,6 @@ class Stopwatch {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_CUDA_STOPWATCH_HPP_

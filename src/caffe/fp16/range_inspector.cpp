@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "../net_checks.hpp"
+#include "caffe/net/net_checks.hpp"
 
 namespace caffe {
 namespace {

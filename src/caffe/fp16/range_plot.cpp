@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "caffe/fp16/range_report.hpp"
-#include "caffe/util/svg.hpp"
+#include "caffe/util/plot/svg.hpp"
 
 namespace caffe {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "../util/json.hpp"
-#include "caffe/util/listed.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/json.hpp"
+#include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 namespace {

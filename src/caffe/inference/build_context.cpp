@@ -6,8 +6,7 @@
 #include "backends/cuda/cuda_engine.hpp"
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using Types = std::set<ElementType>;
@@ -95,5 +94,4 @@ Types BuildContext::LoweredTypesFor(const Node& node) const {
   return wanted.empty() ? Types{ElementType::FLOAT} : wanted;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

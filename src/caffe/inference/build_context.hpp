@@ -10,8 +10,7 @@
 #include "backends/target.hpp"
 #include "caffe/inference/builder.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What the passes of a build know in addition to the graph.
 struct BuildContext {
@@ -49,7 +48,6 @@ std::set<ElementType> TypesOf(Precision precision, const BuilderConfig& config);
 /// and for names in skip_passes that are none or of passes that cannot be skipped.
 Graph RunPasses(Graph graph, BuildContext* build, const char* last = nullptr);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BUILD_CONTEXT_HPP_

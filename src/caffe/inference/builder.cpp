@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../error_context.hpp"
 #include "backends/runner.hpp"
 #include "caffe/common.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "precisions.hpp"
 #include "shape_profiles.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The net with the largest shapes that will be run, where there are no profiles.
@@ -273,5 +272,4 @@ Graph QuantizedGraph(const NetworkDefinition& net, const BuilderConfig& config) 
   return QuantizedGraph(graph, Completed(net, config));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

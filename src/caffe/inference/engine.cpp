@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <utility>
 
-#include "../error_context.hpp"
 #include "backends/runner.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/common.hpp"
 #include "caffe/context.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "engine_report.hpp"
@@ -17,8 +17,7 @@
 #include "shape_profiles.hpp"
 #include "task_queue.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 Engine::Engine(Graph graph, int tuned_threads)
     : Engine(std::vector<Graph>{std::move(graph)}, tuned_threads) {}
@@ -400,5 +399,4 @@ const Shape& ExecutionContext::OutputShape(const std::string& name) const {
   return state_->runner->shape(Named(graph, graph.outputs, "output", name));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

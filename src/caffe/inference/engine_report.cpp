@@ -5,15 +5,14 @@
 #include <optional>
 #include <set>
 
-#include "../util/json.hpp"
 #include "backends/constants.hpp"
-#include "caffe/util/printable.hpp"
+#include "caffe/util/text/json.hpp"
+#include "caffe/util/text/printable.hpp"
 #include "graph/regions.hpp"
 #include "passes/graph_editing.hpp"
 #include "quantize/fused_sums.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 size_t BytesOf(const Constant& constant) { return constant.count() * SizeOf(constant.type); }
@@ -254,5 +253,4 @@ std::string LayersAsJson(const Graph& graph, bool details) {
   return json::Text(root);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -7,8 +7,7 @@
 
 #include "caffe/inference/engine.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// See Engine::layers, weight_bytes, ToJson and LayersToJson.
 std::vector<LayerInfo> LayersOf(const Graph& graph);
@@ -16,7 +15,6 @@ size_t WeightBytes(const std::vector<std::shared_ptr<const Graph>>& graphs);
 std::string EngineAsJson(const Engine& engine);
 std::string LayersAsJson(const Graph& graph, bool details);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_ENGINE_REPORT_HPP_

@@ -3,8 +3,7 @@
 #include "caffe/common.hpp"
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 Hint ParseHint(const std::string& name) {
   if (name == "latency") return Hint::LATENCY;
@@ -18,5 +17,4 @@ ThreadSplit SplitThreads(Hint hint, int threads) {
   return hint == Hint::LATENCY ? ThreadSplit{1, threads} : ThreadSplit{threads, 1};
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

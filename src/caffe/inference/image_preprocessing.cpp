@@ -7,10 +7,9 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph.hpp"
 #include "caffe/util/io.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/text_table.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// More rows or columns than this are no image.
@@ -136,5 +135,4 @@ std::string ToText(const ImagePreprocessing& preprocessing, const Graph& graph) 
   return text;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

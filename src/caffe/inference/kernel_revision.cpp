@@ -2,12 +2,10 @@
 
 #include "caffe/kernel_revision.inc"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 const char* CpuKernelRevision() { return CAFFE_CPU_KERNELS; }
 
 const char* CudaKernelRevision() { return CAFFE_CUDA_KERNELS; }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -13,8 +13,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/version.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr char kMagic[8] = {'C', 'O', 'R', 'T', 'P', 'L', 'A', 'N'};
@@ -485,5 +484,4 @@ Plan ReadPlan(const std::string& file) {
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

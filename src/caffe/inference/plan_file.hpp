@@ -9,8 +9,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 // A plan file, all numbers little-endian:
 //
@@ -52,7 +51,6 @@ Plan ReadPlan(const std::string& file);
 /// read a plan at the speed of memory.
 uint64_t PlanChecksum(const void* bytes, size_t size, uint64_t sum);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PLAN_FILE_HPP_

@@ -6,8 +6,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr std::array<const char*, 5> kNames = {"fp32", "fp16", "bf16", "int8", "best"};
@@ -42,5 +41,4 @@ ElementType StorageOf(Precision precision) {
   Fail("precision best is no type: it stands for a choice of the builder's");
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

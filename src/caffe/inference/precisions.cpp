@@ -8,11 +8,10 @@
 #include "caffe/context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 #include "passes/graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using Types = std::set<ElementType>;
@@ -170,5 +169,4 @@ std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConf
   return config.precision == Precision::BEST ? build.BuildBest() : build.Build();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

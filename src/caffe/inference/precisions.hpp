@@ -5,8 +5,7 @@
 
 #include "caffe/inference/builder.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What Builder::Build does for the CPU or a GPU with a net in its largest shapes: chooses types,
 /// lowers. Throws Error as it does.
@@ -15,7 +14,6 @@ std::shared_ptr<const Engine> BuildLowered(const Graph& graph, const BuilderConf
 /// What inference::QuantizedGraph does with a net in its largest shapes.
 Graph QuantizedGraph(const Graph& graph, const BuilderConfig& config);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PRECISIONS_HPP_

@@ -4,8 +4,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr std::array<const char*, 3> kSchemes = {"symmetric", "affine", "paper"};
@@ -40,5 +39,4 @@ kernels::Rounding ParseRounding(const std::string& name) {
   return Parse<kernels::Rounding>(kRoundings, "rounding", name);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

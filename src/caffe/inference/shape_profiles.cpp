@@ -10,8 +10,7 @@
 #include "caffe/error.hpp"
 #include "plan_file.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::string Extents(const Shape& shape) {
   std::string text;
@@ -185,5 +184,4 @@ void ShareConstants(std::vector<Graph>* graphs) {
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

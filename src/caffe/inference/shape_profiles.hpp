@@ -7,8 +7,7 @@
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/shape_profile.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// "1x3x300x300"; "scalar" for an empty shape.
 std::string Extents(const Shape& shape);
@@ -37,7 +36,6 @@ std::string RangeAsText(const Graph& graph);
 /// Makes constants of the same bytes one: weights that several graphs have packed alike.
 void ShareConstants(std::vector<Graph>* graphs);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_SHAPE_PROFILES_HPP_

@@ -7,8 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A thread that runs tasks one after another, in the order in which they came. The destructor
 /// waits until all are done.
@@ -55,7 +54,6 @@ class TaskQueue {
   std::thread thread_;  // the last member: it starts with the others made
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_TASK_QUEUE_HPP_

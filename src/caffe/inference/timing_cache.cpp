@@ -10,8 +10,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 const char kFirstLine[] = "cortado timing cache 1";
@@ -71,5 +70,4 @@ void TimingCache::Write(const std::string& file) const {
   out.Commit();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../weight_source.hpp"
+#include "caffe/core/weight_source.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/wire.hpp"
 

@@ -4,8 +4,7 @@
 #include "caffe/util/db_lmdb.hpp"
 #include "shared_databases.hpp"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 
 DB* GetDB(DataParameter::DB backend) {
   return GetDB(backend == DataParameter_DB_LMDB ? "lmdb" : "leveldb");
@@ -44,5 +43,4 @@ string OtherKindHint(const string& source, const string& wanted) {
   return "";
 }
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db

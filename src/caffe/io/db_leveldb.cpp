@@ -6,8 +6,7 @@
 
 #include "shared_databases.hpp"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 namespace {
 
 std::shared_ptr<leveldb::DB> OpenLevelDB(const string& source, Mode mode) {
@@ -68,7 +67,6 @@ void LevelDB::Open(const string& source, Mode mode) {
   }
 }
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // USE_LEVELDB

@@ -11,8 +11,7 @@
 
 #include "shared_databases.hpp"
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 namespace {
 
 constexpr size_t kFirstMapSize = size_t(1) << 24;  // bytes; doubled when it is full
@@ -200,7 +199,6 @@ void LMDB::Open(const string& source, Mode mode) {
   }
 }
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // USE_LMDB

@@ -8,7 +8,7 @@
 #include "caffe/io/mapped_file.hpp"
 #include "caffe/io/proto_text.hpp"
 #include "caffe/operation.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/listed.hpp"
 
 namespace caffe {
 

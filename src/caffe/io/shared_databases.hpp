@@ -7,8 +7,7 @@
 #include <mutex>
 #include <string>
 
-namespace caffe {
-namespace db {
+namespace caffe::db {
 
 /// Databases that are open for reading, by path. Neither LMDB nor LevelDB may be opened twice by
 /// one process, but a train net and a test net may well read the same one.
@@ -36,7 +35,6 @@ class SharedDatabases {
 /// something that is recognised, with the remedy; else "".
 std::string OtherKindHint(const std::string& source, const std::string& wanted);
 
-}  // namespace db
-}  // namespace caffe
+}  // namespace caffe::db
 
 #endif  // CAFFE_IO_SHARED_DATABASES_HPP_

@@ -1,8 +1,8 @@
 #ifndef CAFFE_LAYERS_FLOAT_PIECES_HPP_
 #define CAFFE_LAYERS_FLOAT_PIECES_HPP_
 
-#include "caffe/as_stored.hpp"
 #include "caffe/context.hpp"
+#include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/convert.hpp"
 
 namespace caffe {

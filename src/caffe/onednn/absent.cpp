@@ -1,8 +1,7 @@
 // What a build without oneDNN has in place of the other files of this folder.
 #include "onednn.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 
 bool Enabled() { return false; }
 void SetEnabled(bool) {}
@@ -49,5 +48,4 @@ std::unique_ptr<Elementwise> Elementwise::Make(Operation, const std::vector<floa
 std::unique_ptr<Concat> Concat::Make(int, const std::vector<int>&, int, int) { return nullptr; }
 std::unique_ptr<Lstm> Lstm::Make(int, int, int, int, bool) { return nullptr; }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

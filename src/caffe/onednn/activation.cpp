@@ -2,8 +2,7 @@
 
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 using Algorithm = dnnl::algorithm;
@@ -111,5 +110,4 @@ std::unique_ptr<Activation> Activation::MakeRelu(float slope, size_t count, cons
   return MakeFunction({Algorithm::eltwise_relu, slope}, false, count, layout, training);
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

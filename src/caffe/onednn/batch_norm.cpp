@@ -1,7 +1,6 @@
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 using Flags = dnnl::normalization_flags;
@@ -73,5 +72,4 @@ std::unique_ptr<BatchNorm> BatchNorm::Make(int num, int channels, int spatial,
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -2,8 +2,7 @@
 
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 class ConcatPrimitive : public Concat {
@@ -43,5 +42,4 @@ std::unique_ptr<Concat> Concat::Make(int outer, const std::vector<int>& channels
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

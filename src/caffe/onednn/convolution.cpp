@@ -1,7 +1,6 @@
 #include "linear_map.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 struct Family {
@@ -56,5 +55,4 @@ std::unique_ptr<LinearMap> Convolution::Make(const kernels::ConvolutionShape& sh
       [&] { return LinearMapOf<Family>::Make(WindowProblem(shape, num, false), options); });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

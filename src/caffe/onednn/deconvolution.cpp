@@ -1,7 +1,6 @@
 #include "linear_map.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 struct Family {
@@ -22,5 +21,4 @@ std::unique_ptr<LinearMap> Deconvolution::Make(const kernels::ConvolutionShape& 
       [&] { return LinearMapOf<Family>::Make(WindowProblem(shape, num, true), options); });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -1,7 +1,6 @@
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 class SumPrimitive : public Elementwise {
@@ -63,5 +62,4 @@ std::unique_ptr<Elementwise> Elementwise::Make(Operation operation,
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -9,8 +9,7 @@
 #include "caffe/types.hpp"
 #include "onednn.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 
 /// Whether a layer of these types is to try oneDNN: it asks for it, or leaves the choice to us and
 /// oneDNN is `faster`.
@@ -46,7 +45,6 @@ class ForShape {
   std::unique_ptr<Primitive> primitive_;
 };
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn
 
 #endif  // CAFFE_ONEDNN_FOR_SHAPE_HPP_

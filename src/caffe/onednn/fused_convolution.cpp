@@ -1,7 +1,6 @@
 #include "linear_map.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 using Primitive = dnnl::convolution_forward;
@@ -100,5 +99,4 @@ std::unique_ptr<FusedConvolution> FusedConvolution::Make(const kernels::Convolut
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -1,7 +1,6 @@
 #include "linear_map.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 struct Family {
@@ -36,5 +35,4 @@ std::unique_ptr<LinearMap> InnerProduct::Make(int rows, int inputs, int outputs,
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

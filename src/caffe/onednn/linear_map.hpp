@@ -7,8 +7,7 @@
 
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 
 /// The sizes of a linear map as oneDNN sees them.
 struct LinearProblem {
@@ -228,7 +227,6 @@ LinearProblem WindowProblem(const kernels::ConvolutionShape& shape, int num, boo
 /// False for what oneDNN does not compute: more than three spatial axes, nothing at all.
 bool HasWindows(const kernels::ConvolutionShape& shape, int num);
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn
 
 #endif  // CAFFE_ONEDNN_LINEAR_MAP_HPP_

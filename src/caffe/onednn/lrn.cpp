@@ -1,7 +1,6 @@
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 class LrnPrimitive : public Lrn {
@@ -48,5 +47,4 @@ std::unique_ptr<Lrn> Lrn::Make(int num, int channels, int height, int width, int
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -3,8 +3,7 @@
 
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 constexpr int kGates = 4;
@@ -189,5 +188,4 @@ std::unique_ptr<Lstm> Lstm::Make(int steps, int batch, int inputs, int outputs, 
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -5,8 +5,7 @@
 #include "caffe/error.hpp"
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 bool* EnabledFlag() {
@@ -148,5 +147,4 @@ dnnl::primitive_attr AttributesOf(const kernels::Activation& activation) {
   return attributes;
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

@@ -2,8 +2,7 @@
 
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 class PoolingPrimitive : public Pooling {
@@ -68,5 +67,4 @@ std::unique_ptr<Pooling> Pooling::Make(const kernels::PoolingShape& s, int num, 
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

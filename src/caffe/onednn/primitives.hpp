@@ -11,8 +11,7 @@
 #include "onednn.hpp"
 #include "versions.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 
 // What the files of this folder share.
 
@@ -94,7 +93,6 @@ bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);
 dnnl::primitive_attr AttributesOf(const kernels::Activation& activation);
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn
 
 #endif  // CAFFE_ONEDNN_PRIMITIVES_HPP_

@@ -1,7 +1,6 @@
 #include "primitives.hpp"
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 namespace {
 
 class SoftmaxPrimitive : public Softmax {
@@ -45,5 +44,4 @@ std::unique_ptr<Softmax> Softmax::Make(int outer, int channels, int inner, bool 
   });
 }
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn

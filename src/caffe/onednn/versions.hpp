@@ -7,8 +7,7 @@
 #include <oneapi/dnnl/dnnl_version.h>
 #endif
 
-namespace caffe {
-namespace onednn {
+namespace caffe::onednn {
 
 // All in which oneDNN 2.6 and 3.x differ: version 2 makes a descriptor of an operation first, and
 // describes data that source and target share once; version 3 takes the same arguments at once,
@@ -155,7 +154,6 @@ inline auto DescribeSum(const dnnl::memory::desc& target, const std::vector<floa
 
 #endif
 
-}  // namespace onednn
-}  // namespace caffe
+}  // namespace caffe::onednn
 
 #endif  // CAFFE_ONEDNN_VERSIONS_HPP_

@@ -4,8 +4,7 @@
 #include "caffe/device.hpp"
 #include "caffe/kernels/convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// What a layer's parameters say of how its products are computed.
 struct ConvolutionOptions {
@@ -90,7 +89,6 @@ void DepthwiseBackwardWeights(Stream& stream, const kernels::ConvolutionShape& s
                               bool channels_last, const T* x, const T* dy,
                               AccumulatorType<T>* d_weights);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_CONVOLUTION_HPP_

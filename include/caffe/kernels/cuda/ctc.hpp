@@ -3,8 +3,7 @@
 
 #include "caffe/device.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// `sequences` targets in device memory: number n is label[n * most], ... (length[n] of them), for
 /// the first steps[n] steps.
@@ -23,7 +22,6 @@ template <typename T>
 void CtcLossGradient(Stream& stream, int steps, int classes, const T* logits,
                      const CtcTargets& targets, double divisor, const T* top_diff, T* gradient);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_CTC_HPP_

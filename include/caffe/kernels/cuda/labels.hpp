@@ -1,8 +1,7 @@
 #ifndef CAFFE_KERNELS_CUDA_LABELS_HPP_
 #define CAFFE_KERNELS_CUDA_LABELS_HPP_
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Labels in device memory, numbers of `classes` classes. Kernels cannot refuse one that is out of
 /// range: the loss is then NaN, and the gradient of what it belongs to.
@@ -14,7 +13,6 @@ struct Labels {
   int ignored;
 };
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_LABELS_HPP_

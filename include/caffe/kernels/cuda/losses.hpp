@@ -4,8 +4,7 @@
 #include "caffe/device.hpp"
 #include "caffe/kernels/cuda/labels.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 // Losses on device memory. T is float or double; sums are double. *loss and *top_diff are one
 // element of device memory: the loss, and what its gradient is multiplied by.
@@ -92,7 +91,6 @@ void CenterGradient(Stream& stream, int items, int values, const Labels<T>& labe
 template <typename T>
 void ScaledBy(Stream& stream, int n, double factor, const T* top_diff, const T* x, T* dx);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_LOSSES_HPP_

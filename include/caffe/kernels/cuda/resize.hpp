@@ -4,8 +4,7 @@
 #include "caffe/device.hpp"
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// How one axis is resampled, in device memory: output i is the sum of weight[k] times input
 /// index[k] for k in [start[i], start[i + 1]).
@@ -49,7 +48,6 @@ void PyramidPool(Stream& stream, const Pyramid& pyramid, const T* x, T* y);
 template <typename T, typename D>
 void PyramidPoolGradient(Stream& stream, const Pyramid& pyramid, const T* x, const D* dy, D* dx);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_RESIZE_HPP_

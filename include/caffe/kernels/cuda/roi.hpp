@@ -4,8 +4,7 @@
 #include "caffe/device.hpp"
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Parts of one axis for all regions, in device memory: part p of region r is number
 /// r * parts + p; it covers [begin, begin + start[number + 1] - start[number]) with the weights
@@ -36,7 +35,6 @@ template <typename D>
 void RoiSumBackward(Stream& stream, const RoiBins& bins, bool position_sensitive, const D* dy,
                     D* dx);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_ROI_HPP_

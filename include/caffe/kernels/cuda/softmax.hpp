@@ -5,8 +5,7 @@
 #include "caffe/element_type.hpp"
 #include "caffe/kernels/cuda/labels.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 // Arrays of shape (outer, channels, inner) in device memory; softmax goes over the channels, as in
 // kernels/softmax.hpp. A position is one of (outer, inner). Label is float or double.
@@ -51,7 +50,6 @@ void InfogainLossGradient(Stream& stream, int outer, int channels, int inner, co
                           const Labels<T>& labels, const T* matrix, const T* top_diff,
                           const T* divided_by, T* dx);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_SOFTMAX_HPP_

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 ArenaGaps::ArenaGaps(const Graph& graph) : used_(graph.nodes.size()) {
   for (const Lifetime& lifetime : Lifetimes(graph)) {
@@ -18,5 +17,4 @@ ArenaGaps::ArenaGaps(const Graph& graph) : used_(graph.nodes.size()) {
 
 size_t ArenaGaps::Find(size_t node, size_t bytes) const { return FirstGap(used_[node], bytes); }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

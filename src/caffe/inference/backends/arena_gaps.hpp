@@ -4,11 +4,10 @@
 #include <cstddef>
 #include <vector>
 
-#include "../passes/memory_plan.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/passes/memory_plan.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Where a graph's arena is free while a node runs: room for what the node alone needs.
 class ArenaGaps {
@@ -24,7 +23,6 @@ class ArenaGaps {
   std::vector<std::vector<Stretch>> used_;  // of each node, in the order of their begins
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_ARENA_GAPS_HPP_

@@ -9,8 +9,7 @@
 #include "caffe/kernels/convert.hpp"
 #include "element_types.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 Constant NewConstant(ElementType type, size_t count) {
   const size_t bytes = std::max<size_t>(1, count) * SizeOf(type);
@@ -55,5 +54,4 @@ void FillLikeActivations(ElementType type, size_t count, void* elements) {
   kernels::Convert(count, ElementType::FLOAT, values.data(), 1, 0, type, elements, 1, 0);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -7,8 +7,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Elements of a constant of any type, allocated aligned and zero.
 Constant NewConstant(ElementType type, size_t count);
@@ -38,7 +37,6 @@ void RequireParameter(const Node& node, size_t index, ElementType type, size_t c
 /// denormal.
 void FillLikeActivations(ElementType type, size_t count, void* elements);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CONSTANTS_HPP_

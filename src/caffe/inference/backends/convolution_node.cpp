@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// A sum of two without coefficients other than 1.
@@ -140,5 +139,4 @@ std::vector<float> BiasOf(const Node& node, size_t outputs) {
                                     : std::vector<float>(outputs, 0.f);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

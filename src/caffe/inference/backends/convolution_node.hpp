@@ -9,8 +9,7 @@
 #include "constants.hpp"
 #include "implementation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The steps of an epilogue that kernels do to a sum before they write it (kernels::PostOps).
 struct NodePostOps {
@@ -47,7 +46,6 @@ std::optional<kernels::ConvolutionShape> DeconvolutionShapeOf(const Node& node, 
 /// The bias; zeros where the node has none.
 std::vector<float> BiasOf(const Node& node, size_t outputs);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CONVOLUTION_NODE_HPP_

@@ -4,8 +4,7 @@
 #include "caffe/element_type.hpp"
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Calls f(T()) with the C++ type of FLOAT, FLOAT16 or BFLOAT16.
 template <typename F>
@@ -47,7 +46,6 @@ void DispatchFloats(ElementType first, ElementType second, F&& f) {
 constexpr ElementType kFloatTypes[] = {ElementType::FLOAT, ElementType::FLOAT16,
                                        ElementType::BFLOAT16};
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_ELEMENT_TYPES_HPP_

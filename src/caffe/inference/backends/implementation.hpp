@@ -8,8 +8,7 @@
 
 #include "step.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// How a value lies in memory. INT8 stands for 8-bit integers, signed or not as the value's range
 /// has it.
@@ -113,7 +112,6 @@ class Implementation {
 /// The variant that a node's implementation names; "" if none.
 std::string VariantOf(const Node& node);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_IMPLEMENTATION_HPP_

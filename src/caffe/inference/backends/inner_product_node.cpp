@@ -2,8 +2,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 InnerProductExtents ExtentsOf(const Node& node, const Shape& x, const Shape& y) {
   InnerProductExtents extents;
@@ -60,5 +59,4 @@ NodePostOps InnerProductPostOpsOf(const Node& node) {
   return *epilogue;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 
 #include "convolution_node.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Rows, and what a row has.
 struct InnerProductExtents {
@@ -36,7 +35,6 @@ std::vector<float> InnerProductWeightsOf(const Node& node, const InnerProductExt
 /// kernels'.
 NodePostOps InnerProductPostOpsOf(const Node& node);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_INNER_PRODUCT_NODE_HPP_

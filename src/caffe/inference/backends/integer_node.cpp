@@ -2,17 +2,16 @@
 
 #include <algorithm>
 
-#include "../passes/graph_editing.hpp"
-#include "../quantize/integer_operations.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "convolution_node.hpp"
 #include "element_types.hpp"
 #include "inner_product_node.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::vector<kernels::Multiplier> MultipliersOf(const Node& node, size_t index, size_t count) {
   const int32_t* values = ParameterOf<int32_t>(node, index, ElementType::INT32, 2 * count);
@@ -60,7 +59,7 @@ IntegerKind KindOf(const Node& node) {
   if (type == "Softmax" || type == "LRN" || type == "Normalize" || type == "MVN") {
     return IntegerKind::DIVISION;
   }
-  if (type == "Interp" || type == "Resample") return IntegerKind::RESIZING;
+  if (node.operation().interpolates) return IntegerKind::RESIZING;
   return SharesAffine(node) || type == "Concat" ? IntegerKind::MOVING : IntegerKind::TABLE;
 }
 
@@ -189,5 +188,4 @@ std::vector<int32_t> FoldedBiases(const Node& node, const Constant& weights, siz
   return folded;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -12,8 +12,7 @@
 #include "implementation.hpp"
 
 // Nodes that compute with integers alone (Node::integers), as the steps of all targets read them.
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// True if the value is made of 8-bit integers.
 inline bool IsInteger(const Operand& operand) { return SizeOf(operand.type) == 1; }
@@ -86,7 +85,6 @@ Constant WeightsByOutput(const Node& node, const kernels::ConvolutionShape& shap
 std::vector<int32_t> FoldedBiases(const Node& node, const Constant& weights, size_t outputs,
                                   int input_zero_point);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_INTEGER_NODE_HPP_

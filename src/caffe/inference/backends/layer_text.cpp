@@ -10,8 +10,7 @@
 #include <sstream>
 #include <vector>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -118,5 +117,4 @@ std::string CanonicalText(const LayerParameter& layer) {
   return out.str();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

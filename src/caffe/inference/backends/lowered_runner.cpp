@@ -5,17 +5,16 @@
 #include <cmath>
 #include <cstdint>
 
-#include "../../error_context.hpp"
-#include "../graph/node_layer.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_layer.hpp"
 #include "element_types.hpp"
 #include "operand_places.hpp"
 #include "top_shapes.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 void CheckValue(const Graph& graph, const Target& target, int index) {
@@ -391,5 +390,4 @@ void LoweredRunner::RunUnknown(size_t index) {
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

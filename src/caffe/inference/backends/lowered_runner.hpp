@@ -4,13 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "../graph/regions.hpp"
 #include "arena_gaps.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "runner.hpp"
 #include "target.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The memory that a target's steps compute in. What it does happens in order with what steps
 /// have started.
@@ -112,7 +111,6 @@ class LoweredRunner : public Runner {
   std::vector<Room> copies_;  // of operands that are not dense; reused by all steps
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_LOWERED_RUNNER_HPP_

@@ -5,14 +5,13 @@
 #include <limits>
 #include <map>
 
-#include "../../error_context.hpp"
-#include "../../unsupported.hpp"
-#include "../passes/graph_editing.hpp"
-#include "../quantize/bias_correction.hpp"
+#include "caffe/core/error_context.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/quantize/bias_correction.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The time of a candidate, weighted by what the node's outputs take in its formats.
@@ -677,5 +676,4 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
   return Rewriting(context, in_timed, options, choice, timing).Run();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

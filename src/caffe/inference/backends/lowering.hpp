@@ -9,8 +9,7 @@
 #include "caffe/inference/layer_candidates.hpp"
 #include "timing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 struct LoweringOptions {
   /// Of each node: the types in which a layer with weights may compute. Where it has no kernel for
@@ -40,7 +39,6 @@ double WeightedTime(double microseconds, double bytes, double float_bytes);
 /// a time, until nothing gets better.
 Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_LOWERING_HPP_

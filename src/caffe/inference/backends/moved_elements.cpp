@@ -1,13 +1,12 @@
 #include "moved_elements.hpp"
 
-#include "../graph/node_layer.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/layers/interp_layer.hpp"
 #include "caffe/layers/resample_layer.hpp"
 #include "integer_node.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// What a resizing layer says of itself.
@@ -74,5 +73,4 @@ void MovedBytesStep::Bind(const Binding& binding) {
   outputs_ = outputs;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -8,8 +8,7 @@
 #include "caffe/layers/resize_layer.hpp"
 #include "step.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Of a node that moves elements, where each element of the outputs comes from: the number of an
 /// element, counted through all inputs, from 1 on; 0 for what comes from none. The float layer says
@@ -38,7 +37,6 @@ class MovedBytesStep : public Step {
 /// How an Interp or Resample of bottoms of these shapes resizes.
 Resizing ResizingOf(const Node& node, const std::vector<Shape>& inputs);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_MOVED_ELEMENTS_HPP_

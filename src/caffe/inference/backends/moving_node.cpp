@@ -4,8 +4,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 bool JoinsChannels(const Graph& graph, const Node& node) {
   int axis = 0;
@@ -104,5 +103,4 @@ std::unique_ptr<Step> MovingFamily::Make(const Graph&, const Node& node) const {
   return MakeMoving(node);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -6,8 +6,7 @@
 
 #include "implementation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 // Nodes that move elements of any type and change none.
 
@@ -71,7 +70,6 @@ class MovingFamily : public Implementation {
   const Layout::Kind layout_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_MOVING_NODE_HPP_

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "../../error_context.hpp"
-#include "../graph/regions.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/regions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// How a step that is bound to memory that is not there needs scratch memory.
@@ -98,5 +97,4 @@ std::vector<size_t> ScratchBytes(const Graph& graph, const Target& target) {
   return bytes;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -6,8 +6,7 @@
 
 #include "target.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A value as it lies within the value that owns its memory, which begins at `place_of(root)`;
 /// `shapes` has the shape of every value. Throws Error where it does not lie in even pieces.
@@ -23,7 +22,6 @@ bool TakesAsItLies(const Step& step, const Operand& place, const Operand& dense)
 /// layer whose kernel cannot be bound.
 std::vector<size_t> ScratchBytes(const Graph& graph, const Target& target);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_OPERAND_PLACES_HPP_

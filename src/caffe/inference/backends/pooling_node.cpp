@@ -3,8 +3,7 @@
 #include "caffe/error.hpp"
 #include "element_types.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::vector<Candidate> PoolingFamily::Candidates(const LoweringContext& context,
                                                  const Node& node) const {
@@ -35,5 +34,4 @@ std::unique_ptr<Step> PoolingFamily::Make(const Graph&, const Node& node) const 
   return MakeStep(node);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

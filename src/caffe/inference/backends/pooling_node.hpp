@@ -6,8 +6,7 @@
 
 #include "implementation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Maxima and means over windows, with channels in a target's own layout, in every type that it
 /// stores.
@@ -32,7 +31,6 @@ class PoolingFamily : public Implementation {
   const Layout::Kind layout_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_POOLING_NODE_HPP_

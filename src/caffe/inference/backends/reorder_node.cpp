@@ -2,8 +2,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::vector<Candidate> ReorderFamily::Candidates(const LoweringContext& context,
                                                  const Node&) const {
@@ -16,5 +15,4 @@ std::unique_ptr<Step> ReorderFamily::Make(const Graph&, const Node& node) const 
   return MakeStep();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

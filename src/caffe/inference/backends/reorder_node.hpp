@@ -6,8 +6,7 @@
 
 #include "implementation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Puts a value into another format. Lowering adds these nodes itself: it is no candidate for one.
 class ReorderFamily : public Implementation {
@@ -21,7 +20,6 @@ class ReorderFamily : public Implementation {
   virtual std::unique_ptr<Step> MakeStep() const = 0;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_REORDER_NODE_HPP_

@@ -7,8 +7,7 @@
 #include "cuda/cuda_engine.hpp"
 #include "reference/reference_runner.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 RunTimes Runner::TimedRun(bool) {
   const RunTimes::Time begin = std::chrono::steady_clock::now();
@@ -29,5 +28,4 @@ std::unique_ptr<Runner> MakeRunner(const std::shared_ptr<const Graph>& graph) {
   return cuda::MakeCudaRunner(graph);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -8,8 +8,7 @@
 #include "caffe/device.hpp"
 #include "caffe/inference/engine.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Runs an engine's graph on one thread's behalf: shapes, memory for activations, layer objects.
 /// Several runners share a graph and its constants.
@@ -53,7 +52,6 @@ class Runner {
 /// be made.
 std::unique_ptr<Runner> MakeRunner(const std::shared_ptr<const Graph>& graph);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_RUNNER_HPP_

@@ -1,10 +1,9 @@
 #include "split_epilogues.hpp"
 
-#include "../passes/graph_editing.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "convolution_node.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// How many of the first steps are computed with the node's sums.
@@ -63,5 +62,4 @@ Graph SplitEpilogues(Graph graph, const std::function<size_t(const Node& node)>&
   return graph;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Steps of epilogues that no kernel computes while it writes (PostOpsOf), and all behind
 /// them, become nodes of their own, under the names that their layers had.
@@ -14,7 +13,6 @@ Graph SplitEpilogues(Graph graph);
 /// The same for all steps but the first `fused(node)` of each node.
 Graph SplitEpilogues(Graph graph, const std::function<size_t(const Node& node)>& fused);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_SPLIT_EPILOGUES_HPP_

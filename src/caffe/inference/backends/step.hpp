@@ -8,8 +8,7 @@
 #include "caffe/inference/graph.hpp"
 #include "caffe/kernels/post_ops.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Where a value's elements are, and how they lie there.
 struct Operand {
@@ -76,7 +75,6 @@ class LayerStep : public Step {
   virtual size_t bytes() const = 0;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_STEP_HPP_

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "../../unsupported.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::string ToString(const Format& format) {
   const char* const layouts[] = {"", " channels last", " blocked"};
@@ -126,5 +125,4 @@ void SetFormat(const Target& target, const Format& format, const Range& range, V
   value->block = format.layout == Layout::PLAIN ? 1 : target.block(value->type);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

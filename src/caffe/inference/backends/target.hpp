@@ -7,8 +7,7 @@
 
 #include "implementation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What a graph is lowered for: its kinds of kernels, the order in which they like elements to
 /// lie, and how long they take. CPU and GPU have one each; all else about lowering is the same.
@@ -63,7 +62,6 @@ bool RoundsInputs(const Target& target, const Graph& graph, const Node& node);
 /// Gives a value this format: its type (of 8 bits as `range` says), layout and scale.
 void SetFormat(const Target& target, const Format& format, const Range& range, Value* value);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_TARGET_HPP_

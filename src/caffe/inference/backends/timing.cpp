@@ -4,15 +4,14 @@
 #include <new>
 #include <stdexcept>
 
-#include "../../error_context.hpp"
-#include "../../unsupported.hpp"
-#include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "layer_text.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr double kNever = 1e30;  // in a cache: no candidate
@@ -171,5 +170,4 @@ double Timing::OfReorder(const LoweringContext& context, int value, const Format
   return reorders_[key] = *time;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

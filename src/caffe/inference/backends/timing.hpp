@@ -10,8 +10,7 @@
 #include "caffe/inference/timing_cache.hpp"
 #include "target.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What candidates take on this machine.
 class Timing {
@@ -58,7 +57,6 @@ class Timing {
   std::map<std::pair<size_t, std::pair<Format, Format>>, double> reorders_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_TIMING_HPP_

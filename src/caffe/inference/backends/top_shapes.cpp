@@ -1,12 +1,11 @@
 #include "top_shapes.hpp"
 
-#include "../../error_context.hpp"
-#include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// Elements that one row of an inner product, or one position of a convolution, has.
@@ -35,9 +34,9 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
         layer.clear_top();
         for (size_t i = 0; i < node.inputs.size(); ++i) layer.add_bottom("bottom");
         for (size_t i = 0; i < node.outputs.size(); ++i) layer.add_top("top");
-        const Operation* operation = OperationTable::Find(node.type());
-        Require(operation && operation->top_shapes, "its shapes are known to its layer only");
-        const std::vector<Shape> tops = operation->top_shapes(layer, inputs);
+        const Operation& operation = node.operation();
+        Require(bool(operation.top_shapes), "its shapes are known to its layer only");
+        const std::vector<Shape> tops = operation.top_shapes(layer, inputs);
         Require(tops.size() == node.outputs.size(), "it has ", tops.size(), " tops, not ",
                 node.outputs.size());
         if (MultipliesWeights(node)) {
@@ -48,5 +47,4 @@ std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
       });
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

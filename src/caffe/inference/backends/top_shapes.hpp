@@ -5,8 +5,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The shapes of a node's outputs for inputs of these shapes, by the operation table: for nodes
 /// that do not run by their layer. Throws Error, naming the layer, where it cannot take them or
@@ -14,7 +13,6 @@ namespace inference {
 std::vector<Shape> TopShapesOf(const Graph& graph, const Node& node,
                                const std::vector<Shape>& inputs);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_TOP_SHAPES_HPP_

@@ -1,13 +1,12 @@
-#include "caffe/inference/accuracy_loss.hpp"
+#include "caffe/inference/evaluation/accuracy_loss.hpp"
 
 #include <algorithm>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/error_measure.hpp"
+#include "caffe/inference/evaluation/error_measure.hpp"
 #include "caffe/inference/results.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// How many items have their label's score as the largest one.
@@ -99,5 +98,4 @@ double AccuracyLoss::operator()(const std::shared_ptr<const Engine>& engine) con
   return largest;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

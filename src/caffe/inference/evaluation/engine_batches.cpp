@@ -6,14 +6,13 @@
 #include <opencv2/core.hpp>
 #endif
 
-#include "../../util/image_input.hpp"
-#include "../../util/json.hpp"
-#include "../shape_profiles.hpp"
+#include "caffe/data/image_input.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/shape_profiles.hpp"
 #include "caffe/util/io.hpp"
+#include "caffe/util/text/json.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 const Value& OutputOf(const Engine& engine, const std::string& name) {
@@ -76,8 +75,8 @@ std::unique_ptr<Net<float>> InputNetOf(const Engine& engine, int batch,
 InputSource::InputSource(const Net<float>& net) {
   for (size_t i = 0; i < net.layers().size(); ++i) {
     const LayerParameter& layer = net.layers()[i]->layer_param();
-    const Operation* operation = OperationTable::Find(layer.type());
-    if (!operation || !operation->source || layer.top_size() == 0) continue;
+    const Operation& operation = OperationTable::Of(layer.type());
+    if (!operation.source || layer.top_size() == 0) continue;
     last_layer_ = static_cast<int>(i);
     inputs_.insert(inputs_.end(), layer.top().begin(), layer.top().end());
   }
@@ -256,5 +255,4 @@ NamedTensor CopyOf(const Blob<float>& blob) {
   return {blob.shape(), {blob.cpu_data(), blob.cpu_data() + blob.count()}};
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

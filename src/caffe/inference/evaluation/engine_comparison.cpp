@@ -1,4 +1,4 @@
-#include "caffe/inference/engine_comparison.hpp"
+#include "caffe/inference/evaluation/engine_comparison.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,15 +8,13 @@
 #include "caffe/inference/results.hpp"
 #include "reorders.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// What the net calls so is something else: a loss has become a layer that makes predictions.
 bool IsLossOf(const Net<float>& net, const std::string& layer) {
   if (!net.has_layer(layer)) return false;
-  const Operation* operation = OperationTable::Find(net.layer_by_name(layer)->type());
-  return operation && operation->loss;
+  return OperationTable::Of(net.layer_by_name(layer)->type()).loss;
 }
 
 }  // namespace
@@ -148,5 +146,4 @@ std::vector<std::string> EngineComparison::NetLayersIn(const std::string& layer)
   return names;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,4 +1,4 @@
-#include "caffe/inference/engine_scoring.hpp"
+#include "caffe/inference/evaluation/engine_scoring.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,20 +8,15 @@
 #include "caffe/error.hpp"
 #include "reorders.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
-bool IsSource(const LayerParameter& layer) {
-  const Operation* operation = OperationTable::Find(layer.type());
-  return operation && operation->source;
-}
+bool IsSource(const LayerParameter& layer) { return OperationTable::Of(layer.type()).source; }
 
 bool IsScoreOrLoss(const LayerParameter& layer) {
   static const std::set<std::string> scores = {"Accuracy", "LabelsequenceAccuracy",
                                                "DetectionEvaluate"};
-  const Operation* operation = OperationTable::Find(layer.type());
-  return scores.count(layer.type()) > 0 || (operation && operation->loss);
+  return scores.count(layer.type()) > 0 || OperationTable::Of(layer.type()).loss;
 }
 
 NetParameter DataLayersOf(const NetParameter& filtered) {
@@ -188,5 +183,4 @@ const std::vector<Blob<float>*>& EngineScoring::Forward(float* loss) {
   return scores_->Forward(loss);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,11 +1,10 @@
-#include "caffe/inference/error_measure.hpp"
+#include "caffe/inference/evaluation/error_measure.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -50,5 +49,4 @@ double ErrorMeasure::Relative() const {
   return std::sqrt(error_squares_ / reference_squares_);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

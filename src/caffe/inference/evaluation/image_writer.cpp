@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/result_drawing.hpp"
+#include "caffe/inference/evaluation/result_drawing.hpp"
 #include "caffe/io/atomic_file.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +81,6 @@ std::string ImageWriter::Write(const std::string& source, const cv::Mat& image) 
   return path;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // USE_OPENCV

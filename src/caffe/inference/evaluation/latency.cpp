@@ -1,4 +1,4 @@
-#include "caffe/inference/latency.hpp"
+#include "caffe/inference/evaluation/latency.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,11 +7,10 @@
 #include <random>
 #include <thread>
 
-#include "../../util/json.hpp"
 #include "caffe/error.hpp"
+#include "caffe/util/text/json.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 void Latencies::Add(const Latencies& others) {
   times_.insert(times_.end(), others.times_.begin(), others.times_.end());
@@ -308,5 +307,4 @@ LoadResult MeasureLoad(const std::shared_ptr<const Engine>& engine, const LoadOp
   return MeasureLoad(&contexts, options);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,12 +1,11 @@
-#include "caffe/inference/output_digest.hpp"
+#include "caffe/inference/evaluation/output_digest.hpp"
 
 #include <cmath>
 #include <cstdint>
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 OutputDigest::OutputDigest(const Engine& engine) {
   for (const std::string& output : engine.outputs()) {
@@ -29,5 +28,4 @@ void OutputDigest::Add(const Tensors& outputs) {
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The value that a value is a copy of in another type or layout, behind all reorders; itself where
 /// there is none. `producers` are Producers(graph).
@@ -17,7 +16,6 @@ inline int BehindReorders(const Graph& graph, const std::vector<int>& producers,
   return value;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_EVALUATION_REORDERS_HPP_

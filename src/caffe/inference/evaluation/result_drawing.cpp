@@ -1,4 +1,4 @@
-#include "caffe/inference/result_drawing.hpp"
+#include "caffe/inference/evaluation/result_drawing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr int kColumns = 7;         // of detections
@@ -527,5 +526,4 @@ cv::Mat DrawResults(const cv::Mat& image, const Tensors& outputs, const ClassNam
 
 #endif  // USE_OPENCV
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

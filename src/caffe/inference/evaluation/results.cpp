@@ -7,14 +7,13 @@
 #include <numeric>
 #include <sstream>
 
-#include "../../util/json.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/text_file.hpp"
 #include "caffe/util/label_map.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/json.hpp"
+#include "caffe/util/text/text_table.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr int kColumns = 7;
@@ -338,5 +337,4 @@ std::string Results::Json() const {
   return json::Text(root);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,12 +1,11 @@
-#include "caffe/inference/widening.hpp"
+#include "caffe/inference/evaluation/widening.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -82,5 +81,4 @@ Names LayersToWiden(const Names& layers, const std::function<double(const Names&
   return widened;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

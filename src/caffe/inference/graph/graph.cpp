@@ -6,8 +6,7 @@
 #include "caffe/error.hpp"
 #include "node_layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 size_t CountOf(const Shape& shape) {
   size_t count = 1;
@@ -118,5 +117,4 @@ std::vector<Shape> InputShapes(const Graph& graph, int batch) {
   return shapes;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../quantize/training_ranges.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/quantize/training_ranges.hpp"
 #include "node_layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 std::string UnusedName(const Graph& graph, const std::string& wanted) {
@@ -198,5 +197,4 @@ const Graph& NetworkDefinition::graph() const {
   return graph_;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -2,8 +2,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::vector<Shape> NodeChain::Reshape(const std::vector<Shape>& bottoms) {
   std::vector<Shape> tops = main_.Reshape(bottoms);
@@ -55,5 +54,4 @@ void NodeChain::RunPlaced(const std::vector<NodeLayer::Place>& bottoms,
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -6,8 +6,7 @@
 
 #include "node_layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A node's own layer and those of its epilogue, one behind the other, in FLOAT and Caffe's order.
 class NodeChain {
@@ -44,7 +43,6 @@ class NodeChain {
   std::vector<float> between_[2];
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_GRAPH_NODE_CHAIN_HPP_

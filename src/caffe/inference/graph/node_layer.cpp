@@ -4,13 +4,12 @@
 #include <cstring>
 #include <set>
 
-#include "../../error_context.hpp"
 #include "caffe/context.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 Constant Share(const boost::shared_ptr<Blob<float>>& blob) {
   return {blob->shape(), ElementType::FLOAT,
@@ -233,5 +232,4 @@ std::vector<NodeLayer> EpilogueLayers(const Node& node) {
   return layers;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

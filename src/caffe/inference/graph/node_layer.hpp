@@ -8,8 +8,7 @@
 #include "caffe/inference/graph.hpp"
 #include "caffe/layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A float layer on memory of the caller's, in the TEST phase: how any node can be run, shapes
 /// inferred and values described.
@@ -78,7 +77,6 @@ std::string NodeType(const std::string& layer_type);
 /// A blob's elements as a constant that keeps the blob alive.
 Constant Share(const boost::shared_ptr<Blob<float>>& blob);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_GRAPH_NODE_LAYER_HPP_

@@ -1,19 +1,18 @@
 #include <map>
 #include <set>
 
-#include "../backends/constants.hpp"
-#include "../quantize/training_ranges.hpp"
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/fp16/value_graph.hpp"
+#include "caffe/inference/backends/constants.hpp"
 #include "caffe/inference/network_definition.hpp"
+#include "caffe/inference/quantize/training_ranges.hpp"
 #include "caffe/io/batch_norm_forms.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "node_layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The statistics divided by their factor, which is 1 then.
@@ -53,8 +52,8 @@ class NetToGraph {
   // A loss is an output even where no top is named: its inference form will be.
   bool IsOutput(const ValueGraph::Value& value) const {
     if (!value.readers.empty()) return false;
-    const Operation* operation = OperationTable::Find(Parameter(value.producer).type());
-    return !value.blob.empty() || (operation && operation->loss && value.top == 0);
+    return !value.blob.empty() ||
+           (OperationTable::Of(Parameter(value.producer).type()).loss && value.top == 0);
   }
 
   void AddLayer(const ValueGraph::LayerNode& layer) {
@@ -166,5 +165,4 @@ NetworkDefinition NetworkDefinition::FromCaffe(const std::string& model,
   return FromCaffe(net, weights);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,12 +1,11 @@
 #include <sstream>
 
-#include "../shape_profiles.hpp"
 #include "caffe/inference/graph.hpp"
-#include "caffe/util/listed.hpp"
+#include "caffe/inference/shape_profiles.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "regions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 std::string Names(const Graph& graph, const std::vector<int>& values) {
@@ -135,5 +134,4 @@ std::string ToDot(const Graph& graph) {
   return text.str();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

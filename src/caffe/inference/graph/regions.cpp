@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 int RootOf(const Graph& graph, int value) {
   for (size_t steps = 0; graph.values[value].view.base >= 0; ++steps) {
@@ -129,5 +128,4 @@ bool IsFree(const Graph& graph, const Node& node) {
   return graph.values[input].view.base == output || graph.values[output].view.base == input;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -6,8 +6,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The memory of a value within the value that owns it: `outer` runs of `run` elements each, the
 /// first at `offset`, `stride` elements from one to the next.
@@ -38,7 +37,6 @@ std::vector<Shape> ShapesInSmallestRun(const Graph& graph);
 /// shall go.
 bool IsFree(const Graph& graph, const Node& node);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_GRAPH_REGIONS_HPP_

@@ -5,8 +5,7 @@
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/inference/network_definition.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 void Write(const Constant& constant, BlobProto* blob) {
@@ -142,5 +141,4 @@ class GraphToNet {
 
 NetParameter ToNetParameter(const Graph& graph) { return GraphToNet(graph).Build(); }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -7,8 +7,7 @@
 #include "caffe/inference/graph.hpp"
 #include "regions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 void CheckShape(const Shape& shape, const std::string& what) {
@@ -159,5 +158,4 @@ void Graph::Validate() const {
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,11 +1,10 @@
-#include "../backends/top_shapes.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/top_shapes.hpp"
 #include "caffe/inference/graph.hpp"
 #include "node_layer.hpp"
 #include "regions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 namespace {
 
@@ -13,8 +12,8 @@ namespace {
 /// that run by their layer are not.
 std::vector<Shape> TopShapes(const Graph& graph, const Node& node,
                              const std::vector<Shape>& bottoms) {
-  const Operation* operation = OperationTable::Find(node.type());
-  const bool known = node.type() == kReorder || (operation && operation->top_shapes);
+  const Operation& operation = node.operation();
+  const bool known = node.type() == kReorder || operation.top_shapes;
   if (!node.implementation.empty() && known) return TopShapesOf(graph, node, bottoms);
   return MainLayer(node).Reshape(bottoms);
 }
@@ -53,5 +52,4 @@ Graph WithBatch(Graph graph, int batch) {
   return WithInputShapes(std::move(graph), shapes);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -2,8 +2,7 @@
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 bool IsActivation(const Node& node) {
@@ -30,5 +29,4 @@ Graph FuseActivations(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

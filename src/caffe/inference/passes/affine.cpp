@@ -14,8 +14,7 @@
 #include "graph_editing.hpp"
 #include "weights_by_channel.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 std::vector<double> BiasOf(const Node& node, size_t outputs) {
@@ -131,5 +130,4 @@ class AffineFolding {
 
 Graph FoldAffine(Graph graph) { return AffineFolding(std::move(graph)).Run(); }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,9 +1,9 @@
 #include "affine_map.hpp"
 
-#include "../graph/node_layer.hpp"
+#include "caffe/core/pointwise.hpp"
+#include "caffe/inference/graph/node_layer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || !node.epilogue.empty()) return {};
@@ -35,5 +35,4 @@ std::optional<Affine> AffineOf(const Graph& graph, const Node& node) {
   return affine;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -7,8 +7,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// y = scale[c] x + shift[c].
 struct Affine {
@@ -22,7 +21,6 @@ struct Affine {
 /// The node as an affine map of the channels (axis 1) of its only input.
 std::optional<Affine> AffineOf(const Graph& graph, const Node& node);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_AFFINE_MAP_HPP_

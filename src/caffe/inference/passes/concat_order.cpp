@@ -5,8 +5,7 @@
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The same for every element, wherever it lies.
@@ -59,5 +58,4 @@ Graph OrderConcat(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,15 +1,14 @@
 // What depends on nothing but parameters is computed now, by its own layer.
 #include <algorithm>
 
-#include "../../repeatable.hpp"
-#include "../graph/node_layer.hpp"
-#include "../graph/regions.hpp"
+#include "caffe/core/repeatable.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// True for a layer whose tops are the same in every pass.
@@ -84,5 +83,4 @@ Graph FoldConstants(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

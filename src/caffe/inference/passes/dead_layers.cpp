@@ -4,8 +4,7 @@
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 Graph RemoveDeadLayers(Graph graph) {
   std::vector<bool> wanted(graph.values.size(), false);
@@ -28,5 +27,4 @@ Graph RemoveDeadLayers(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

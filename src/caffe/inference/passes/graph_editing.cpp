@@ -7,16 +7,14 @@
 #include "caffe/kernels/post_ops.hpp"
 #include "caffe/operation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 bool IsConvolution(const Node& node) {
-  return node.type() == "Convolution" || node.type() == "ConvolutionDepthwise" ||
-         node.type() == "DepthwiseConvolution";
+  return node.operation().weights == Operation::Weights::CONVOLUTION;
 }
 
 bool MultipliesWeights(const Node& node) {
-  return IsConvolution(node) || node.type() == "Deconvolution" || node.type() == "InnerProduct";
+  return node.operation().weights != Operation::Weights::NONE;
 }
 
 std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer) {
@@ -112,5 +110,4 @@ std::string NewNodeName(const Graph& graph, const std::string& wanted) {
   return name;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -8,8 +8,7 @@
 #include "caffe/inference/graph.hpp"
 #include "caffe/kernels/activation.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// True for the layers that multiply by trained weights: Convolution, its depthwise forms,
 /// Deconvolution and InnerProduct.
@@ -40,7 +39,6 @@ Graph WithoutUnusedValues(Graph graph);
 std::string NewValueName(const Graph& graph, const std::string& wanted);
 std::string NewNodeName(const Graph& graph, const std::string& wanted);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_GRAPH_EDITING_HPP_

@@ -2,8 +2,7 @@
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 bool IsIdentity(const Node& node) {
@@ -21,8 +20,7 @@ bool IsIdentity(const Node& node) {
     const DropoutParameter& param = layer.dropout_param();
     return param.dropout_ratio() == 0 || (param.scale_train() && !param.sample_weights_test());
   }
-  const Operation* operation = OperationTable::Find(type);
-  return operation && operation->test_identity;
+  return OperationTable::Of(type).test_identity;
 }
 
 }  // namespace
@@ -47,5 +45,4 @@ Graph RemoveIdentities(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

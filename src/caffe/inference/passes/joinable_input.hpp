@@ -3,14 +3,12 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Which of the two inputs of a sum is made by a node that can add the other one to it, -1 for
 /// none: it multiplies weights, makes nothing else, and runs after the other's maker.
 int JoinableInput(const Graph& graph, const Node& sum);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_JOINABLE_INPUT_HPP_

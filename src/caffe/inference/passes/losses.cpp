@@ -6,8 +6,7 @@
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The layer that makes probabilities of a loss's bottom 0; nothing for losses that take
@@ -31,15 +30,9 @@ LayerParameter InferenceForm(const LayerParameter& loss) {
   return form;
 }
 
-bool IsLoss(const Node& node) {
-  const Operation* operation = OperationTable::Find(node.type());
-  return operation && operation->loss;
-}
+bool IsLoss(const Node& node) { return node.operation().loss; }
 
-bool IsScore(const Node& node) {
-  return node.type() == "Accuracy" || node.type() == "LabelsequenceAccuracy" ||
-         node.type() == "DetectionEvaluate";
-}
+bool IsScore(const Node& node) { return node.operation().scores; }
 
 class LossRemoval {
  public:
@@ -140,5 +133,4 @@ class LossRemoval {
 
 Graph LossesToInference(Graph graph) { return LossRemoval(std::move(graph)).Run(); }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

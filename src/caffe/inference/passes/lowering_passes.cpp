@@ -1,16 +1,15 @@
 #include "lowering_passes.hpp"
 
-#include "../backends/lowering.hpp"
-#include "../backends/operand_places.hpp"
-#include "../backends/split_epilogues.hpp"
-#include "../quantize/equalization.hpp"
-#include "../quantize/fused_sums.hpp"
-#include "../quantize/integers.hpp"
-#include "../quantize/value_ranges.hpp"
+#include "caffe/inference/backends/lowering.hpp"
+#include "caffe/inference/backends/operand_places.hpp"
+#include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/quantize/equalization.hpp"
+#include "caffe/inference/quantize/fused_sums.hpp"
+#include "caffe/inference/quantize/integers.hpp"
+#include "caffe/inference/quantize/value_ranges.hpp"
 #include "memory_plan.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 bool IsLowered(const BuildContext& build) { return build.target != nullptr; }
 
@@ -109,5 +108,4 @@ Graph PlanMemoryOfBuild(Graph graph, BuildContext* build) {
   return PlanMemory(std::move(graph), build->scratch);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -1,13 +1,12 @@
 #ifndef CAFFE_INFERENCE_PASSES_LOWERING_PASSES_HPP_
 #define CAFFE_INFERENCE_PASSES_LOWERING_PASSES_HPP_
 
-#include "../build_context.hpp"
+#include "caffe/inference/build_context.hpp"
 
 // The passes that depend on what is built: types, the target and its kernels. The table in
 // passes.cpp says what they do, and in which order.
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 Graph BecomeIntegers(Graph graph, BuildContext* build);
 Graph FuseSumsOfIntegers(Graph graph, BuildContext* build);
@@ -26,7 +25,6 @@ bool FusesSumsOfIntegers(const BuildContext& build);
 bool Equalizes(const BuildContext& build);
 bool PlansScratch(const BuildContext& build);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_LOWERING_PASSES_HPP_

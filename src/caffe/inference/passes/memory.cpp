@@ -6,13 +6,12 @@
 #include <numeric>
 #include <random>
 
-#include "../graph/regions.hpp"
 #include "caffe/allocator.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes.hpp"
 #include "memory_plan.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::vector<Lifetime> Lifetimes(const Graph& graph) {
   const std::vector<bool> dependent = HaveDataDependentShapes(graph);
@@ -191,5 +190,4 @@ Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch) {
   return graph;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -6,8 +6,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A value with memory of its own (views upon it included) and the nodes that run while it has to
 /// be there, both ends included.
@@ -39,7 +38,6 @@ size_t FirstGap(const std::vector<Stretch>& used, size_t bytes);
 /// there is room for them in the arena.
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_MEMORY_PLAN_HPP_

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "../graph/regions.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes.hpp"
 #include "memory_plan.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// Nodes that have to run before others: they make what these read.
@@ -173,5 +172,4 @@ Graph OrderForMemory(Graph graph) {
   return graph;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

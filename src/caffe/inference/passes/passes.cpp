@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "../../error_context.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
-#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 #include "lowering_passes.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// A pass that needs nothing but the graph.
@@ -110,5 +109,4 @@ Graph Optimize(Graph graph, const std::vector<std::string>& skipped, const PassO
   return RunPasses(std::move(graph), &build);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

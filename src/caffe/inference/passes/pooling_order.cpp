@@ -7,8 +7,7 @@
 #include "caffe/operation.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 bool IsMaxPooling(const Node& node) {
@@ -52,5 +51,4 @@ Graph OrderPooling(Graph graph) {
   return graph;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 #include "graph_editing.hpp"
 #include "joinable_input.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 bool IsSumOfTwo(const Node& node) {
@@ -49,5 +48,4 @@ Graph FuseResiduals(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -6,8 +6,7 @@
 #include "caffe/inference/passes.hpp"
 #include "graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The layer's parameters without what may differ.
@@ -131,5 +130,4 @@ Graph MergeSiblings(Graph graph) {
   return graph;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,11 +5,10 @@
 // only values that begin at the same place in all of them.
 #include <algorithm>
 
-#include "../graph/regions.hpp"
+#include "caffe/inference/graph/regions.hpp"
 #include "caffe/inference/passes.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 bool SameForm(const Value& a, const Value& b) {
@@ -113,5 +112,4 @@ class ViewMaker {
 
 Graph MakeViews(Graph graph) { return ViewMaker(std::move(graph)).Run(); }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

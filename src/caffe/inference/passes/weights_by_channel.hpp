@@ -5,8 +5,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The weights of a Convolution, Deconvolution or InnerProduct by output, input channel and place
 /// in the kernel.
@@ -64,7 +63,6 @@ class WeightsByChannel {
   bool transposed_ = false;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_PASSES_WEIGHTS_BY_CHANNEL_HPP_

@@ -24,8 +24,7 @@ bool HasTables(const std::string& type) {
 
 bool IsQuantizable(const Net<float>& net, const ValueGraph& graph, int layer) {
   const LayerParameter& param = net.layers()[graph.layers[layer].net_index]->layer_param();
-  const Operation* operation = OperationTable::Find(param.type());
-  return (operation && operation->quantizable) || HasTables(param.type());
+  return OperationTable::Of(param.type()).quantizable || HasTables(param.type());
 }
 
 bool OnlyMovesValues(const Operation* operation) {

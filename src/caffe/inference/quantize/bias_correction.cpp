@@ -1,10 +1,9 @@
 #include "bias_correction.hpp"
 
-#include "../passes/weights_by_channel.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/passes/weights_by_channel.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 void CorrectBias(const Shape& input, const std::vector<float>& means, Node* node) {
   if (input.size() < 2 || node->parameters.empty() ||
@@ -32,5 +31,4 @@ void CorrectBias(const Shape& input, const std::vector<float>& means, Node* node
   node->parameters[1] = Constant::Of(node->parameters[1].shape, std::move(sum));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Adds to a node's bias what its outputs lose on the average when its weights are rounded to 8
 /// bits, as QuantizeWeights does, for an input of this shape whose channels (axis 1) have these
@@ -14,7 +13,6 @@ namespace inference {
 /// much by its share. Nothing happens where the means are not those of the node's channels.
 void CorrectBias(const Shape& input, const std::vector<float>& means, Node* node);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_BIAS_CORRECTION_HPP_

@@ -6,8 +6,7 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/fake_quantization.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 void Interval::Include(const Interval& other) {
   least = std::min(least, other.least);
@@ -36,5 +35,4 @@ Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits) {
   return {grid.scale, is_unsigned, grid.zero_point};
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -3,12 +3,11 @@
 
 #include <string>
 
-#include "../backends/implementation.hpp"
+#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/quantization.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Real numbers that become integers: least <= 0 <= most.
 struct Interval {
@@ -30,7 +29,6 @@ constexpr int LargestOf(bool is_unsigned, int bits) {
 /// exact.
 Range RangeOf(const Interval& interval, QuantizationScheme scheme, int bits = 8);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_BLOB_INTERVALS_HPP_

@@ -1,4 +1,4 @@
-#include "caffe/inference/calibration_formats.hpp"
+#include "caffe/inference/quantize/calibration_formats.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "caffe/io/text_file.hpp"
-#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 #include "text_numbers.hpp"
 
 namespace caffe {

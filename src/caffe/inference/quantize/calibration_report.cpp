@@ -1,13 +1,13 @@
-#include "caffe/inference/calibration_report.hpp"
+#include "caffe/inference/quantize/calibration_report.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
-#include "caffe/inference/weight_quantization.hpp"
-#include "caffe/util/listed.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
+#include "caffe/util/text/listed.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "caffe/util/edit_distance.hpp"
+#include "caffe/util/text/edit_distance.hpp"
 
 namespace caffe {
 namespace {

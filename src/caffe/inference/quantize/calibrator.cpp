@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "caffe/inference/calibration_report.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/quantize/calibration_report.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/text_file.hpp"
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/util/edit_distance.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+#include "caffe/util/text/text_table.hpp"
 #include "output_comparison.hpp"
 
 namespace caffe {

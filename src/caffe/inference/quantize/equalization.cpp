@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../passes/graph_editing.hpp"
-#include "../passes/weights_by_channel.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/passes/weights_by_channel.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "groups.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr double kHeadroom = 1.25;       // for pictures that calibration has not seen
@@ -43,8 +42,8 @@ bool IsAlongChannels(const Graph& graph, const Node& node) {
 
 /// One bottom and one top with channels on axis 1, and weights that are known.
 bool HasChannelWeights(const Graph& graph, const Node& node) {
-  if (!(IsConvolution(node) || node.type() == "InnerProduct") || node.inputs.size() != 1 ||
-      node.outputs.size() != 1 || node.parameters.empty() ||
+  if (!(IsConvolution(node) || node.operation().weights == Operation::Weights::INNER_PRODUCT) ||
+      node.inputs.size() != 1 || node.outputs.size() != 1 || node.parameters.empty() ||
       graph.values[node.inputs[0]].shape.size() < 2) {
     return false;
   }
@@ -239,5 +238,4 @@ std::vector<std::vector<float>> MeansOf(const Graph& graph, const CalibrationTab
   return all;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

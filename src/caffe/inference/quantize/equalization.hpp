@@ -3,11 +3,10 @@
 
 #include <vector>
 
-#include "../backends/implementation.hpp"
+#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Makes better use of 8 bits where the channels of a blob differ in size: the layer in front
 /// divides a channel by a number, the layers behind multiply their weights by it, and what lies in
@@ -25,7 +24,6 @@ Graph EqualizeChannels(Graph graph, const CalibrationTable& table,
 /// table does not know them.
 std::vector<std::vector<float>> MeansOf(const Graph& graph, const CalibrationTable& table);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_EQUALIZATION_HPP_

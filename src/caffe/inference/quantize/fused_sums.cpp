@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "../backends/constants.hpp"
-#include "../backends/convolution_node.hpp"
-#include "../passes/graph_editing.hpp"
-#include "../passes/joinable_input.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/passes/joinable_input.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 const int32_t* IntegersAt(const std::vector<Constant>& parameters, size_t index, size_t count) {
@@ -104,5 +103,4 @@ Graph FuseIntegerResiduals(Graph graph) {
   return WithoutUnusedValues(std::move(graph));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

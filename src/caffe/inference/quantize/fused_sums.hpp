@@ -7,8 +7,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// An Eltwise SUM of integers as a step of the epilogue of a convolution of integers. The node's
 /// IntegerArithmetic has the bounds of the sum.
@@ -31,7 +30,6 @@ std::optional<FusedSum> FusedSumOf(const Node& node);
 /// it makes. The bits stay: that is rounded in registers as it was in memory.
 Graph FuseIntegerResiduals(Graph graph);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_FUSED_SUMS_HPP_

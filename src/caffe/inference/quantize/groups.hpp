@@ -5,8 +5,7 @@
 #include <numeric>
 #include <vector>
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Sets of numbers from 0 on that grow together; each is alone at first.
 class Groups {
@@ -25,7 +24,6 @@ class Groups {
   std::vector<int> parents_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_GROUPS_HPP_

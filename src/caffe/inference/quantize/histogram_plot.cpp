@@ -3,9 +3,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "caffe/inference/calibration_report.hpp"
-#include "caffe/util/svg.hpp"
-#include "caffe/util/text_table.hpp"
+#include "caffe/inference/quantize/calibration_report.hpp"
+#include "caffe/util/plot/svg.hpp"
+#include "caffe/util/text/text_table.hpp"
 
 namespace caffe {
 namespace {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../graph/node_layer.hpp"
+#include "caffe/core/pointwise.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/operation.hpp"
 #include "integer_operations.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 NumberFunction Linear(double slope, double least, double most) {
@@ -32,8 +32,7 @@ NumberFunction Real(std::function<double(double)> of) {
 }
 
 std::optional<NumberFunction> IdentityFunction(const Node& node) {
-  const Operation* operation = OperationTable::Find(node.type());
-  if (operation && operation->test_identity) return Linear(1);
+  if (node.operation().test_identity) return Linear(1);
   return {};
 }
 
@@ -148,5 +147,4 @@ std::vector<uint8_t> TablesOf(const NumberFunction& function, const ByteType& x,
   return tables;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

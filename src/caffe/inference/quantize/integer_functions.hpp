@@ -9,8 +9,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What a layer of one bottom computes from each number by itself.
 struct NumberFunction {
@@ -46,7 +45,6 @@ struct ByteType {
 std::vector<uint8_t> TablesOf(const NumberFunction& function, const ByteType& x, const ByteType& y,
                               kernels::Rounding rounding);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_INTEGER_FUNCTIONS_HPP_

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../../error_context.hpp"
-#include "../backends/constants.hpp"
-#include "../graph/node_layer.hpp"
-#include "../passes/graph_editing.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/kernels/integer_elementwise.hpp"
 #include "caffe/kernels/integer_normalization.hpp"
 #include "caffe/operation.hpp"
 #include "integer_functions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using kernels::Multiplier;
@@ -201,14 +200,11 @@ std::vector<Constant> AxpyParameters(const Graph& graph, const Node& node, const
   return {SumMultipliers({scale(0) * scale(1) * 256, scale(2)}, y)};
 }
 
-bool IsResizing(const Node& node) { return node.type() == "Interp" || node.type() == "Resample"; }
-
 /// Moves elements of its first input (all inputs of Concat) and changes none.
 bool Moves(const Node& node) {
   if (node.type() == "Upsample") return node.inputs.size() == 1;
-  const Operation* operation = OperationTable::Find(node.type());
-  return operation && operation->type_agnostic && node.parameters.empty() &&
-         !node.outputs.empty() && !node.inputs.empty();
+  return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&
+         !node.inputs.empty();
 }
 
 /// The second bottom gives one factor for each of some leading axes of the first.
@@ -260,23 +256,27 @@ std::string WhyNotIntegers(const Graph& graph, const Node& node) {
                ? "its type AREA is not available"
                : "";
   }
-  if (type == "Softmax" || type == "Normalize" || type == "MVN" || type == "Interp") return "";
+  if (type == "Softmax" || type == "Normalize" || type == "MVN" || node.operation().interpolates) {
+    return "";
+  }
   if (NumberFunctionOf(graph, node)) return "";
   return "there is no arithmetic of integers for it";
 }
 
 std::optional<AffineParameters> FixedAffine(const Node& node) {
-  if (node.type() == "Softmax" || node.type() == "Sigmoid") return AffineParameters{1 / 256.f, 0};
-  if (node.type() == "TanH") return AffineParameters{1 / 128.f, 128};
-  return {};
+  const auto& bounds = node.operation().bounds;
+  if (!bounds) return {};
+  const float scale = (bounds->second - bounds->first) / 256;
+  return AffineParameters{scale, static_cast<int>(-bounds->first / scale)};
 }
 
 bool SharesAffine(const Node& node) {
-  return node.type() != "Concat" && (node.type() == "Pooling" || IsResizing(node) || Moves(node));
+  return node.type() != "Concat" &&
+         (node.type() == "Pooling" || node.operation().interpolates || Moves(node));
 }
 
 bool ReadsShapeOnly(const Node& node, size_t input) {
-  return input == 1 && (node.type() == "Crop" || IsResizing(node));
+  return input == 1 && node.operation().shape_bottom;
 }
 
 std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,
@@ -324,5 +324,4 @@ std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,
       });
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

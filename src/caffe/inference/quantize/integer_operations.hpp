@@ -9,8 +9,7 @@
 
 // Layers without weights that compute with integers alone, on values of 8 bits
 // (backends/cpu/integer_operation.cpp). Their arithmetic: kernels/integer_*.hpp.
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Why integers alone cannot compute the node: a reason for people, part of a sentence about the
 /// layer ("its output's size depends on the data"); "" if they can. Of layers with weights "".
@@ -45,7 +44,6 @@ bool ReadsShapeOnly(const Node& node, size_t input);
 std::vector<Constant> IntegerParameters(const Graph& graph, const Node& node,
                                         kernels::Rounding rounding);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_INTEGER_OPERATIONS_HPP_

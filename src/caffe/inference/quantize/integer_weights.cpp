@@ -4,15 +4,14 @@
 #include <cmath>
 #include <limits>
 
-#include "../backends/constants.hpp"
-#include "../backends/convolution_node.hpp"
-#include "../backends/inner_product_node.hpp"
-#include "../passes/graph_editing.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/inner_product_node.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// A bias above this many steps takes a larger scale of the weights: with the products it has to
@@ -267,5 +266,4 @@ std::vector<Constant> WeightedIntegerParameters(const Graph& graph, const Node& 
   return parameters;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

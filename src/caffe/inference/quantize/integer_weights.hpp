@@ -8,8 +8,7 @@
 #include "caffe/inference/graph.hpp"
 #include "caffe/inference/quantization.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// How a layer's weights become integers.
 struct WeightRounding {
@@ -44,7 +43,6 @@ std::vector<Constant> WeightedIntegerParameters(const Graph& graph, const Node& 
                                                 const WeightRounding& rounding,
                                                 int* weight_zero_point);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_INTEGER_WEIGHTS_HPP_

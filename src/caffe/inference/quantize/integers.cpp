@@ -7,17 +7,16 @@
 #include <optional>
 #include <set>
 
-#include "../backends/convolution_node.hpp"
-#include "../backends/split_epilogues.hpp"
-#include "../passes/graph_editing.hpp"
 #include "bias_correction.hpp"
 #include "blob_intervals.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/split_epilogues.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "groups.hpp"
 #include "integer_operations.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// ReLU (not leaky), ReLU6 (likewise) and Clip: bounds of the real values.
@@ -377,5 +376,4 @@ std::vector<Range> RangesOf(const Graph& integers) {
   return ranges;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

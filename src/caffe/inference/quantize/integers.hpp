@@ -5,12 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "../backends/implementation.hpp"
+#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "integer_weights.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The pass that an integer-only engine leaves out: sums are operations of their own, rounded where
 /// LiteRT rounds, until FuseIntegerResiduals (fused_sums.hpp).
@@ -44,7 +43,6 @@ Graph ToIntegers(Graph graph, const CalibrationTable& table, const IntegerOption
 /// How the values of such a graph become 8-bit integers.
 std::vector<Range> RangesOf(const Graph& integers);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_INTEGERS_HPP_

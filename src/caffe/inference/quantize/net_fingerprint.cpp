@@ -43,12 +43,12 @@ class Hash {
 };
 
 bool Counts(const LayerParameter& layer) {
-  if (layer.type() == "Input" || layer.type() == "Softmax" || layer.type() == "Accuracy" ||
-      layer.type() == "Split" || layer.type() == "Silence") {
+  if (layer.type() == "Softmax" || layer.type() == "Accuracy" || layer.type() == "Split" ||
+      layer.type() == "Silence") {
     return false;
   }
-  const Operation* operation = OperationTable::Find(layer.type());
-  return !operation || !(operation->source || operation->loss || operation->test_identity);
+  const Operation& row = OperationTable::Of(layer.type());
+  return !(row.source || row.loss || row.test_identity);
 }
 
 // Removes what has no influence on a forward pass, at every depth.

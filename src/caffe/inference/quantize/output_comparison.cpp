@@ -4,8 +4,7 @@
 
 #include "caffe/inference/builder.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 int ImageSample::Offer(int64_t images, Net<float>* net) {
   const int64_t first = offered_;
@@ -141,5 +140,4 @@ OutputError OutputComparison::ErrorOf(const CalibrationTable& table) const {
   return error;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/accuracy_loss.hpp"
+#include "caffe/inference/evaluation/accuracy_loss.hpp"
 #include "caffe/inference/network_definition.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A few of the images that a net is calibrated on, spread evenly over all of them.
 class ImageSample {
@@ -79,7 +78,6 @@ class OutputComparison {
   AccuracyLoss expected_;
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_OUTPUT_COMPARISON_HPP_

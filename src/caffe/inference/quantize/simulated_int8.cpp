@@ -1,10 +1,10 @@
-#include "caffe/inference/simulated_int8.hpp"
+#include "caffe/inference/quantize/simulated_int8.hpp"
 
 #include <algorithm>
 #include <set>
 
 #include "caffe/fp16/value_graph.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/operation.hpp"
 
@@ -17,9 +17,8 @@ const LayerParameter& ParamOf(const Net<float>& net, const ValueGraph& graph, in
 
 /// Has an INT8 form or only moves values.
 bool PassesIntegersOn(const std::string& type) {
-  const Operation* operation = OperationTable::Find(type);
-  return operation &&
-         (operation->quantizable || operation->type_agnostic || operation->test_identity);
+  const Operation& operation = OperationTable::Of(type);
+  return operation.quantizable || operation.type_agnostic || operation.test_identity;
 }
 
 /// Per value: it is on a way to an INT8 layer with weights, through layers that pass integers on.

@@ -8,8 +8,7 @@
 #include "caffe/util/rng.hpp"
 #include "training_ranges.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using Tops = std::set<std::pair<std::string, int>>;  // layer and number of the top
@@ -123,5 +122,4 @@ std::shared_ptr<const Engine> BuildTrained(const TrainedPart& part, const NetPar
   return Builder(config).Build(definition);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

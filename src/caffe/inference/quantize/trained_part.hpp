@@ -10,8 +10,7 @@
 #include "caffe/inference/engine.hpp"
 #include "training_positions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The part of a net with quantized training that an engine of integers computes: from the blobs
 /// that feed it to the last ones that are rounded, on which losses and scores are computed.
@@ -31,7 +30,6 @@ std::optional<TrainedPart> TrainedPartOf(const NetParameter& net,
 std::shared_ptr<const Engine> BuildTrained(const TrainedPart& part, const NetParameter& weights,
                                            const std::map<std::string, Shape>& inputs);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_TRAINED_PART_HPP_

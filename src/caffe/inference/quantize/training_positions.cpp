@@ -5,17 +5,16 @@
 #include <set>
 #include <utility>
 
-#include "../passes/graph_editing.hpp"
 #include "caffe/inference/network_definition.hpp"
 #include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/util/rng.hpp"
 #include "groups.hpp"
 #include "integer_operations.hpp"
 #include "integer_weights.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 bool FeedsNet(const LayerParameter& layer) {
   static const std::set<std::string> constants = {"Input", "Parameter", "ContinuationIndicator"};
@@ -190,14 +189,14 @@ class PositionSearch {
     read_.assign(fused_.values.size(), false);
     for (size_t i = fused_.nodes.size(); i-- > 0;) {
       const Node& node = fused_.nodes[i];
-      const Operation* operation = OperationTable::Find(node.type());
+      const Operation& operation = node.operation();
       const bool moves = MovesOrMixes(node);
       const bool reads = moves ? std::any_of(node.outputs.begin(), node.outputs.end(),
                                              [&](int output) { return read_[output]; })
                                : ComputesIntegers(fused_, node);
       for (size_t j = 0; reads && j < node.inputs.size(); ++j) {
         if (ReadsShapeOnly(node, j)) continue;
-        if (operation && operation->IsFloatBottom(static_cast<int>(j))) continue;
+        if (operation.IsFloatBottom(static_cast<int>(j))) continue;
         read_[node.inputs[j]] = true;
       }
     }
@@ -255,21 +254,20 @@ class PositionSearch {
     const Maker maker = makers_[name];
     if (!Add(name, maker)) return;
     TrainingPositions::RoundedBlob& blob = positions_.blobs.back();
-    const std::string& type = net_.layer(layers_.at(maker.layer)).type();
-    const float levels = static_cast<float>(1 << bits);
-    blob.is_stated = type == "Softmax" || type == "Sigmoid" || type == "TanH";
-    if (!blob.is_stated) return;
-    blob.minimum = type == "TanH" ? -1.f : 0.f;
-    blob.maximum = type == "TanH" ? 1 - 2 / levels : 1 - 1 / levels;
+    const auto& bounds = OperationTable::Of(net_.layer(layers_.at(maker.layer)).type()).bounds;
+    blob.is_stated = bounds.has_value();
+    if (!bounds) return;
+    blob.minimum = bounds->first;
+    blob.maximum = bounds->second - (bounds->second - bounds->first) / (1 << bits);
   }
 
   bool Add(const std::string& name, const Maker& maker) {
     const auto found = layers_.find(maker.layer);
     if (found == layers_.end() || !added_.insert(name).second) return false;
     const LayerParameter& layer = net_.layer(found->second);
-    const Operation* operation = OperationTable::Find(layer.type());
+    const Operation& operation = OperationTable::Of(layer.type());
     const bool weighs = maker.top < layer.loss_weight_size() && layer.loss_weight(maker.top) != 0;
-    if (maker.top >= layer.top_size() || weighs || (operation && operation->loss)) return false;
+    if (maker.top >= layer.top_size() || weighs || operation.loss) return false;
     TrainingPositions::RoundedBlob blob;
     blob.name = name;
     blob.layer = maker.layer;
@@ -309,5 +307,4 @@ TrainingPositions PositionsOf(const NetParameter& net, int activation_bits) {
   return PositionSearch(net).Find(activation_bits);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

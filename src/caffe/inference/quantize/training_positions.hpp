@@ -6,8 +6,7 @@
 
 #include "caffe/proto/caffe.pb.h"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Where an engine that computes with integers rounds, in terms of the net that it is built from.
 struct TrainingPositions {
@@ -44,7 +43,6 @@ bool FeedsNet(const LayerParameter& layer);
 /// Error where a layer cannot be set up.
 TrainingPositions PositionsOf(const NetParameter& net, int activation_bits);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_TRAINING_POSITIONS_HPP_

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <vector>
 
-#include "../../error_context.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/integer_grids.hpp"
 #include "caffe/io/caffemodel.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 QuantizationScheme SchemeOf(QuantizedTrainingParameter::Scheme scheme) {
   switch (scheme) {
@@ -129,5 +128,4 @@ std::optional<TrainedRanges> ReadTrainedRanges(const std::string& file) {
   return WithContext([&] { return file; }, [&] { return ReadTrainedRanges(net); });
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -8,8 +8,7 @@
 #include "caffe/inference/quantization.hpp"
 #include "caffe/proto/caffe.pb.h"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// The ranges of blobs that a net was trained with, and what for.
 struct TrainedRanges {
@@ -33,7 +32,6 @@ std::optional<TrainedRanges> ReadTrainedRanges(const NetParameter& weights);
 /// The same of a .caffemodel file; nothing of other files.
 std::optional<TrainedRanges> ReadTrainedRanges(const std::string& file);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_TRAINING_RANGES_HPP_

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "../passes/graph_editing.hpp"
 #include "blob_intervals.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/operation.hpp"
 #include "groups.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The inputs whose elements become those of the outputs; of others nothing but the shape is read.
@@ -24,8 +23,7 @@ bool OnlyMoves(const Node& node) {
     return node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_MAX &&
            node.outputs.size() == 1;
   }
-  const Operation* operation = OperationTable::Find(node.type());
-  return operation && operation->type_agnostic;
+  return node.operation().type_agnostic;
 }
 
 /// Values that a layer with weights in 8 bits reads, or from which one's bottom is moved, pooled or
@@ -88,5 +86,4 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
   return ranges;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -3,12 +3,11 @@
 
 #include <vector>
 
-#include "../backends/implementation.hpp"
+#include "caffe/inference/backends/implementation.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/quantization.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// How each value of an optimized graph becomes 8-bit integers, by its name in the table.
 /// `integers` says which nodes may compute in 8 bits. Only what such a layer with weights reads has
@@ -24,7 +23,6 @@ std::vector<Range> RangesOf(const Graph& graph, const CalibrationTable& table,
                             bool unsigned_too = true,
                             QuantizationScheme scheme = QuantizationScheme::SYMMETRIC);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_QUANTIZE_VALUE_RANGES_HPP_

@@ -1,4 +1,4 @@
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/thresholds.hpp"
 #include "caffe/kernels/quantize.hpp"
+#include "caffe/operation.hpp"
 
 namespace caffe {
 namespace {
@@ -47,15 +48,14 @@ void KeepSum(size_t n, const float* weights, float factor, int8_t* values) {
 /// and no other channels make up for what rounding does to them. With all convolutions treated so
 /// one detector in two came closer to its scores in floats and one went away from them.
 bool MultipliesOneChannel(const LayerParameter& layer, const std::vector<int>& shape) {
-  return layer.type() != "InnerProduct" && layer.type() != "Deconvolution" && shape.size() > 2 &&
-         shape[1] == 1;
+  return OperationTable::Of(layer.type()).weights == Operation::Weights::CONVOLUTION &&
+         shape.size() > 2 && shape[1] == 1;
 }
 
 }  // namespace
 
 bool HasWeightScales(const std::string& type) {
-  return type == "Convolution" || type == "Deconvolution" || type == "InnerProduct" ||
-         type == "DepthwiseConvolution" || type == "ConvolutionDepthwise";
+  return OperationTable::Of(type).weights != Operation::Weights::NONE;
 }
 
 WeightChannels WeightChannelsOf(const LayerParameter& layer, const std::vector<int>& shape) {

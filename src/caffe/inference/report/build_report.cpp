@@ -1,17 +1,16 @@
-#include "caffe/inference/build_report.hpp"
+#include "caffe/inference/report/build_report.hpp"
 
 #include <ctime>
 
 #include "caffe/error.hpp"
 #include "caffe/kernels/instruction_set.hpp"
-#include "caffe/util/processor_name.hpp"
+#include "caffe/util/system/processor_name.hpp"
 #include "caffe/version.hpp"
 #include "html.hpp"
 #include "sections.hpp"
 #include "viewer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// In the machine's time zone: "2025-03-01 14:05 CET".
@@ -58,5 +57,4 @@ std::string ReportAsHtml(const BuildReport& report) {
                         {"ranges", RangesSection(report)}});
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

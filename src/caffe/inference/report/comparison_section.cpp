@@ -7,8 +7,7 @@
 #include "html.hpp"
 #include "sections.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 using Measured = std::optional<double>;
@@ -136,5 +135,4 @@ std::string ComparisonSection(const BuildReport& report) {
          (has_error ? Tag("p", "class=\"note below\"", kOutputError) : "") + Remarks(report);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -4,13 +4,12 @@
 #include <map>
 #include <sstream>
 
-#include "../graph/regions.hpp"
-#include "../shape_profiles.hpp"
-#include "caffe/util/svg.hpp"
+#include "caffe/inference/graph/regions.hpp"
+#include "caffe/inference/shape_profiles.hpp"
+#include "caffe/util/plot/svg.hpp"
 #include "format.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr size_t kMostLetters = 42;
@@ -155,5 +154,4 @@ std::string ToSvg(const Drawing& drawing) {
   return out.str();
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

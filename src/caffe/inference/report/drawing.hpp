@@ -6,8 +6,7 @@
 
 #include "caffe/inference/graph.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 struct Point {
   double x = 0, y = 0;
@@ -50,7 +49,6 @@ bool PlaceByGraphviz(Drawing* drawing);
 /// An svg element with a group of class "node" for each box, whose attribute data-name is its name.
 std::string ToSvg(const Drawing& drawing);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_REPORT_DRAWING_HPP_

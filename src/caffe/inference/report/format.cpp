@@ -3,10 +3,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "caffe/util/text_table.hpp"
+#include "caffe/util/text/text_table.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::string Short(double value) {
   if (std::abs(value) < 999.5) return ThreeDigits(value);
@@ -36,5 +35,4 @@ const char* LookOf(ElementType math) {
   }
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

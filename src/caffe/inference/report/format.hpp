@@ -7,8 +7,7 @@
 #include "caffe/element_type.hpp"
 
 // How a report writes numbers.
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Three significant digits, without an exponent from 0.0001 on: "0.123", "1.23", "1234".
 std::string Short(double value);
@@ -17,7 +16,6 @@ std::string BytesText(size_t bytes);
 /// The class of the page's style sheet for what computes in a type: "fp32", "fp16", "bf16", "int8".
 const char* LookOf(ElementType math);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_REPORT_FORMAT_HPP_

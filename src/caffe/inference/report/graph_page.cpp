@@ -1,10 +1,9 @@
 // One graph by itself, as a file.
-#include "caffe/inference/graph_drawing.hpp"
+#include "caffe/inference/report/graph_drawing.hpp"
 #include "html.hpp"
 #include "viewer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 const char kGraphPage[] = R"html(<!DOCTYPE html>
@@ -60,5 +59,4 @@ std::string GraphAsHtml(const Graph& graph, const std::string& title) {
                  {"script", kViewerScript}});
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

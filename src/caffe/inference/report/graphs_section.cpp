@@ -4,8 +4,7 @@
 #include "sections.hpp"
 #include "viewer.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// The engine's graph with the times that were measured of its layers.
@@ -34,5 +33,4 @@ std::string GraphsSection(const BuildReport& report) {
          GraphPanel("After", Tag("select", "aria-label=\"precision\"", options), drawings);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

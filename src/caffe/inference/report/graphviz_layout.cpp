@@ -7,11 +7,10 @@
 #include <sstream>
 
 #include "caffe/error.hpp"
-#include "caffe/util/graphviz.hpp"
+#include "caffe/util/plot/graphviz.hpp"
 #include "drawing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr double kInch = 72;  // pixels
@@ -117,5 +116,4 @@ bool PlaceByGraphviz(Drawing* drawing) {
   return true;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 std::string Tag(const std::string& name, const std::string& attributes,
                 const std::string& content) {
@@ -40,5 +39,4 @@ std::string Filled(const std::string& page, const std::map<std::string, std::str
   return filled + page.substr(at);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -4,12 +4,11 @@
 #include <map>
 #include <string>
 
-#include "caffe/util/svg.hpp"
+#include "caffe/util/plot/svg.hpp"
 
 // The little HTML that sections of a report are put together from. What is called text is escaped;
 // what is called content is HTML already.
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// <name attributes>content</name>; attributes are as in 'class="wide"'.
 std::string Tag(const std::string& name, const std::string& attributes, const std::string& content);
@@ -30,7 +29,6 @@ std::string Filled(const std::string& page, const std::map<std::string, std::str
 /// The page itself: skeleton, style sheet and script.
 extern const char kPage[];
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_REPORT_HTML_HPP_

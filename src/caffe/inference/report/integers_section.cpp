@@ -4,8 +4,7 @@
 #include "html.hpp"
 #include "sections.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// "3" or "3 to 7"; "" of none.
@@ -73,5 +72,4 @@ std::string IntegersSection(const BuildReport& report) {
                  content);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

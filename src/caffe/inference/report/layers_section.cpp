@@ -2,13 +2,12 @@
 #include <list>
 #include <map>
 
-#include "caffe/util/listed.hpp"
+#include "caffe/util/text/listed.hpp"
 #include "format.hpp"
 #include "html.hpp"
 #include "sections.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// A layer in each of the engines; null where an engine has none of that name.
@@ -84,5 +83,4 @@ std::string LayersSection(const BuildReport& report) {
   return Tag("table", "class=\"layers\"", Tag("thead", Tag("tr", head)) + Tag("tbody", body));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

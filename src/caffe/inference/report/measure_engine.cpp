@@ -1,12 +1,11 @@
 #include <algorithm>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/build_report.hpp"
-#include "caffe/inference/latency.hpp"
-#include "caffe/util/energy_counter.hpp"
+#include "caffe/inference/evaluation/latency.hpp"
+#include "caffe/inference/report/build_report.hpp"
+#include "caffe/util/system/energy_counter.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 LoadOptions LoadOf(int batch, const MeasurementOptions& options) {
@@ -68,5 +67,4 @@ EngineResult MeasureEngine(const std::string& name, const std::shared_ptr<const 
   return result;
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

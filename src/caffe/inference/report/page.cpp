@@ -2,8 +2,7 @@
 // as well.
 #include "html.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 const char kPage[] = R"html(<!DOCTYPE html>
 <html lang="en">
@@ -126,5 +125,4 @@ with Ctrl, or after a click into the graph.</p>
 </html>
 )html";
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

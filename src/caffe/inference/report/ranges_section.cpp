@@ -1,9 +1,8 @@
-#include "caffe/inference/calibration_report.hpp"
+#include "caffe/inference/quantize/calibration_report.hpp"
 #include "html.hpp"
 #include "sections.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 std::string Cells(const std::string& tag, const std::vector<std::string>& texts) {
@@ -36,5 +35,4 @@ std::string RangesSection(const BuildReport& report) {
   return Tag("section", "id=\"ranges\"", content);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -5,8 +5,7 @@
 
 #include "drawing.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr double kGap = 18, kRowGap = 30, kMargin = 12;
@@ -203,5 +202,4 @@ class RowLayout {
 
 void PlaceInRows(Drawing* drawing) { RowLayout(drawing).Run(); }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

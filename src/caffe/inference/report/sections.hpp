@@ -3,11 +3,10 @@
 
 #include <string>
 
-#include "caffe/inference/build_report.hpp"
+#include "caffe/inference/report/build_report.hpp"
 
 // The parts of a report, each a piece of HTML.
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// A row for each engine: latency, throughput, accuracy, sizes, energy; what nobody measured has no
 /// column. Below it what could not be done as demanded.
@@ -29,7 +28,6 @@ std::string IntegersSection(const BuildReport& report);
 /// Ranges and histograms with their thresholds; "" without a calibration.
 std::string RangesSection(const BuildReport& report);
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_REPORT_SECTIONS_HPP_

@@ -6,8 +6,7 @@
 #include "html.hpp"
 #include "sections.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr size_t kColours = 8;  // k0 to k7 of the style sheet; the last one is for all others
@@ -89,5 +88,4 @@ std::string TypesSection(const BuildReport& report) {
   return Tag("div", "class=\"stacks\"", stacks) + Legend(types);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -3,8 +3,7 @@
 #include "drawing.hpp"
 #include "html.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 constexpr size_t kMostForGraphviz = 700;  // boxes; it takes minutes for some larger graphs
@@ -204,5 +203,4 @@ std::string GraphPanel(const std::string& title, const std::string& choice,
               drawings));
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

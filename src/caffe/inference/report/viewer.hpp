@@ -6,8 +6,7 @@
 #include "caffe/inference/graph.hpp"
 
 // How pages show drawings of graphs: with zoom, by dragging, and with a search for layers.
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// What drawings look like: a style sheet that programs without CSS variables understand too.
 extern const char kDrawingStyle[];
@@ -29,7 +28,6 @@ std::string DrawnGraph(const Graph& graph);
 std::string GraphPanel(const std::string& title, const std::string& choice,
                        const std::string& drawings, const std::string& attributes = "");
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_REPORT_VIEWER_HPP_

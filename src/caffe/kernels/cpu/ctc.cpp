@@ -5,8 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
@@ -106,5 +105,4 @@ double CtcLoss(int steps, int classes, size_t stride, const T* logits, const int
 template double CtcLoss(int, int, size_t, const float*, const int*, int, int, float, float*);
 template double CtcLoss(int, int, size_t, const double*, const int*, int, int, double, double*);
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels

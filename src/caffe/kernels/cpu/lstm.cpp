@@ -4,8 +4,7 @@
 
 #include "caffe/kernels/parallel.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 namespace {
 
 constexpr size_t kCellGrain = 512;  // cells below which a step stays on one thread
@@ -70,5 +69,4 @@ CAFFE_LSTM(float);
 CAFFE_LSTM(double);
 #undef CAFFE_LSTM
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels

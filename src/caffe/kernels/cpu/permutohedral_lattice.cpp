@@ -9,8 +9,7 @@
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 namespace {
 
 /// Numbers points of a grid, by their integer coordinates, in the order in which they come.
@@ -211,5 +210,4 @@ void PermutohedralLattice::Filter(size_t channels, const T* x, T* y, bool transp
 template void PermutohedralLattice::Filter(size_t, const float*, float*, bool) const;
 template void PermutohedralLattice::Filter(size_t, const double*, double*, bool) const;
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels

@@ -5,8 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace caffe {
-namespace kernels {
+namespace caffe::kernels {
 namespace {
 
 double Value(double x) { return x; }
@@ -371,5 +370,4 @@ CAFFE_REFERENCE(float16, float16);
 CAFFE_REFERENCE(double, double);
 #undef CAFFE_REFERENCE
 
-}  // namespace kernels
-}  // namespace caffe
+}  // namespace caffe::kernels

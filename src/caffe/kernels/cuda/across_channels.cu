@@ -4,8 +4,7 @@
 
 #include "lanes.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// The largest score of a pixel, and the sum of exp(score - largest).
@@ -91,5 +90,4 @@ void SoftmaxOfPixels(Stream& stream, int pixels, int channels, int filled, const
 
 size_t SoftmaxScratchBytes(int pixels) { return size_t(pixels) * sizeof(Scores); }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -2,8 +2,7 @@
 
 #include "map.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using kernels::Activation;
@@ -216,5 +215,4 @@ INSTANTIATE(float16, float16)
 INSTANTIATE(double, double)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

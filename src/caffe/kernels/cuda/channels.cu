@@ -6,8 +6,7 @@
 #include "map.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// Two sums that are taken at once.
@@ -401,5 +400,4 @@ INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -5,8 +5,7 @@
 #include "lanes.hpp"
 #include "pooling_windows.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// True if kernels should take kLanes channels a thread: where they can, and there is work for all
@@ -387,5 +386,4 @@ void CopyPlanes(Stream& stream, int images, int channels, int spatial, const Pla
   CopyPixels(stream, images, elements, pixels(x), pixels(y));
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -3,8 +3,7 @@
 #include "launch.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 constexpr int kMaxAxes = 30;  // of blobs, beside images and channels
@@ -244,5 +243,4 @@ template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const 
 template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const float16*, float16*);
 template void Col2im(Stream&, const kernels::ConvolutionShape&, int, int, const float*, float16*);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -2,8 +2,7 @@
 
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// log(e^a + e^b); -infinity is log 0.
@@ -173,5 +172,4 @@ void CtcLossGradient(Stream& stream, int steps, int classes, const T* logits,
 INSTANTIATE(float)
 INSTANTIATE(double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

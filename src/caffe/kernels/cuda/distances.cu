@@ -4,8 +4,7 @@
 #include "launch.hpp"
 #include "numbers.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 template <typename T>
@@ -166,5 +165,4 @@ void AddMarginGradient(Stream& stream, int items, int k, int margin, T lambda, c
 INSTANTIATE(float)
 INSTANTIATE(double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -3,8 +3,7 @@
 #include "map.hpp"
 #include "philox.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 void BernoulliMask(Stream& stream, int n, uint64_t key, double keep, uint8_t* mask) {
   const double threshold = keep * 4294967296.;
   ForEach(stream, (n - 1) / 4 + 1, [=] __host__ __device__(int i) {
@@ -27,5 +26,4 @@ INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(float16)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -3,8 +3,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "map.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// The sum of term(i) for i in [0, n) into *sum: in two steps, so that all of the GPU takes part.
@@ -111,5 +110,4 @@ INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(float16)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

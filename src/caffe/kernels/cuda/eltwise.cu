@@ -3,8 +3,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "map.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 constexpr size_t kAtOnce = 16;
@@ -178,5 +177,4 @@ INSTANTIATE_PAIR(float16, float)
 INSTANTIATE_PAIR(float16, float16)
 INSTANTIATE_PAIR(double, double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

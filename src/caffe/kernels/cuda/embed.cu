@@ -3,8 +3,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// The index as an int, -1 if it is none.
@@ -63,5 +62,4 @@ INSTANTIATE(float16, float)
 INSTANTIATE(float16, double)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

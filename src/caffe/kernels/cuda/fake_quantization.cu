@@ -3,8 +3,7 @@
 #include "map.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 using kernels::IntegerGrid;
 
@@ -59,5 +58,4 @@ INSTANTIATE(float16)
 #undef INSTANTIATE
 #undef INSTANTIATE_GRADIENT
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

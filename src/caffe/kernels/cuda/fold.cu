@@ -2,8 +2,7 @@
 #include "lanes.hpp"
 #include "own_convolutions.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// Where a pixel of a square lies, along one axis, is index * stride + place - pad.
@@ -100,5 +99,4 @@ void FoldWeights(Stream& stream, const ConvolutionProblem& problem,
   fold(stream, problem, folded, used, weights, to);
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -2,8 +2,7 @@
 
 #include "integer_outputs.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using kernels::ConvolutionShape;
@@ -210,5 +209,4 @@ void ConvolveIntegers(Stream& stream, const ConvolutionShape& shape, bool transp
   }
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

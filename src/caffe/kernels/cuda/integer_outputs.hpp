@@ -6,8 +6,7 @@
 #include "caffe/kernels/cuda/integers.hpp"
 #include "lanes.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 struct Place {
   int n, c, s;  // image, channel, position
@@ -46,7 +45,6 @@ void ForEachOutput(Stream& stream, const Integers& y, F f) {
   });
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_INTEGER_OUTPUTS_HPP_

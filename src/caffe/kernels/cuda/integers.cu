@@ -5,8 +5,7 @@
 #include "pooling_windows.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 using kernels::BroadcastShape;
@@ -348,5 +347,4 @@ void FillBytes(Stream& stream, int n, const int32_t* from, uint8_t value, uint8_
   });
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -14,8 +14,7 @@
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 constexpr int kLanes = 8;  // channels that are read and written at once
 
@@ -300,7 +299,6 @@ void WithLanes(bool wide, const Start& start) {
   }
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_LANES_HPP_

@@ -13,12 +13,11 @@
 #include <cstddef>
 #include <limits>
 
-#include "../../cuda/check.hpp"
+#include "caffe/cuda/check.hpp"
 #include "caffe/device.hpp"
 #include "caffe/element_type.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 constexpr int kThreads = 256;     // per block; a power of two
 constexpr int kMaxBlocks = 4096;  // enough to fill any GPU several times; the rest is a loop
@@ -156,7 +155,6 @@ void SumRows(Stream& stream, int rows, int columns, Map map, Finish finish) {
       [] __host__ __device__(Value a, Value b) { return a + b; }, finish);
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_LAUNCH_HPP_

@@ -4,8 +4,7 @@
 #include "numbers.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 template <typename T>
@@ -277,5 +276,4 @@ void ScaledBy(Stream& stream, int n, double factor, const T* top_diff, const T* 
 INSTANTIATE(float)
 INSTANTIATE(double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -6,8 +6,7 @@
 
 #include "lanes.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 inline bool BeginsAtWord(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % WordBytes(16) == 0;
@@ -63,7 +62,6 @@ void Map(Stream& stream, int n, const X* x, const Z* z, Y* y, F f) {
             [&](auto lanes) { MapLanes<decltype(lanes)::value>(stream, n, x, z, y, f); });
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_MAP_HPP_

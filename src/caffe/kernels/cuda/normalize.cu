@@ -4,8 +4,7 @@
 #include "caffe/kernels/cuda/elementwise.hpp"
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// An LrnShape with its numbers in the type that is computed in, and what may be computed once.
@@ -326,5 +325,4 @@ INSTANTIATE(float16, float16)
 INSTANTIATE(double, double)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

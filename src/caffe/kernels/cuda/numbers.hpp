@@ -7,8 +7,7 @@
 
 #include "caffe/kernels/cuda/labels.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// `value` if it is a whole number in [0, end), else -1.
 template <typename Value>
@@ -33,7 +32,6 @@ __host__ __device__ inline int LabelAt(const Labels<Value>& labels, int i) {
   return label >= 0 && label < labels.classes ? label : kInvalid;
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_NUMBERS_HPP_

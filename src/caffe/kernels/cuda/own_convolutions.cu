@@ -4,8 +4,7 @@
 
 #include "lanes.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// A problem with two axes, as kernels know it.
@@ -315,5 +314,4 @@ void AddChannelsLastWeights(Stream& stream, const kernels::ConvolutionShape& sha
           });
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -3,8 +3,7 @@
 
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 // The ways of fused_convolution.hpp that this library computes itself. Weights as PackWeights has
 // them.
@@ -33,7 +32,6 @@ size_t InputStride(const ConvolutionProblem& problem);
 size_t OutputStride(const ConvolutionProblem& problem);
 size_t ResidualStride(const ConvolutionProblem& problem);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_OWN_CONVOLUTIONS_HPP_

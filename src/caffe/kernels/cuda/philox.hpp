@@ -5,8 +5,7 @@
 
 #include <cstdint>
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// Four random words of 32 bits.
 struct RandomWords {
@@ -40,7 +39,6 @@ __host__ __device__ inline double UnitDouble(uint32_t high, uint32_t low) {
   return static_cast<double>(bits + 1) * (1. / (uint64_t(1) << 53));
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_PHILOX_HPP_

@@ -6,8 +6,7 @@
 #include "launch.hpp"
 #include "pooling_windows.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// The windows along one axis that cover a place: [begin, end).
@@ -220,5 +219,4 @@ INSTANTIATE(uint8_t)
 INSTANTIATE(int)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -5,8 +5,7 @@
 #include "launch.hpp"
 
 // Caffe's windows of pooling, for kernels on planes and on channels last.
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// The window of an output on its plane: it begins at (h, w), perhaps in the padding, and covers
 /// [h_begin, h_end) x [w_begin, w_end) of the image; averages divide by `divisor`.
@@ -57,7 +56,6 @@ struct Pool {
   }
 };
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_POOLING_WINDOWS_HPP_

@@ -2,8 +2,7 @@
 
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 template <typename T>
@@ -100,5 +99,4 @@ void SumOfRows(Stream& stream, int rows, int columns, const T* x, bool add, T* s
 INSTANTIATE(float)
 INSTANTIATE(double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -6,8 +6,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 /// ReduceRows; a thread alone does a row where rows are short, or where there are many and
 /// neighbouring rows lie `side_by_side` in memory.
@@ -74,7 +73,6 @@ void SumLosses(Stream& stream, int n, double divisor, Term term, Value* loss, Va
       });
 }
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda
 
 #endif  // CAFFE_KERNELS_CUDA_REDUCE_HPP_

@@ -3,8 +3,7 @@
 #include "numbers.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 template <typename T, typename Y>
 void ReduceTo(Stream& stream, Term term, int rows, int columns, double coefficient, const T* x,
@@ -141,5 +140,4 @@ INSTANTIATE_PAIR(float16, float)
 INSTANTIATE_PAIR(float16, float16)
 INSTANTIATE_PAIR(double, double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

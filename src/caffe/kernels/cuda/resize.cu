@@ -4,8 +4,7 @@
 #include "launch.hpp"
 #include "numbers.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 template <typename T, typename Weight>
 void Resize(Stream& stream, int planes, const ResizeAxis<Weight>& h, const ResizeAxis<Weight>& w,
@@ -184,5 +183,4 @@ INSTANTIATE_PAIR(float16, float)
 INSTANTIATE_PAIR(float16, float16)
 INSTANTIATE_PAIR(double, double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -2,8 +2,7 @@
 
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// A part of an axis.
@@ -149,5 +148,4 @@ INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(float16)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -3,8 +3,7 @@
 #include "launch.hpp"
 #include "numbers.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 
 template <typename T>
 void CopyRows(Stream& stream, int rows, int length, const T* x, int x_stride, T* y, int y_stride) {
@@ -146,5 +145,4 @@ template void GroupRows(Stream&, int, int, const int*, int*, int*);
 template void GroupRows(Stream&, int, int, const float*, int*, int*);
 template void GroupRows(Stream&, int, int, const double*, int*, int*);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

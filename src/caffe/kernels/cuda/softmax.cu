@@ -3,8 +3,7 @@
 #include "numbers.hpp"
 #include "reduce.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// What softmax has to know of the scores of one position.
@@ -229,5 +228,4 @@ INSTANTIATE_PAIR(double, double)
 INSTANTIATE_LAYER(float)
 INSTANTIATE_LAYER(double)
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

@@ -5,8 +5,7 @@
 #include "caffe/cuda/buffer.hpp"
 #include "launch.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 /// The last of `size` entries whose `member` is not above `value`.
@@ -262,5 +261,4 @@ INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

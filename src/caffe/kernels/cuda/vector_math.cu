@@ -7,8 +7,7 @@
 #include "launch.hpp"
 #include "philox.hpp"
 
-namespace caffe {
-namespace cuda {
+namespace caffe::cuda {
 namespace {
 
 template <typename T>
@@ -142,5 +141,4 @@ INSTANTIATE(double)
 template void FillIntegers(Stream&, int, int, int*);
 template void FillIntegers(Stream&, int, unsigned, unsigned*);
 
-}  // namespace cuda
-}  // namespace caffe
+}  // namespace caffe::cuda

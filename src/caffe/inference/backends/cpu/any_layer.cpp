@@ -2,17 +2,15 @@
 #include <algorithm>
 #include <optional>
 
-#include "../../graph/node_chain.hpp"
-#include "../../passes/graph_editing.hpp"
-#include "../convolution_node.hpp"
-#include "../element_types.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/graph/node_chain.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 NodeLayer::Place PlaceOf(const Operand& operand) {
@@ -179,6 +177,4 @@ const Implementation& AnyLayer() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

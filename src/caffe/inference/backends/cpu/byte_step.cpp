@@ -4,9 +4,7 @@
 
 #include "caffe/error.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 void ByteStep::Bind(const Binding& binding) {
   x_ = binding.inputs;
@@ -27,6 +25,4 @@ void ByteStep::Run(void*) {
   }
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,11 +1,9 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_
 
-#include "../integer_node.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// A step that makes one value of 8-bit integers from others, image by image: images may lie
 /// anywhere.
@@ -24,8 +22,6 @@ class ByteStep : public Step {
   Operand y_;
 };
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_BYTE_STEP_HPP_

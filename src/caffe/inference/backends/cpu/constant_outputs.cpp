@@ -5,9 +5,7 @@
 #include <limits>
 #include <optional>
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 using Limits = std::numeric_limits<int32_t>;
@@ -72,6 +70,4 @@ OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
   return ConstantOf(simple, sums, rounding, bounds) == value ? simple : row;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -9,9 +9,7 @@
 // Outputs of layers with weights that are the same for every input. Nets that were trained with
 // BatchNorm often have some, with next to no weights and a bias of 2^29 steps of their sums and
 // more: sums that large take their whole layer the slow way (RescaleAny).
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// What becomes of an output's sums of products, those of 0 and more and those below it.
 struct OutputRow {
@@ -36,8 +34,6 @@ struct ValueBounds {
 OutputRow SimplifiedIfConstant(const OutputRow& row, const SumRange& sums,
                                kernels::Rounding rounding, const ValueBounds& bounds);
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_CONSTANT_OUTPUTS_HPP_

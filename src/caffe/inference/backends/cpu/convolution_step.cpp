@@ -1,13 +1,11 @@
 #include "convolution_step.hpp"
 
-#include "../../passes/graph_editing.hpp"
-#include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 /// The node's epilogue, which has to be one.
@@ -76,6 +74,4 @@ kernels::Destination ConvolutionStep::Target() const {
   return {y_.data, y_.type, strides};
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

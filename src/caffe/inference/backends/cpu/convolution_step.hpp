@@ -1,14 +1,12 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_
 
-#include "../convolution_node.hpp"
-#include "../step.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/step.hpp"
 #include "caffe/kernels/post_ops.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// What all steps of convolutions have: places, the epilogue, parameter 1 as the bias. Channels of
 /// the output and the residual lie in blocks; those of the input may.
@@ -48,8 +46,6 @@ constexpr char kNoKernelForShape[] = "has no kernel for its shape, groups and la
 /// Channels up to which an image is read in Caffe's order.
 constexpr int kPlainChannels = 4;
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_CONVOLUTION_STEP_HPP_

@@ -6,9 +6,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class HostMemory : public TargetMemory {
@@ -42,6 +40,4 @@ void CpuRunner::Run(const AfterNode& after) {
   LoweredRunner::Run(after);
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,11 +1,9 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_CPU_RUNNER_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_CPU_RUNNER_HPP_
 
-#include "../lowered_runner.hpp"
+#include "caffe/inference/backends/lowered_runner.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// Runs a graph that was lowered for the CPU, on the calling thread and its team.
 class CpuRunner : public LoweredRunner {
@@ -16,8 +14,6 @@ class CpuRunner : public LoweredRunner {
   float* data(int value) override { return static_cast<float*>(place(value)); }
 };
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_CPU_RUNNER_HPP_

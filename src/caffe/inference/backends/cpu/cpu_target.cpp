@@ -6,18 +6,16 @@
 #include <limits>
 #include <random>
 
-#include "../../../unsupported.hpp"
-#include "../../kernel_revision.hpp"
-#include "../../plan_file.hpp"
-#include "../convolution_node.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/kernel_revision.hpp"
+#include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -151,6 +149,4 @@ const Target& CpuTarget() {
   return target;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,11 +1,9 @@
 #ifndef CAFFE_INFERENCE_BACKENDS_CPU_CPU_TARGET_HPP_
 #define CAFFE_INFERENCE_BACKENDS_CPU_CPU_TARGET_HPP_
 
-#include "../target.hpp"
+#include "caffe/inference/backends/target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// This machine's processor, with the threads that OpenMP would use now; kernels like channels in
 /// blocks.
@@ -38,8 +36,6 @@ const Implementation& Moving();
 const Implementation& Reorder();
 const Implementation& AnyLayer();
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_CPU_TARGET_HPP_

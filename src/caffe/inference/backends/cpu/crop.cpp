@@ -3,15 +3,13 @@
 
 #include <algorithm>
 
-#include "../moving_node.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
 #include "caffe/kernels/strided_copy.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class CropStep : public Step {
@@ -111,6 +109,4 @@ const Implementation& Crop() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -4,20 +4,18 @@
 // bytes as weights they are Deconvolutions across channels, too.
 #include <algorithm>
 
-#include "../constants.hpp"
-#include "../convolution_node.hpp"
-#include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/depthwise_deconvolution.hpp"
 #include "caffe/kernels/int8_deconvolution.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "convolution_step.hpp"
 #include "integer_rescaling.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 /// Nothing where channels are summed up, or there are not two spatial axes.
@@ -258,6 +256,4 @@ const Implementation& Deconvolution() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

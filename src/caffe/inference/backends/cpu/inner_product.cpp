@@ -2,19 +2,17 @@
 // the BLAS.
 #include "caffe/kernels/inner_product.hpp"
 
-#include "../element_types.hpp"
-#include "../inner_product_node.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/backends/inner_product_node.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "cpu_target.hpp"
 #include "integer_rescaling.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 constexpr size_t kMostInputs = 66'000;  // products of 8 bits that 32 bits can add up
@@ -265,6 +263,4 @@ const Implementation& BlasInnerProduct() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -2,18 +2,16 @@
 // 256, so that it is looked up, and rounded once.
 #include <numeric>
 
-#include "../convolution_node.hpp"
-#include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "caffe/kernels/pointwise.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 constexpr size_t kBytes = 256;
@@ -89,6 +87,4 @@ const Implementation& Int8Activation() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

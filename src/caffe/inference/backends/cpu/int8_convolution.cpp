@@ -6,14 +6,12 @@
 #include <memory>
 #include <optional>
 
-#include "../element_types.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "convolution_step.hpp"
 #include "integer_rescaling.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
@@ -204,6 +202,4 @@ const Implementation& Int8Winograd() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,13 +1,11 @@
 // Sums, products and maxima of 8-bit integers, rounded once.
-#include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class EltwiseStep : public ByteStep {
@@ -81,6 +79,4 @@ const Implementation& Int8Eltwise() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

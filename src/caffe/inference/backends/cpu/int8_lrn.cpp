@@ -1,13 +1,11 @@
 // Local response normalization across channels, from 8-bit integers to 8-bit integers.
-#include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/lrn.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class LrnStep : public ByteStep {
@@ -75,6 +73,4 @@ const Implementation& Int8Lrn() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

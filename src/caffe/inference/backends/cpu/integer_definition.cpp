@@ -2,18 +2,16 @@
 // with, and what computes where there is none.
 #include <algorithm>
 
-#include "../../passes/graph_editing.hpp"
-#include "../element_types.hpp"
 #include "byte_step.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "cpu_target.hpp"
 #include "integer_rescaling.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class DefinitionStep : public Step {
@@ -120,6 +118,4 @@ const Implementation& IntegerDefinition() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,12 +1,10 @@
 // Functions of one number, sums, products and maxima with integers alone.
-#include "../element_types.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/byte_elementwise.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 namespace {
 
@@ -164,6 +162,4 @@ std::unique_ptr<Step> MakeIntegerElementwise(const Node& node) {
   return std::make_unique<BroadcastStep>(node);
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

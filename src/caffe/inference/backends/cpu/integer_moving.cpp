@@ -3,10 +3,10 @@
 #include <cstring>
 #include <optional>
 
-#include "../element_types.hpp"
-#include "../moved_elements.hpp"
-#include "../moving_node.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/backends/moved_elements.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/transpose_bytes.hpp"
@@ -14,9 +14,7 @@
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 constexpr size_t kTable = 256;
@@ -311,6 +309,4 @@ std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
   return std::make_unique<AnyMovingStep>(node);
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

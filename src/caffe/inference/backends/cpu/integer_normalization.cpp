@@ -1,13 +1,11 @@
 // Softmax and divisions by norms with integers alone.
 #include "caffe/kernels/integer_normalization.hpp"
 
-#include "../element_types.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 /// One bottom and one top of one shape and layout.
@@ -151,6 +149,4 @@ std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {
   return nullptr;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

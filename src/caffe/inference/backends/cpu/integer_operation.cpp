@@ -1,16 +1,14 @@
 // Layers without weights on 8-bit integers, with integers alone.
 #include <algorithm>
 
-#include "../../passes/graph_editing.hpp"
-#include "../../quantize/integer_operations.hpp"
-#include "../moving_node.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/quantize/integer_operations.hpp"
 #include "cpu_target.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 /// True if the channels of all values lie in whole blocks, so that none that fill up come to lie in
@@ -96,6 +94,4 @@ const Implementation& IntegerOperation() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,14 +1,12 @@
 // Maxima and means over windows with integers alone.
 #include "caffe/kernels/integer_pooling.hpp"
 
-#include "../element_types.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class PoolingStep : public Step {
@@ -54,6 +52,4 @@ std::unique_ptr<Step> MakeIntegerPooling(const Node& node) {
   return std::make_unique<PoolingStep>(node);
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

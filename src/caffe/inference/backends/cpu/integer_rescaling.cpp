@@ -4,17 +4,15 @@
 #include <cstdint>
 #include <numeric>
 
-#include "../../quantize/fused_sums.hpp"
-#include "../constants.hpp"
-#include "../convolution_node.hpp"
-#include "../integer_node.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
+#include "caffe/inference/quantize/fused_sums.hpp"
 #include "caffe/kernels/integer_reference.hpp"
 #include "constant_outputs.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 namespace {
 
@@ -142,6 +140,4 @@ kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& 
   return rescaling;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

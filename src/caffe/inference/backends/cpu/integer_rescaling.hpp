@@ -4,13 +4,11 @@
 #include <optional>
 #include <vector>
 
-#include "../step.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/backends/step.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/byte_sum.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// Parameters of a packed node that computes with integers alone: `packed` weights, the bias with
 /// what the input's zero point adds to sums taken off, and the multipliers of `node`, whose
@@ -40,8 +38,6 @@ std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
 kernels::Rescaling RescalingOf(const Node& node, size_t outputs, const Operand& x, const Operand& y,
                                size_t biases = 1);
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_RESCALING_HPP_

@@ -3,14 +3,12 @@
 
 #include <memory>
 
-#include "../integer_node.hpp"
 #include "byte_step.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
 
 // The steps of IntegerOperation: nodes with `integers` and the parameters of
 // quantize/integer_operations.hpp.
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 
 /// A function of one number.
 std::unique_ptr<Step> MakeTableStep(const Node& node);
@@ -26,8 +24,6 @@ std::unique_ptr<Step> MakeIntegerResizing(const Node& node);
 /// Layers that move elements, in any order; Concat rescales.
 std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node);
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CPU_INTEGER_STEPS_HPP_

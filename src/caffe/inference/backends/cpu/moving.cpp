@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../moving_node.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "cpu_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 void CopyBytes(const char* from, char* to, size_t bytes) {
@@ -74,6 +72,4 @@ const Implementation& Moving() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

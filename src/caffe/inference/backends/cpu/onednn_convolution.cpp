@@ -1,15 +1,13 @@
 // Convolutions in FLOAT by oneDNN, and of few weights rounded to 16 bits, between floats.
-#include "../../../onednn/onednn.hpp"
+#include "caffe/onednn/onednn.hpp"
 
-#include "../constants.hpp"
-#include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/constants.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "convolution_step.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 using Options = onednn::FusedConvolution::Options;
@@ -135,6 +133,4 @@ const Implementation& OneDnnConvolution() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

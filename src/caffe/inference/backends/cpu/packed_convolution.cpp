@@ -1,12 +1,10 @@
 // Convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/packed_convolution.hpp.
 #include "caffe/kernels/packed_convolution.hpp"
 
-#include "../element_types.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "convolution_step.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 using Kernel = std::shared_ptr<const kernels::PackedConvolution>;
@@ -77,6 +75,4 @@ const Implementation& PackedConvolution() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,13 +1,11 @@
 // Maxima and means over windows of channels in blocks, in every type.
 #include "caffe/layers/pooling_layer.hpp"
 
-#include "../element_types.hpp"
-#include "../pooling_node.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/backends/pooling_node.hpp"
 #include "convolution_step.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class PoolingStep : public Step {
@@ -78,6 +76,4 @@ const Implementation& Pooling() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

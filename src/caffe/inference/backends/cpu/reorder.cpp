@@ -1,18 +1,16 @@
 // A value in another type or layout.
 #include <cstring>
 
-#include "../reorder_node.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/reorder_node.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/kernels/transpose_bytes.hpp"
 #include "convolution_step.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 constexpr size_t kTile = 256;  // positions that are turned over at a time: they stay in the cache
@@ -184,6 +182,4 @@ const Implementation& Reorder() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

@@ -1,13 +1,11 @@
 // 3x3 and 5x5 convolutions in FLOAT, FLOAT16 and BFLOAT16 by kernels/winograd.hpp. Where it meets
 // an infinity or a NaN, the direct kernels compute once more: those belong to single outputs.
-#include "../element_types.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/packed_convolution.hpp"
 #include "caffe/kernels/winograd.hpp"
 #include "convolution_step.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cpu {
+namespace caffe::inference::cpu {
 namespace {
 
 class WinogradStep : public ConvolutionStep {
@@ -93,6 +91,4 @@ const Implementation& WinogradConvolution() {
   return family;
 }
 
-}  // namespace cpu
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cpu

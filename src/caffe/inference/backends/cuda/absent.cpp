@@ -3,14 +3,10 @@
 #include "caffe/error.hpp"
 #include "cuda_engine.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 const Target& CudaTarget() { Fail(Device::WhyNone()); }
 std::string GpuFingerprint() { Fail(Device::WhyNone()); }
 std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph>) { Fail(Device::WhyNone()); }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

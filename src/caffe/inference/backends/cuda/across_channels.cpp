@@ -1,14 +1,12 @@
 // LRN and Softmax across channels, which lie last, so that nobody has to reorder around them.
 #include "caffe/kernels/cuda/across_channels.hpp"
 
-#include "../element_types.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 class AcrossChannelsStep : public Step {
@@ -100,6 +98,4 @@ const Implementation& AcrossChannels() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -2,14 +2,12 @@
 // one. Each runner has a layer of its own, which copies the parameters to the GPU once.
 #include <algorithm>
 
-#include "../../graph/node_chain.hpp"
-#include "../../passes/graph_editing.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/graph/node_chain.hpp"
+#include "caffe/inference/passes/graph_editing.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 NodeLayer::Place PlaceOf(const Operand& operand) {
@@ -91,19 +89,19 @@ class Family : public Implementation {
                                     const Node& node) const override {
     const Format floats = {ElementType::FLOAT, kPlain}, halves = {ElementType::FLOAT16, kPlain};
     std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, floats, floats)};
-    const Operation* operation = OperationTable::Find(node.type());
+    const Operation& operation = node.operation();
     // What other kernels compute they keep in halves, too: a layer would keep floats.
     const bool others = MultipliesWeights(node) && node.type() != "Deconvolution";
-    if (!operation || !operation->native || operation->source || !node.epilogue.empty() || others ||
+    if (!operation.native || operation.source || !node.epilogue.empty() || others ||
         !context.Stores(ElementType::FLOAT16)) {
       return candidates;
     }
     Candidate candidate = Formats(*this, node, ElementType::FLOAT16, halves, halves);
     for (size_t i = 0; i < candidate.inputs.size(); ++i) {
-      if (operation->IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = floats;
+      if (operation.IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = floats;
     }
     for (size_t i = 0; i < candidate.outputs.size(); ++i) {
-      if (operation->IsFloatTop(static_cast<int>(i))) candidate.outputs[i] = floats;
+      if (operation.IsFloatTop(static_cast<int>(i))) candidate.outputs[i] = floats;
     }
     candidates.push_back(candidate);
     return candidates;
@@ -120,6 +118,4 @@ const Implementation& AnyLayer() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -2,16 +2,14 @@
 // kernels/cuda/fused_convolution.hpp knows: a variant each.
 #include <algorithm>
 
-#include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "convolution_problem.hpp"
 #include "cuda_engine.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 /// The node's geometry, channels filled up as input and output lie; nothing where kernels cannot
@@ -221,6 +219,4 @@ const Implementation& Convolution() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "../element_types.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
 #include "caffe/kernels/convert.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 using caffe::cuda::ConvolutionProblem;
@@ -145,6 +143,4 @@ void BoundConvolution::Run(void* workspace) const {
   way_->Run(caffe::cuda::CurrentStream(), arguments_, workspace);
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -10,9 +10,7 @@
 
 // What convolutions and inner products have in common: both are convolutions to the kernels.
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 /// Appends `candidate` once for each way of computing the problem, with its name as the variant;
 /// with `tensor_float` also those that round FLOAT factors, as "tf32 NAME".
@@ -54,8 +52,6 @@ class BoundConvolution {
   caffe::cuda::ConvolutionArguments arguments_;
 };
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CONVOLUTION_PROBLEM_HPP_

@@ -4,12 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "../runner.hpp"
-#include "../target.hpp"
+#include "caffe/inference/backends/runner.hpp"
+#include "caffe/inference/backends/target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 // NVIDIA GPUs. In builds without CUDA all of these throw Error saying so (absent.cpp).
 
@@ -28,8 +26,6 @@ std::string GpuFingerprint();
 /// Throws Error where there is none, or it has too little memory.
 std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph> graph);
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_ENGINE_HPP_

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "../../../repeatable.hpp"
+#include "caffe/core/repeatable.hpp"
 #include "caffe/cuda/libraries.hpp"
 #include "caffe/cuda/pinned_memory.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 #include "cuda_engine.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 class DeviceMemory : public TargetMemory {
@@ -245,6 +243,4 @@ std::unique_ptr<Runner> MakeCudaRunner(std::shared_ptr<const Graph> graph) {
   return std::make_unique<CudaRunner>(std::move(graph), queue, weights);
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

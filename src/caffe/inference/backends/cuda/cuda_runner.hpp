@@ -5,14 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "../lowered_runner.hpp"
+#include "caffe/inference/backends/lowered_runner.hpp"
 #include "caffe/recording.hpp"
 #include "device_weights.hpp"
 #include "gpu_queue.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 /// Runs a graph on a GPU, on a stream of its own or the caller's. Inputs and outputs have a place
 /// in the host's memory, too, which Run copies. From the second run in the same shapes and places
@@ -57,8 +55,6 @@ class CudaRunner : public LoweredRunner {
   bool stale_ = false;  // steps took part in a recording that failed
 };
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_RUNNER_HPP_

@@ -4,20 +4,18 @@
 #include <chrono>
 #include <limits>
 
-#include "../../../unsupported.hpp"
-#include "../../kernel_revision.hpp"
-#include "../../plan_file.hpp"
+#include "caffe/core/unsupported.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/libraries.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/kernel_revision.hpp"
+#include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
 #include "caffe/recording.hpp"
 #include "cuda_engine.hpp"
 #include "device_weights.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -230,6 +228,4 @@ std::string GpuFingerprint() {
               caffe::cuda::LibraryVersions());
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

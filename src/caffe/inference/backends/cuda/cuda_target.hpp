@@ -3,13 +3,11 @@
 
 #include <vector>
 
-#include "../convolution_node.hpp"
-#include "../target.hpp"
+#include "caffe/inference/backends/convolution_node.hpp"
+#include "caffe/inference/backends/target.hpp"
 #include "caffe/kernels/cuda/channels_last.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 constexpr Layout::Kind kPlain = Layout::PLAIN;
 constexpr Layout::Kind kLast = Layout::CHANNELS_LAST;
@@ -47,8 +45,6 @@ kernels::Activation ActivationOf(const NodePostOps& epilogue, const void* slopes
 /// `values`, and as many of `fill` as `count` has more.
 std::vector<float> Padded(std::vector<float> values, size_t count, float fill = 0);
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_CUDA_TARGET_HPP_

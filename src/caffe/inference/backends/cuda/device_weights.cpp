@@ -7,9 +7,7 @@
 #include "cuda_engine.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 constexpr size_t kAlignment = 256;
@@ -83,6 +81,4 @@ std::shared_ptr<const DeviceWeights> DeviceWeights::Of(const std::shared_ptr<con
   return {shared, &shared->weights};
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -7,9 +7,7 @@
 #include "caffe/inference/graph.hpp"
 #include "gpu_queue.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 /// A graph's constants in a GPU's memory, in one piece; without those that steps do not read: of
 /// epilogues, which are packed with the node's, and of nodes that their layers compute.
@@ -34,8 +32,6 @@ class DeviceWeights {
   std::shared_ptr<void> memory_;
 };
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_DEVICE_WEIGHTS_HPP_

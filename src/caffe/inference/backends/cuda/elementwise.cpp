@@ -2,21 +2,16 @@
 // in every type and layout.
 #include <algorithm>
 
-#include "../../passes/affine_map.hpp"
-#include "../element_types.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/passes/affine_map.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
-bool IsAffine(const Node& node) {
-  return node.type() == "BatchNorm" || node.type() == "Scale" || node.type() == "Bias" ||
-         node.type() == "Power";
-}
+bool IsAffine(const Node& node) { return node.operation().affine || node.type() == "Power"; }
 
 int ChannelsOf(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
 
@@ -210,6 +205,4 @@ const Implementation& Elementwise() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

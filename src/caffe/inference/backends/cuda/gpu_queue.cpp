@@ -1,10 +1,8 @@
 #include "gpu_queue.hpp"
 
-#include "../../../device_registry.hpp"
+#include "caffe/device/device_registry.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 std::shared_ptr<GpuQueue> GpuQueue::Make() {
   const std::shared_ptr<GpuQueue> queue(new GpuQueue);
@@ -43,6 +41,4 @@ std::shared_ptr<void> GpuQueue::Allocate(size_t bytes) {
   });
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -6,12 +6,10 @@
 #include <optional>
 
 #include "caffe/context.hpp"
+#include "caffe/core/stream_scope.hpp"
 #include "caffe/device.hpp"
-#include "caffe/stream_scope.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 /// A GPU and a stream on it of one's own, on which any thread can work.
 class GpuQueue : public std::enable_shared_from_this<GpuQueue> {
@@ -47,8 +45,6 @@ class GpuQueue : public std::enable_shared_from_this<GpuQueue> {
   std::unique_ptr<Stream> stream_;  // ends before its device
 };
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_GPU_QUEUE_HPP_

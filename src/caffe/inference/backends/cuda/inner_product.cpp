@@ -1,19 +1,17 @@
 // Inner products: in every type as a convolution that sees all of an item at once, and in FLOAT and
 // FLOAT16 also by cuBLASLt, with bias and activation behind it.
-#include "../inner_product_node.hpp"
+#include "caffe/inference/backends/inner_product_node.hpp"
 
-#include "../element_types.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/weight_quantization.hpp"
+#include "caffe/inference/backends/element_types.hpp"
+#include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/kernels/convert.hpp"
 #include "caffe/kernels/cuda/blas.hpp"
 #include "convolution_problem.hpp"
 #include "cuda_engine.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 /// A row is a picture, of which the kernel sees all: channels and places where channels lie last,
@@ -244,6 +242,4 @@ const Implementation& Gemm() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -2,16 +2,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "../moved_elements.hpp"
-#include "../moving_node.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/moved_elements.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
 #include "caffe/kernels/integer_resize.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 using caffe::cuda::CurrentStream;
@@ -196,6 +194,4 @@ std::unique_ptr<Step> MakeIntegerMoving(const Graph& graph, const Node& node) {
   return std::make_unique<GatherStep>(node);
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -3,9 +3,7 @@
 #include "caffe/error.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 using caffe::cuda::CurrentStream;
@@ -139,6 +137,4 @@ std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {
   return std::make_unique<MvnStep>(node);
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

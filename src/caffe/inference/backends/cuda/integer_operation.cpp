@@ -1,16 +1,14 @@
 // Layers without weights on 8-bit integers, with integers alone.
 #include <algorithm>
 
-#include "../../quantize/integer_operations.hpp"
-#include "../moving_node.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
+#include "caffe/inference/quantize/integer_operations.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 using caffe::cuda::CurrentStream;
 using caffe::cuda::Integers;
@@ -267,6 +265,4 @@ const Implementation& IntegerOperation() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

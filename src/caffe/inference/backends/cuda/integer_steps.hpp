@@ -4,16 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "../integer_node.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
 #include "caffe/kernels/cuda/integers.hpp"
 #include "caffe/syncedmem.hpp"
 #include "cuda_target.hpp"
 
 // The steps of IntegerOperation: nodes with `integers` and the parameters of
 // quantize/integer_operations.hpp.
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 
 /// An operand of 8-bit integers, in Caffe's order or with channels last.
 caffe::cuda::Integers IntegersOf(const Operand& operand);
@@ -68,8 +66,6 @@ class DeviceNumbers {
   std::shared_ptr<SyncedMemory> memory_;
 };
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda
 
 #endif  // CAFFE_INFERENCE_BACKENDS_CUDA_INTEGER_STEPS_HPP_

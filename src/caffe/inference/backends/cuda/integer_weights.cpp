@@ -1,14 +1,12 @@
 // Layers with weights on 8-bit integers, with integers alone.
-#include "../cpu/integer_rescaling.hpp"
-#include "../integer_node.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/cpu/integer_rescaling.hpp"
+#include "caffe/inference/backends/integer_node.hpp"
 #include "caffe/kernels/cuda/integer_convolution.hpp"
 #include "integer_steps.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 /// Parameters: packed weights, folded biases, multipliers, shifts, and those of negative sums.
@@ -115,6 +113,4 @@ const Implementation& IntegerWeights() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

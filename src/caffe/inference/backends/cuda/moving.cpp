@@ -1,6 +1,6 @@
 // Layers that move elements of any type and change none: Concat and Slice along the channels,
 // Flatten and Reshape. Mostly views have left them nothing to do.
-#include "../moving_node.hpp"
+#include "caffe/inference/backends/moving_node.hpp"
 
 #include <algorithm>
 
@@ -8,9 +8,7 @@
 #include "caffe/error.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 /// Pieces of a part, from or to their place in those of the whole: images, or pixels.
@@ -72,6 +70,4 @@ const Implementation& Moving() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -1,14 +1,12 @@
 // Maxima and means over windows, channels last, in every type.
 #include "caffe/layers/pooling_layer.hpp"
 
-#include "../pooling_node.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/pooling_node.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 class PoolingStep : public Step {
@@ -54,6 +52,4 @@ const Implementation& Pooling() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

@@ -1,13 +1,11 @@
 // A value in another type or layout.
-#include "../reorder_node.hpp"
 #include "caffe/blob.hpp"
 #include "caffe/cuda/stream.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/backends/reorder_node.hpp"
 #include "cuda_target.hpp"
 
-namespace caffe {
-namespace inference {
-namespace cuda {
+namespace caffe::inference::cuda {
 namespace {
 
 class ReorderStep : public Step {
@@ -69,6 +67,4 @@ const Implementation& Reorder() {
   return family;
 }
 
-}  // namespace cuda
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference::cuda

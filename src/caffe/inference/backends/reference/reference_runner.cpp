@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
-#include "../../../error_context.hpp"
 #include "caffe/allocator.hpp"
 #include "caffe/blob.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/kernels/parallel.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 namespace {
 
 /// Zeros, aligned as every tensor is.
@@ -222,5 +221,4 @@ void ReferenceRunner::RunStep(const Node& node, NodeChain* step) {
   for (size_t i = 0; i < outputs; ++i) Write(node.outputs[i], tops[i]);
 }
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference

@@ -4,13 +4,12 @@
 #include <memory>
 #include <vector>
 
-#include "../../graph/node_chain.hpp"
-#include "../../graph/regions.hpp"
-#include "../runner.hpp"
+#include "caffe/inference/backends/runner.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/graph/node_chain.hpp"
+#include "caffe/inference/graph/regions.hpp"
 
-namespace caffe {
-namespace inference {
+namespace caffe::inference {
 
 /// Runs a graph in FLOAT, every node and every step of an epilogue through its Layer, values where
 /// views and the plan of the memory put them: the oracle that passes and other backends are
@@ -56,7 +55,6 @@ class ReferenceRunner : public Runner {
   std::vector<std::vector<float>> copies_;  // of values that lie in runs; reused by all nodes
 };
 
-}  // namespace inference
-}  // namespace caffe
+}  // namespace caffe::inference
 
 #endif  // CAFFE_INFERENCE_BACKENDS_REFERENCE_REFERENCE_RUNNER_HPP_

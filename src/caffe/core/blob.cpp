@@ -1,0 +1,343 @@
+#include "caffe/blob.hpp"
+
+#include <limits>
+#include <type_traits>
+
+#include "caffe/device/on_device.hpp"
+#include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/elementwise.hpp"
+#include "caffe/util/blob_payload.hpp"
+
+namespace caffe {
+
+// Messages that may never be shown are made of it in every pass: a stream would take ten times as
+// long.
+std::string ShapeString(const std::vector<int>& shape) {
+  std::string text;
+  int64_t count = 1;
+  for (const int extent : shape) {
+    text += std::to_string(extent) + " ";
+    count *= extent;
+  }
+  return text + "(" + std::to_string(count) + ")";
+}
+
+namespace {
+
+// As ShapeString, for shapes that may not be valid.
+std::string Extents(const std::vector<int>& shape) {
+  std::ostringstream stream;
+  for (size_t i = 0; i < shape.size(); ++i) stream << (i ? " x " : "") << shape[i];
+  return stream.str();
+}
+
+int CheckedCount(const std::vector<int>& shape) {
+  Require(shape.size() <= kMaxBlobAxes, "a blob has at most ", kMaxBlobAxes, " axes, not ",
+          shape.size());
+  int64_t count = 1;
+  for (const int extent : shape) {
+    if (extent < 0) Fail("a blob's shape has no negative extents: ", Extents(shape));
+    count *= extent;
+    if (count > std::numeric_limits<int>::max()) {
+      Fail("a blob of shape ", Extents(shape),
+           " has more than 2^31 - 1 elements: reduce the batch size or the image size");
+    }
+  }
+  return static_cast<int>(count);
+}
+
+}  // namespace
+
+template <typename Dtype>
+Blob<Dtype>::Blob(const std::vector<int>& shape)
+    : data_(new Tensor(0, kElementType<Dtype>)),
+      diff_(new Tensor(0, kElementType<Dtype>)),
+      count_(0),
+      capacity_(0) {
+  Reshape(shape);
+}
+
+template <typename Dtype>
+Blob<Dtype>::Blob(const int num, const int channels, const int height, const int width)
+    : Blob(std::vector<int>{num, channels, height, width}) {}
+
+template <typename Dtype>
+void Blob<Dtype>::Reshape(const std::vector<int>& shape) {
+  const int count = CheckedCount(shape);
+  if (shape != shape_) shape_data_.reset();
+  shape_ = shape;
+  count_ = count;
+  if (count > capacity_) {
+    capacity_ = count;
+    data_.reset(new Tensor(count, data_->storage_type()));
+    diff_.reset(new Tensor(count, diff_->storage_type()));
+    return;
+  }
+  // A tensor that other blobs share keeps the largest extent that any of them uses.
+  for (Tensor* tensor : {data_.get(), diff_.get()}) {
+    const bool shared = (tensor == data_.get() ? data_ : diff_).use_count() > 1;
+    if (!shared || static_cast<size_t>(count) > tensor->count()) tensor->Resize(count);
+  }
+}
+
+template <typename Dtype>
+void Blob<Dtype>::Reshape(const int num, const int channels, const int height, const int width) {
+  Reshape(std::vector<int>{num, channels, height, width});
+}
+
+template <typename Dtype>
+void Blob<Dtype>::Reshape(const BlobShape& shape) {
+  Reshape(payload::Extents(shape));
+}
+
+template <typename Dtype>
+int Blob<Dtype>::count(int start_axis, int end_axis) const {
+  CHECK_LE(start_axis, end_axis);
+  CHECK_GE(start_axis, 0);
+  CHECK_LE(end_axis, num_axes());
+  int count = 1;
+  for (int i = start_axis; i < end_axis; ++i) count *= shape_[i];
+  return count;
+}
+
+template <typename Dtype>
+int Blob<Dtype>::CanonicalAxisIndex(int axis_index) const {
+  Require(axis_index >= -num_axes() && axis_index < num_axes(), "axis ", axis_index,
+          " is out of range for a blob of shape ", shape_string(), ": valid are ", -num_axes(),
+          " to ", num_axes() - 1);
+  return axis_index < 0 ? axis_index + num_axes() : axis_index;
+}
+
+template <typename Dtype>
+int Blob<Dtype>::LegacyShape(int index) const {
+  Require(num_axes() <= 4, "num, channels, height and width are for blobs of at most 4 axes, not ",
+          shape_string());
+  CHECK_LT(index, 4);
+  CHECK_GE(index, -4);
+  if (index >= num_axes() || index < -num_axes()) return 1;
+  return shape(index);
+}
+
+template <typename Dtype>
+int Blob<Dtype>::offset(const std::vector<int>& indices) const {
+  CHECK_LE(indices.size(), shape_.size());
+  int offset = 0;
+  for (int i = 0; i < num_axes(); ++i) {
+    offset *= shape_[i];
+    if (i < static_cast<int>(indices.size())) offset += indices[i];
+  }
+  return offset;
+}
+
+namespace {
+
+/// What was written in another type is seen through a pointer to Dtype that a caller holds.
+template <typename Dtype>
+void ShowToHolders(Tensor* tensor) {
+  if (tensor->handed_out(kElementType<Dtype>)) tensor->cpu_data(kElementType<Dtype>);
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Blob<Dtype>::set_cpu_data(Dtype* data) {
+  const size_t bytes = count_ * sizeof(Dtype);
+  if (data_->capacity() * sizeof(Dtype) != bytes) {
+    data_.reset(new Tensor(count_, data_->storage_type()));
+    diff_.reset(new Tensor(count_, diff_->storage_type()));
+    capacity_ = count_;
+  }
+  data_->Overwrite(kElementType<Dtype>, Layout()).set_cpu_data(data);
+  data_->memory(kElementType<Dtype>);  // handed out: the caller holds the pointer
+}
+
+template <typename Dtype>
+void Blob<Dtype>::set_gpu_data(Dtype* data) {
+  const size_t bytes = count_ * sizeof(Dtype);
+  if (data_->capacity() * sizeof(Dtype) != bytes) {
+    data_.reset(new Tensor(count_, data_->storage_type()));
+    diff_.reset(new Tensor(count_, diff_->storage_type()));
+    capacity_ = count_;
+  }
+  data_->Overwrite(kElementType<Dtype>, Layout()).set_gpu_data(data);
+}
+
+template <typename Dtype>
+const int* Blob<Dtype>::gpu_shape() const {
+  if (!shape_data_) {
+    shape_data_.reset(new SyncedMemory(shape_.size() * sizeof(int)));
+    std::copy(shape_.begin(), shape_.end(), static_cast<int*>(shape_data_->overwrite_cpu_data()));
+  }
+  return static_cast<const int*>(shape_data_->gpu_data());
+}
+
+namespace {
+
+/// Copies in the type that is newest in `from`; nothing is rounded.
+void CopyTensor(const Tensor& source, size_t count, Tensor* to) {
+  Tensor& from = const_cast<Tensor&>(source);
+  if (on_device::Copy(&from, count, to)) return;
+  const ElementType type = from.newest_type();
+  std::memcpy(to->overwrite_cpu_data(type), from.cpu_data(type), count * SizeOf(type));
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Blob<Dtype>::CopyFrom(const Blob& source, bool copy_diff, bool reshape) {
+  if (source.count() != count_ || source.shape() != shape_) {
+    Require(reshape, "cannot copy a blob of shape ", source.shape_string(), " into one of shape ",
+            shape_string(), " without reshaping");
+    ReshapeLike(source);
+  }
+  Tensor* to = copy_diff ? diff_.get() : data_.get();
+  Tensor& from = copy_diff ? *source.diff_ : *source.data_;
+  if (to == &from) return;
+  CopyTensor(from, count_, to);
+  ShowToHolders<Dtype>(to);
+}
+
+template <typename Dtype>
+void Blob<Dtype>::Update() {
+  if (on_device::Subtract(diff_.get(), count_, kElementType<Dtype>, data_.get())) return;
+  kernels::Axpy(count_, Dtype(-1), cpu_diff(), mutable_cpu_data());
+}
+template <>
+void Blob<int>::Update() {
+  NOT_IMPLEMENTED;
+}
+template <>
+void Blob<unsigned int>::Update() {
+  NOT_IMPLEMENTED;
+}
+
+namespace {
+
+/// f applied to the elements in the type in which they lie, so that asking for a sum makes no new
+/// representation; in Dtype when that is not a type that kernels compute in.
+template <typename Dtype, typename Function>
+Dtype Reduce(Tensor& tensor, size_t count, Function&& f) {
+  if (count == 0) return 0;
+  double result = 0;
+  const ElementType type = tensor.newest_type();
+  const bool computable =
+      type == ElementType::FLOAT || type == ElementType::DOUBLE || type == ElementType::FLOAT16;
+  Dispatch(computable ? type : kElementType<float>, [&](auto tag) {
+    using T = decltype(tag);
+    result = f(count, static_cast<const T*>(tensor.cpu_data(kElementType<T>)));
+  });
+  return static_cast<Dtype>(result);
+}
+
+template <typename Dtype>
+Dtype AbsoluteSum(Tensor& tensor, size_t count) {
+  double sum = 0;
+  if (on_device::Asum(&tensor, count, &sum)) return static_cast<Dtype>(sum);
+  return Reduce<Dtype>(tensor, count, [](size_t n, const auto* x) { return kernels::Asum(n, x); });
+}
+
+template <typename Dtype>
+Dtype SquareSum(Tensor& tensor, size_t count) {
+  double sum = 0;
+  if (on_device::Sumsq(&tensor, count, &sum)) return static_cast<Dtype>(sum);
+  return Reduce<Dtype>(tensor, count, [](size_t n, const auto* x) { return kernels::Sumsq(n, x); });
+}
+
+template <typename Dtype>
+void ScaleTensor(Tensor& tensor, size_t count, Dtype factor) {
+  if (count == 0 || on_device::Scale(&tensor, count, factor)) return;
+  const ElementType newest = tensor.newest_type();
+  const bool computable = newest == ElementType::DOUBLE || newest == ElementType::FLOAT16;
+  Dispatch(computable ? newest : ElementType::FLOAT, [&](auto tag) {
+    using T = decltype(tag);
+    kernels::Scal(count, static_cast<AccumulatorType<T>>(factor),
+                  static_cast<T*>(tensor.mutable_cpu_data(kElementType<T>)));
+  });
+}
+
+}  // namespace
+
+template <typename Dtype>
+Dtype Blob<Dtype>::asum_data() const {
+  return AbsoluteSum<Dtype>(*data_, count_);
+}
+template <typename Dtype>
+Dtype Blob<Dtype>::asum_diff() const {
+  return AbsoluteSum<Dtype>(*diff_, count_);
+}
+template <typename Dtype>
+Dtype Blob<Dtype>::sumsq_data() const {
+  return SquareSum<Dtype>(*data_, count_);
+}
+template <typename Dtype>
+Dtype Blob<Dtype>::sumsq_diff() const {
+  return SquareSum<Dtype>(*diff_, count_);
+}
+template <typename Dtype>
+void Blob<Dtype>::scale_data(Dtype scale_factor) {
+  ScaleTensor(*data_, count_, scale_factor);
+}
+template <typename Dtype>
+void Blob<Dtype>::scale_diff(Dtype scale_factor) {
+  ScaleTensor(*diff_, count_, scale_factor);
+}
+
+namespace {
+
+template <typename Dtype>
+void RequireSameCount(const Blob<Dtype>& blob, const Blob<Dtype>& other) {
+  Require(blob.count() == other.count(),
+          "blobs share what has one number of elements: ", blob.shape_string(), " is not ",
+          other.shape_string());
+}
+
+}  // namespace
+
+template <typename Dtype>
+void Blob<Dtype>::ShareData(const Blob& other) {
+  RequireSameCount(*this, other);
+  data_ = other.data_;
+}
+
+template <typename Dtype>
+void Blob<Dtype>::ShareDiff(const Blob& other) {
+  RequireSameCount(*this, other);
+  diff_ = other.diff_;
+}
+
+template <typename Dtype>
+bool Blob<Dtype>::ShapeEquals(const BlobProto& other) {
+  return payload::ShapeFits(shape_, other);
+}
+
+template <typename Dtype>
+void Blob<Dtype>::FromProto(const BlobProto& proto, bool reshape) {
+  if (reshape) {
+    Reshape(payload::Extents(proto));
+  } else {
+    Require(ShapeEquals(proto), "the stored blob has shape ", ShapeString(payload::Extents(proto)),
+            " where ", shape_string(), " is needed");
+  }
+  payload::Read(proto, /*diff=*/false, data_.get());
+  ShowToHolders<Dtype>(data_.get());
+  payload::Read(proto, /*diff=*/true, diff_.get());
+}
+
+template <typename Dtype>
+void Blob<Dtype>::ToProto(BlobProto* proto, bool write_diff) const {
+  proto->clear_shape();
+  for (int extent : shape_) proto->mutable_shape()->add_dim(extent);
+  proto->clear_data();
+  proto->clear_diff();
+  proto->clear_double_data();
+  proto->clear_double_diff();
+  payload::Write(data_.get(), /*diff=*/false, proto);
+  if (write_diff) payload::Write(diff_.get(), /*diff=*/true, proto);
+}
+
+template class Blob<float>;
+template class Blob<double>;
+template class Blob<int>;
+template class Blob<unsigned int>;
+
+}  // namespace caffe

@@ -1,0 +1,186 @@
+#include "caffe/layer_factory.hpp"
+
+#include <mutex>
+#include <set>
+
+#include "caffe/engine.hpp"
+#include "caffe/layer.hpp"
+#include "caffe/util/text/edit_distance.hpp"
+
+namespace caffe {
+namespace {
+
+/// Types that public nets of single projects use and that the library leaves out; true if `type` is
+/// one of them.
+bool IsLeftOut(const string& type) {
+  static const std::set<string> types = {"Affinity",
+                                         "AssistedExcitation",
+                                         "CPMData",
+                                         "CenterGridOutput",
+                                         "ConnectedComponent",
+                                         "DataRandTransform",
+                                         "DenseBlock",
+                                         "EvalDetection",
+                                         "GeneralContrastiveLoss",
+                                         "GeneralTripletLoss",
+                                         "K1_EuclideanLoss",
+                                         "K2_EuclideanLoss",
+                                         "LabelSpecificRescale",
+                                         "LpEvaluate",
+                                         "MalisLoss",
+                                         "RegionLoss",
+                                         "Repeat",
+                                         "SegmentationEvaluate",
+                                         "SpatialTransformer",
+                                         "VideoData",
+                                         "ccpdData"};
+  return types.count(type) > 0;
+}
+
+/// The layer types of BVLC Caffe 1.0: programs that register one of them never worked with it, and
+/// the library itself relies on what they compute.
+bool IsCaffes(const string& type) {
+  static const std::set<string> types = {"AbsVal",
+                                         "Accuracy",
+                                         "ArgMax",
+                                         "BNLL",
+                                         "BatchNorm",
+                                         "BatchReindex",
+                                         "Bias",
+                                         "Concat",
+                                         "ContrastiveLoss",
+                                         "Convolution",
+                                         "Crop",
+                                         "Data",
+                                         "Deconvolution",
+                                         "Dropout",
+                                         "DummyData",
+                                         "ELU",
+                                         "Eltwise",
+                                         "Embed",
+                                         "EuclideanLoss",
+                                         "Exp",
+                                         "Filter",
+                                         "Flatten",
+                                         "HDF5Data",
+                                         "HDF5Output",
+                                         "HingeLoss",
+                                         "Im2col",
+                                         "ImageData",
+                                         "InfogainLoss",
+                                         "InnerProduct",
+                                         "Input",
+                                         "LRN",
+                                         "LSTM",
+                                         "LSTMUnit",
+                                         "Log",
+                                         "MVN",
+                                         "MemoryData",
+                                         "MultinomialLogisticLoss",
+                                         "PReLU",
+                                         "Parameter",
+                                         "Pooling",
+                                         "Power",
+                                         "Python",
+                                         "RNN",
+                                         "ReLU",
+                                         "Reduction",
+                                         "Reshape",
+                                         "SPP",
+                                         "Scale",
+                                         "Sigmoid",
+                                         "SigmoidCrossEntropyLoss",
+                                         "Silence",
+                                         "Slice",
+                                         "Softmax",
+                                         "SoftmaxWithLoss",
+                                         "Split",
+                                         "TanH",
+                                         "Threshold",
+                                         "Tile",
+                                         "WindowData"};
+  return types.count(type) > 0;
+}
+
+/// The types that were registered from each origin.
+struct RegisteredTypes {
+  std::set<string> built_in, outside;
+
+  std::set<string>& Of(LayerOrigin origin) {
+    return origin == LayerOrigin::BUILT_IN ? built_in : outside;
+  }
+  bool IsReplaced(const string& type) const { return built_in.count(type) && outside.count(type); }
+};
+
+template <typename Dtype>
+RegisteredTypes& Registered() {
+  static RegisteredTypes types;
+  return types;
+}
+
+/// Logs once for each type, not for each Dtype.
+void LogReplacement(const string& type) {
+  static std::mutex mutex;
+  static std::set<string> logged;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (!logged.insert(type).second) return;
+  LOG(INFO) << "Layer type " << type << " is the one that was registered outside the library; it "
+            << "replaces the library's own.";
+}
+
+}  // namespace
+
+template <typename Dtype>
+typename LayerRegistry<Dtype>::CreatorRegistry& LayerRegistry<Dtype>::Registry() {
+  static CreatorRegistry registry;
+  return registry;
+}
+
+// Called before main, in an order that only the linker knows.
+template <typename Dtype>
+void LayerRegistry<Dtype>::AddCreator(const string& type, Creator creator, LayerOrigin origin) {
+  RegisteredTypes& registered = Registered<Dtype>();
+  const bool added = registered.Of(origin).insert(type).second;
+  LOG_IF(FATAL, !added) << "Layer type " << type << " already registered.";
+  LOG_IF(FATAL, registered.IsReplaced(type) && IsCaffes(type))
+      << "Layer type " << type << " already registered: it is one of Caffe's own. Give the layer "
+      << "that is registered outside the library another name.";
+  if (origin == LayerOrigin::OUTSIDE || !registered.IsReplaced(type)) Registry()[type] = creator;
+}
+
+template <typename Dtype>
+bool LayerRegistry<Dtype>::IsReplaced(const string& type) {
+  return Registered<Dtype>().IsReplaced(type);
+}
+
+template <typename Dtype>
+shared_ptr<Layer<Dtype>> LayerRegistry<Dtype>::CreateLayer(const LayerParameter& param) {
+  const auto found = Registry().find(param.type());
+  if (found == Registry().end()) {
+    const string near = DidYouMean(param.type(), LayerTypeList());
+    const bool left_out = IsLeftOut(param.type());
+    Fail(left_out ? "this library does not include layer type '" : "unknown layer type '",
+         param.type(), "'", near.empty() || left_out ? "." : near,
+         " A layer of your own: in C++ a class registered with REGISTER_LAYER_CLASS, as in "
+         "examples/custom_layer; in Python type: 'Python' with python_param { module layer }, the "
+         "class deriving from caffe.Layer");
+  }
+  if (IsReplaced(param.type())) {
+    LogReplacement(param.type());
+  } else {
+    ExplainEngine(param);
+  }
+  return found->second(param);
+}
+
+template <typename Dtype>
+vector<string> LayerRegistry<Dtype>::LayerTypeList() {
+  vector<string> types;
+  for (const auto& entry : Registry()) types.push_back(entry.first);
+  return types;
+}
+
+template class LayerRegistry<float>;
+template class LayerRegistry<double>;
+
+}  // namespace caffe

@@ -1,0 +1,155 @@
+#include "convolution_bands.hpp"
+
+#include <algorithm>
+
+#include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+int Divide(int n, int by) { return (n + by - 1) / by; }
+
+/// The largest of the fewest nearly equal parts of `extent` with at most `most` each.
+int EqualPart(int extent, int most) {
+  const int parts = Divide(extent, std::min(extent, std::max(1, most)));
+  return Divide(extent, parts);
+}
+
+BandAxis AxisOf(const ConvolutionShape& s, int axis) {
+  BandAxis result;
+  result.input = s.input[axis];
+  result.output = s.output[axis];
+  result.kernel = s.kernel[axis];
+  result.stride = s.stride[axis];
+  result.pad = s.pad[axis];
+  result.dilation = s.dilation[axis];
+  return result;
+}
+
+}  // namespace
+
+Bands::Bands(const ConvolutionShape& s) {
+  if (s.is_pointwise()) {  // any order of positions will do
+    columns_.input = columns_.output = static_cast<int>(s.output_spatial());
+    return;
+  }
+  columns_ = AxisOf(s, s.axes() - 1);
+  if (s.axes() == 2) rows_ = AxisOf(s, 0);
+}
+
+size_t Bands::BufferSize(const Band& b) const {
+  return size_t(b.images) * rows_.extent(b.rows) * columns_.extent(b.columns);
+}
+
+Band Bands::Largest(int num, int pixels, size_t buffer) const {
+  Band band;
+  band.columns = EqualPart(columns_.output, pixels);
+  band.rows = EqualPart(rows_.output, pixels / band.columns);
+  if (band.rows == rows_.output && band.columns == columns_.output) {
+    band.images = EqualPart(num, pixels / band.pixels());
+  }
+  while (band.images > 1 && BufferSize(band) > buffer) {
+    band.images = EqualPart(num, band.images - 1);
+  }
+  while (band.rows > 1 && BufferSize(band) > buffer) {
+    band.rows = EqualPart(rows_.output, band.rows - 1);
+  }
+  while (band.columns > 1 && BufferSize(band) > buffer) {
+    band.columns = EqualPart(columns_.output, band.columns - 1);
+  }
+  return band;
+}
+
+Band Bands::ForThreads(int num, const Band& largest, size_t threads) const {
+  const size_t count = Count(num, largest), parts = Divide(rows_.output, largest.rows);
+  if (count % threads == 0 || count >= 4 * threads) return largest;
+  for (size_t more = parts + 1; 2 * more <= 3 * parts; ++more) {
+    Band band = largest;
+    band.rows = static_cast<int>(Divide(rows_.output, more));
+    if (rows_.output % more == 0 && Count(num, band) % threads == 0) return band;
+  }
+  return largest;
+}
+
+size_t Bands::Count(int num, const Band& b) const {
+  return size_t(Divide(num, b.images)) * Divide(rows_.output, b.rows) *
+         Divide(columns_.output, b.columns);
+}
+
+Band Bands::At(int num, const Band& largest, size_t index) const {
+  const auto part = [&index](int extent, int length, int* begin, int* count) {
+    const int parts = Divide(extent, length);
+    *begin = static_cast<int>(index % parts) * length;
+    *count = std::min(length, extent - *begin);
+    index /= parts;
+  };
+  Band band;
+  part(columns_.output, largest.columns, &band.column, &band.columns);
+  part(rows_.output, largest.rows, &band.row, &band.rows);
+  part(num, largest.images, &band.image, &band.images);
+  return band;
+}
+
+void Bands::FindTaps(const Band& largest, int lanes, int32_t* taps) const {
+  const int pitch = columns_.extent(largest.columns);
+  for (int r = 0; r < rows_.kernel; ++r) {
+    for (int c = 0; c < columns_.kernel; ++c) {
+      *taps++ = (r * rows_.dilation * pitch + c * columns_.dilation) * lanes;
+    }
+  }
+}
+
+void Bands::FindPixels(const Band& band, const Band& largest, int lanes, int32_t* windows) const {
+  const int pitch = columns_.extent(largest.columns);
+  const int height = rows_.extent(largest.rows);
+  for (int n = 0; n < band.images; ++n) {
+    for (int r = 0; r < band.rows; ++r) {
+      const int window = (n * height + r * rows_.pace()) * pitch;
+      for (int c = 0; c < band.columns; ++c) *windows++ = (window + c * columns_.pace()) * lanes;
+    }
+  }
+}
+
+void Bands::FindTargets(const Band& band, int output_lanes, size_t image_size,
+                        size_t* targets) const {
+  for (int n = 0; n < band.images; ++n) {
+    for (int r = 0; r < band.rows; ++r) {
+      const size_t row = size_t(r) * columns_.output;
+      for (int c = 0; c < band.columns; ++c) {
+        *targets++ = n * image_size + (row + c) * output_lanes;
+      }
+    }
+  }
+}
+
+void Bands::FindRowGroups(const Band& band, std::vector<RowGroup>* groups) const {
+  groups->clear();
+  int pixel = 0;
+  for (int n = 0; n < band.images; ++n) {
+    for (int r = 0; r < band.rows; ++r, pixel += band.columns) {
+      const int first = rows_.first(band.row + r);
+      // Positions of the kernel before input row `end`.
+      const auto before = [&](int end) {
+        return std::clamp(end > first ? Divide(end - first, rows_.dilation) : 0, 0, rows_.kernel);
+      };
+      const int begin = before(0), rows = before(rows_.input) - begin;
+      RowGroup* last = groups->empty() ? nullptr : &groups->back();
+      if (last && last->first_row == begin && last->rows == rows) {
+        last->pixels += band.columns;
+      } else {
+        groups->push_back({pixel, band.columns, begin, rows});
+      }
+    }
+  }
+}
+
+void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,
+                  size_t image_size, float* buffer) const {
+  const auto& widen = lanes == 1 ? ChosenPackedTiles().widen : ChosenPackedTiles().widen_blocks;
+  Fill(band, largest, lanes, plane, image_size, buffer,
+       [&](size_t offset, size_t count, int step, float* to) {
+         widen[x.storage](count, step, x.at(offset), to);
+       });
+}
+
+}  // namespace caffe::kernels

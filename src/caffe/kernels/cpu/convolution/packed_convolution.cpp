@@ -1,0 +1,588 @@
+#include "caffe/kernels/packed_convolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "caffe/kernels/convert.hpp"
+#include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+#include "caffe/kernels/cpu/resize/image_sizes.hpp"
+#include "caffe/kernels/cpu/simd/amx_layout.hpp"
+#include "caffe/kernels/cpu/simd/tile_pairs.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "convolution_bands.hpp"
+#include "depthwise_direct.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+// What a thread works on at a time. In the second cache: the input of a band of pixels (with few
+// channels more of them), of one unit and of all that are widened together, and unfinished sums. In
+// the first: the weights of a group of outputs, or as many as are summed up before the next tile.
+constexpr int kPixels = 128;
+constexpr int kMostPixelsOfBand = 256;
+constexpr size_t kUnitFloats = 16 << 10;
+constexpr size_t kInputFloats = 64 << 10;
+constexpr size_t kWeightFloats = 5 << 10;
+constexpr size_t kPartialFloats = 16 << 10;
+constexpr size_t kDepthwiseFloats = 16 << 10;
+constexpr size_t kGrain = 1 << 17;  // products below which work stays on one thread
+
+// Scratch is handed out in pieces that begin on lines of the cache.
+size_t Aligned(size_t floats) { return Divide(floats, 16) * 16; }
+
+template <typename T>
+T* Take(float** scratch, size_t count) {
+  T* piece = reinterpret_cast<T*>(*scratch);
+  *scratch += Aligned(Divide(count * sizeof(T), sizeof(float)));
+  return piece;
+}
+/// Floats that hold the offsets of so many pixels: their windows' and both targets'.
+size_t PixelFloats(size_t pixels) {
+  return Aligned(pixels) + 2 * Aligned(pixels * sizeof(size_t) / sizeof(float));
+}
+
+/// The bias padded with zeros.
+std::vector<float> PaddedBias(const float* bias, int outputs, size_t padded) {
+  std::vector<float> result(padded, 0.f);
+  if (bias) std::copy(bias, bias + outputs, result.begin());
+  return result;
+}
+
+/// True where a tile can widen its weights for nothing: AMD's cores convert halves beside their
+/// multiply-adds, Intel's with the same units. Else weights are widened once for a band.
+bool WidensInTiles() {
+#if defined(__x86_64__)
+  static const bool widens = __builtin_cpu_is("amd");
+  return widens;
+#else
+  return false;
+#endif
+}
+
+/// n numbers as floats: as they are, or in `wide`.
+const float* Widened(Storage storage, size_t n, const void* x, float* wide) {
+  if (storage == STORED_FLOAT) return static_cast<const float*>(x);
+  ChosenPackedTiles().widen[storage](n, 1, x, wide);
+  return wide;
+}
+
+/// What both kinds have in common.
+class Packed : public PackedConvolution {
+ public:
+  Packed(const ConvolutionShape& shape, bool plain_input)
+      : tiles_(ChosenPackedTiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
+  int block() const override { return tiles_.block; }
+  bool plain_input() const override { return plain_; }
+
+ protected:
+  size_t weights_of_an_output() const override { return shape_.column_rows(); }
+  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+  /// `strides` of a call with no stride 0.
+  ImageStrides Strides(const ImageStrides& strides) const {
+    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
+    return WithoutZeros(strides, channels * bands_.input_plane(),
+                        Blocks(shape_.outputs) * tiles_.block * bands_.output_plane());
+  }
+
+  /// Sets where `work` writes: at the outputs from `block` on and the pixels of a band.
+  void SetTarget(const PostOps& post, const Destination& y, const ImageStrides& strides,
+                 size_t block, const Band& band, PackedTiles::Work* work) const {
+    const size_t start = block * bands_.output_plane() * tiles_.block;
+    const size_t size = SizeOf(y.type);
+    const auto bytes = [&](size_t image) {
+      return (start + bands_.FirstTarget(band, tiles_.block, image)) * size;
+    };
+    work->activation = &post.activation;
+    const float* slopes = post.activation.slopes;
+    work->slopes = slopes ? slopes + block * tiles_.block : nullptr;
+    work->y = static_cast<char*>(y.y) + bytes(strides.y);
+    work->residual = post.residual.data;
+    if (post.residual.data) {
+      work->residual = static_cast<const char*>(post.residual.data) + bytes(strides.residual);
+    }
+    work->storage = StorageOf(y.type);
+  }
+
+  /// Zeros what fills up the last block of each image: a NaN of the input went there too, and
+  /// activation and residual may have left something there.
+  void ClearPadding(int num, const Destination& y, size_t image) const {
+    const size_t used = shape_.outputs % tiles_.block;
+    if (used == 0) return;
+    const size_t size = SizeOf(y.type);
+    const size_t plane = bands_.output_plane();
+    const size_t blocks = Blocks(shape_.outputs);
+    for (int n = 0; n < num; ++n) {
+      char* last =
+          static_cast<char*>(y.y) + (n * image + (blocks - 1) * plane * tiles_.block) * size;
+      ClearLanes(last, plane, tiles_.block, used, size);
+    }
+  }
+
+  const PackedTiles& tiles_;
+  const bool plain_;
+  const ConvolutionShape shape_;
+  const Bands bands_;
+};
+
+/// A channel (of a plain input) or block of channels is a unit. Weights are packed as (group,
+/// blocks of outputs that are summed together, unit, position of the kernel, channel, output).
+class DensePacked : public Packed {
+ public:
+  DensePacked(const ConvolutionShape& shape, bool plain_input)
+      : Packed(shape, plain_input),
+        lanes_(plain_input ? 1 : tiles_.block),
+        units_(Divide(shape.channels / shape.group, lanes_)),
+        group_blocks_(Blocks(shape.outputs / shape.group)) {
+    const size_t parts = tiles_.vectors == 3 ? std::max<size_t>(1, group_blocks_ / 2)
+                                             : Divide(group_blocks_, tiles_.vectors);
+    for (size_t i = 0; i <= parts; ++i) starts_.push_back(group_blocks_ * i / parts);
+  }
+
+  size_t packed_size() const override {
+    return shape_.group * group_blocks_ * tiles_.block * column();
+  }
+  size_t scratch_size(int num) const override {
+    const Plan plan = PlanFor(num);
+    const size_t streamed = IsSmall(num) ? num * bands_.output_plane() * column() : 0;
+    return std::max(streamed, std::min(Threads(), plan.items) * plan.scratch);
+  }
+
+ protected:
+  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+               Destination y) const override;
+  void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
+
+ private:
+  /// How the work is cut.
+  struct Plan {
+    Band largest;
+    size_t bands, slices, items;  // slices of each group's outputs
+    size_t units;                 // whose input is widened together
+    size_t weight_units;          // whose weights are
+    size_t unit_size;             // floats of a unit's buffer
+    size_t scratch;               // floats a thread
+    size_t partial;               // of these for unfinished sums
+  };
+  /// What all items of a call share.
+  struct Call {
+    Plan plan;
+    int num;
+    Stored x, weights;
+    const std::vector<float>& bias;
+    const PostOps& post;
+    const Destination& y;
+    ImageStrides strides;  // of y, none of them 0
+    bool in_place;         // x is read where it lies
+  };
+
+  /// Rows of weights: channels of whole units at all positions.
+  size_t column() const { return units_ * bands_.taps() * lanes_; }
+  size_t parts() const { return starts_.size() - 1; }
+  int vectors(size_t part) const { return static_cast<int>(starts_[part + 1] - starts_[part]); }
+
+  /// True for so few single pixels that reading the weights is what takes time.
+  bool IsSmall(int num) const {
+    return shape_.is_pointwise() && !plain_ && shape_.group == 1 &&
+           num * bands_.output_plane() <= kMostStreamed;
+  }
+  /// Such a call, with weights that are widened while they are read.
+  void RunStreamed(const Call& call, float* scratch) const;
+
+  Plan PlanFor(int num) const;
+  /// True for floats whose windows are single pixels: nothing has to be widened or padded. Offsets
+  /// in x have to fit 32 bits.
+  bool ReadsInPlace(const Plan& plan, Storage storage, size_t image) const {
+    const size_t reach =
+        plan.largest.images * image + plan.units * bands_.input_plane() * size_t(lanes_);
+    return shape_.is_pointwise() && !plain_ && storage == STORED_FLOAT && reach < (size_t(1) << 31);
+  }
+  /// Offsets of steps and pixels from the band's first pixel on, in the widened input or in x.
+  void FindSteps(const Call& call, const Band& band, int32_t* steps, int32_t* windows,
+                 size_t* targets) const;
+  /// `found` is what band the pixels in `scratch` were found for.
+  void RunItem(const Call& call, size_t item, float* scratch, Band* found) const;
+
+  const int lanes_;
+  const size_t units_;          // of a group
+  const size_t group_blocks_;   // of outputs
+  std::vector<size_t> starts_;  // of the parts that are summed together, in blocks
+};
+
+DensePacked::Plan DensePacked::PlanFor(int num) const {
+  Plan plan;
+  const size_t taps = bands_.taps();
+  const size_t wanted = kInputFloats / (units_ * lanes_);
+  plan.largest = bands_.ForThreads(
+      std::max(1, num),
+      bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMostPixelsOfBand),
+                     kUnitFloats / lanes_),
+      Threads());
+  const size_t pixels = plan.largest.pixels();
+  plan.unit_size = Aligned(bands_.BufferSize(plan.largest) * lanes_);
+  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  if (plan.unit_size % 256 == 0) plan.unit_size += 16;
+
+  size_t most = 0;
+  for (size_t part = 0; part < parts(); ++part) most = std::max<size_t>(most, vectors(part));
+  const size_t unit_weights = taps * lanes_ * most * tiles_.block;
+  const auto equal = [](size_t n, size_t most) {
+    return Divide(n, Divide(n, std::max<size_t>(1, most)));
+  };
+  plan.units = equal(units_, kInputFloats / plan.unit_size);
+  plan.weight_units = equal(plan.units, kWeightFloats / unit_weights);
+  const size_t pieces = Divide(units_, plan.units);
+
+  plan.bands = bands_.Count(num, plan.largest);
+  const size_t sums = group_blocks_ * tiles_.block * pixels;
+  plan.slices = pieces > 1 ? std::min(parts(), Divide(sums, kPartialFloats)) : 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
+  while (plan.slices < parts() && items() < 4 * threads && items() % threads != 0) ++plan.slices;
+  plan.items = items();
+
+  // Between pieces the sums of all outputs wait, otherwise those of one part.
+  const size_t waiting = pieces > 1                       ? Divide(parts(), plan.slices) * most
+                         : plan.weight_units < plan.units ? most
+                                                          : 0;
+  plan.partial = waiting * tiles_.block * pixels;
+  plan.scratch = Aligned(plan.units * plan.unit_size) + Aligned(plan.weight_units * unit_weights) +
+                 Aligned(plan.partial) + Aligned(plan.units * taps) + PixelFloats(pixels);
+  if (plan.items > 1) plan.scratch += kBetweenThreads / sizeof(float);
+  return plan;
+}
+
+void DensePacked::FindSteps(const Call& call, const Band& band, int32_t* steps, int32_t* windows,
+                            size_t* targets) const {
+  const Plan& plan = call.plan;
+  const size_t taps = bands_.taps();
+  const size_t unit = call.in_place ? bands_.input_plane() * lanes_ : plan.unit_size;
+  bands_.FindTaps(plan.largest, lanes_, steps);
+  for (size_t i = taps; i < plan.units * taps; ++i) {
+    steps[i] = steps[i - taps] + static_cast<int32_t>(unit);
+  }
+  if (!call.in_place) return bands_.FindPixels(band, plan.largest, lanes_, windows);
+  bands_.FindTargets(band, lanes_, call.strides.x, targets);  // x is laid out as y
+  std::copy_n(targets, band.pixels(), windows);
+}
+
+void DensePacked::RunItem(const Call& call, size_t item, float* scratch, Band* found) const {
+  const Plan& plan = call.plan;
+  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
+  const size_t first_part = parts() * slice / plan.slices;
+  const size_t last_part = parts() * (slice + 1) / plan.slices;
+  const int pixels = band.pixels(), block = tiles_.block, taps = bands_.taps();
+  const size_t plane = bands_.output_plane() * block;
+
+  const size_t most = Divide(group_blocks_, parts());
+  float* buffer = Take<float>(&scratch, plan.units * plan.unit_size);
+  const float* input = buffer;
+  float* wide = Take<float>(&scratch, plan.weight_units * taps * lanes_ * most * block);
+  float* partial = Take<float>(&scratch, plan.partial);
+  int32_t* steps = Take<int32_t>(&scratch, plan.units * taps);
+  int32_t* windows = Take<int32_t>(&scratch, plan.largest.pixels());
+  size_t* targets = Take<size_t>(&scratch, plan.largest.pixels());
+  size_t* residual_targets = Take<size_t>(&scratch, plan.largest.pixels());
+  if (!found->SameSize(band)) {
+    FindSteps(call, band, steps, windows, targets);
+    bands_.FindTargets(band, block, call.strides.y, targets);
+    bands_.FindTargets(band, block, call.strides.residual, residual_targets);
+    *found = band;
+  }
+
+  const bool in_tiles =
+      !plain_ && WidensInTiles() && tiles_.stored_blocked[call.weights.storage][0][0] != nullptr;
+  const auto functions = plain_     ? tiles_.plain
+                         : in_tiles ? tiles_.stored_blocked[call.weights.storage]
+                                    : tiles_.blocked;
+  // Rows of the padding are left out where each unit's weights are a part of their own.
+  std::vector<RowGroup> groups = {{0, pixels, 0, bands_.rows().kernel}};
+  if (plan.weight_units == 1) bands_.FindRowGroups(band, &groups);
+  PackedTiles::Work work = {};
+  work.windows = windows;
+  work.targets = targets;
+  work.residual_targets = residual_targets;
+  work.plane = plane;
+  for (size_t first = 0; first < units_; first += plan.units) {
+    const size_t units = std::min(plan.units, units_ - first);
+    const size_t unit = group * units_ + first;
+    if (call.in_place) {
+      input = static_cast<const float*>(call.x.data) +
+              bands_.FirstTarget(band, lanes_, call.strides.x) +
+              unit * bands_.input_plane() * lanes_;
+    }
+    for (size_t u = 0; u < units && !call.in_place; ++u) {
+      bands_.Widen(band, plan.largest, lanes_, call.x, unit + u, call.strides.x,
+                   buffer + u * plan.unit_size);
+    }
+    work.x = input;
+    work.partial = partial;
+    for (size_t part = first_part; part < last_part; ++part) {
+      const int v = vectors(part);
+      const size_t start = group * group_blocks_ + starts_[part];  // block of outputs
+      work.bias = call.bias.data() + start * block;
+      SetTarget(call.post, call.y, call.strides, start, band, &work);
+      for (size_t u = 0; u < units; u += plan.weight_units) {
+        const size_t some = std::min(plan.weight_units, units - u);
+        const size_t row = (first + u) * taps * lanes_;
+        const size_t size = SizeOf(call.weights.storage);
+        const auto stored =
+            static_cast<const char*>(call.weights.at((start * column() + row * v) * block));
+        const float* packed = in_tiles ? nullptr
+                                       : Widened(call.weights.storage,
+                                                 some * taps * lanes_ * v * block, stored, wide);
+        work.first = first + u == 0;
+        work.last = first + u + some == units_;
+        for (const RowGroup& rows : groups) {
+          const size_t tap = size_t(rows.first_row) * bands_.columns().kernel;
+          work.steps = steps + u * taps + tap;
+          work.steps_count = static_cast<int>(some) * rows.rows * bands_.columns().kernel;
+          work.weights = packed + tap * lanes_ * v * block;
+          work.stored = stored + tap * lanes_ * v * block * size;
+          RunTiles(functions[v - 1], tiles_.pixels[v - 1], rows.pixels, work, rows.first_pixel);
+        }
+      }
+      if (units < units_) work.partial += size_t(pixels) * v * block;
+    }
+  }
+}
+
+void DensePacked::RunStreamed(const Call& call, float* scratch) const {
+  const size_t plane = bands_.output_plane(), block = tiles_.block;
+  const int pixels = static_cast<int>(call.num * plane);
+  int32_t windows[kMostStreamed];
+  size_t targets[kMostStreamed], residual_targets[kMostStreamed];
+  for (int p = 0; p < pixels; ++p) {
+    const size_t image = p / plane, position = p % plane * block;
+    windows[p] = static_cast<int32_t>(p * column());
+    targets[p] = image * call.strides.y + position;
+    residual_targets[p] = image * call.strides.residual + position;
+    tiles_.widen_blocks[call.x.storage](units_, plane, call.x.at(image * call.strides.x + position),
+                                        scratch + windows[p]);
+  }
+  const size_t products = column() * tiles_.vectors * block * pixels;
+  ParallelFor(parts(), std::max<size_t>(1, kGrain / products), [&](size_t begin, size_t end) {
+    for (size_t part = begin; part < end; ++part) {
+      PackedTiles::Work work = {};
+      work.x = scratch;
+      work.steps_count = static_cast<int>(units_);
+      work.windows = windows;
+      work.stored = call.weights.at(starts_[part] * column() * block);
+      work.bias = call.bias.data() + starts_[part] * block;
+      SetTarget(call.post, call.y, call.strides, starts_[part], Band(), &work);
+      work.targets = targets;
+      work.residual_targets = residual_targets;
+      work.plane = plane * block;
+      tiles_.streamed[call.weights.storage][vectors(part) - 1][pixels - 1](work, 0, 1);
+    }
+  });
+}
+
+void DensePacked::Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+                          Destination y) const {
+  if (num == 0) return;
+  const std::vector<float> padded =
+      PaddedBias(post.bias, shape_.outputs, shape_.group * group_blocks_ * tiles_.block);
+  const Plan plan = PlanFor(num);
+  const ImageStrides strides = Strides(y.strides);
+  const Stored input{x.data, StorageOf(x.type)};
+  const Call call{plan, num, input,   {weights.data, StorageOf(weights.type)},     padded,
+                  post, y,   strides, ReadsInPlace(plan, input.storage, strides.x)};
+  if (IsSmall(num) && tiles_.streamed[call.weights.storage][0][0]) {
+    RunStreamed(call, scratch);
+    return ClearPadding(num, y, strides.y);
+  }
+  const size_t products = shape_.weight_count() * bands_.output_plane() * num;
+  const size_t grain =
+      std::max<size_t>(1, kGrain / std::max<size_t>(1, products / call.plan.items));
+  ParallelParts(call.plan.items, grain, [&](size_t part, size_t begin, size_t end) {
+    Band found;
+    found.images = 0;
+    for (size_t item = begin; item < end; ++item) {
+      RunItem(call, item, scratch + part * call.plan.scratch, &found);
+    }
+  });
+  ClearPadding(num, y, call.strides.y);
+}
+
+void DensePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
+  size_t packed = 0;
+  const size_t taps = bands_.taps();
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  for (size_t group = 0; group < shape_.group; ++group) {
+    for (size_t part = 0; part < parts(); ++part) {
+      for (size_t unit = 0; unit < units_; ++unit) {
+        for (size_t tap = 0; tap < taps; ++tap) {
+          for (int k = 0; k < lanes_; ++k) {
+            const size_t c = unit * lanes_ + k;
+            for (size_t o = starts_[part] * tiles_.block; o < starts_[part + 1] * tiles_.block;
+                 ++o, ++packed) {
+              if (c >= channels || o >= outputs) continue;
+              f(packed, ((group * outputs + o) * channels + c) * taps + tap);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A group for each channel, with one output. Weights are packed as (block, position of the kernel,
+/// channel).
+class DepthwisePacked : public Packed {
+ public:
+  explicit DepthwisePacked(const ConvolutionShape& shape)
+      : Packed(shape, false),
+        blocks_(Blocks(shape.channels)),
+        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
+        direct_(IsDirectDepthwise(bands_)) {}
+
+  size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
+  size_t scratch_size(int num) const override {
+    return direct_ ? 0 : std::min(Threads(), items(num)) * scratch();
+  }
+
+ protected:
+  void Forward(int num, Numbers x, Numbers weights, const PostOps& post, float* scratch,
+               Destination y) const override;
+  void ForEachWeight(const std::function<void(size_t, size_t)>& f) const override;
+
+ private:
+  size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
+  size_t buffer() const { return Aligned(bands_.BufferSize(largest_) * tiles_.block); }
+  size_t scratch() const {
+    return buffer() + Aligned(bands_.taps() * tiles_.block) + Aligned(bands_.taps());
+  }
+
+  void RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
+                 const PostOps& post, const Destination& y, const ImageStrides& strides) const;
+
+  const size_t blocks_;
+  const Band largest_;
+  const bool direct_;
+};
+
+/// Without widening x first.
+void DepthwisePacked::RunDirect(int num, const Stored& x, const Stored& packed, const float* bias,
+                                const PostOps& post, const Destination& y,
+                                const ImageStrides& strides) const {
+  const size_t block = tiles_.block, taps = bands_.taps();
+  const auto run_row = DirectDepthwise(tiles_.depthwise_direct[x.storage], bands_);
+  ForDepthwiseParts(bands_, num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
+    float wide[kMostDepthwiseRows * 5 * 16];
+    PackedTiles::Work work = {};
+    work.bias = bias + b * block;
+    Band band;
+    band.image = static_cast<int>(n);
+    SetTarget(post, y, strides, b, band, &work);
+    const float* weights = Widened(packed.storage, taps * block, packed.at(b * taps * block), wide);
+    ForDepthwiseRows(bands_, x.at(n * strides.x + b * bands_.input_plane() * block),
+                     block * SizeOf(x.storage), weights, block, begin, end, 1,
+                     [&](const DepthwiseRow& row, size_t at) { run_row(work, row, at); });
+  });
+}
+
+void DepthwisePacked::Forward(int num, Numbers x, Numbers weights, const PostOps& post,
+                              float* scratch, Destination y) const {
+  const int block = tiles_.block, taps = bands_.taps();
+  const std::vector<float> padded = PaddedBias(post.bias, shape_.outputs, blocks_ * block);
+  const Stored input{x.data, StorageOf(x.type)}, packed{weights.data, StorageOf(weights.type)};
+  const ImageStrides strides = Strides(y.strides);
+  if (direct_) {
+    RunDirect(num, input, packed, padded.data(), post, y, strides);
+    return ClearPadding(num, y, strides.y);
+  }
+  const size_t work = size_t(largest_.pixels()) * taps * block;
+  const auto run_item = [&](size_t item, float* own) {
+    const size_t b = item % blocks_;
+    const Band band = bands_.At(num, largest_, item / blocks_);
+    float* wide_x = Take<float>(&own, buffer());
+    float* wide = Take<float>(&own, taps * block);
+    int32_t* steps = Take<int32_t>(&own, taps);
+    bands_.FindTaps(largest_, block, steps);
+    bands_.Widen(band, largest_, block, input, b, strides.x, wide_x);
+    const void* w = packed.at(b * taps * block);
+    PackedTiles::Work work;
+    work.x = wide_x;
+    work.steps = steps;
+    work.steps_count = taps;
+    work.weights = Widened(packed.storage, taps * block, w, wide);
+    work.bias = padded.data() + b * block;
+    work.partial = nullptr;
+    work.first = work.last = true;
+    SetTarget(post, y, strides, b, band, &work);
+    work.plane = 0;
+    const int pace = bands_.columns().pace();
+    const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
+    for (int r = 0; r < band.rows; ++r) {
+      row(work, r * bands_.WindowPitch(largest_, block),
+          size_t(r) * bands_.columns().output * block, band.columns, pace);
+    }
+  };
+  ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),
+                [&](size_t part, size_t begin, size_t end) {
+                  for (size_t item = begin; item < end; ++item) {
+                    run_item(item, scratch + part * this->scratch());
+                  }
+                });
+  ClearPadding(num, y, strides.y);
+}
+
+void DepthwisePacked::ForEachWeight(const std::function<void(size_t, size_t)>& f) const {
+  ForEachDepthwiseWeight(shape_.channels, bands_.taps(), tiles_.block, f);
+}
+
+#include "amx_packed_convolution.inc"
+
+}  // namespace
+
+std::shared_ptr<const PackedConvolution> PackedConvolution::Make(const ConvolutionShape& shape,
+                                                                 bool plain_input,
+                                                                 ElementType math) {
+  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0) {
+    return nullptr;
+  }
+  if (shape.group > 1 && plain_input) return nullptr;
+  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+    return std::make_shared<DepthwisePacked>(shape);
+  }
+  const int block = ChosenPackedTiles().block;
+  const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
+                                                 shape.outputs / shape.group % block == 0);
+  if (!whole_blocks) return nullptr;
+  if (const AmxTiles* amx = ChosenAmxTiles()) {
+    return std::make_shared<AmxPacked>(shape, plain_input, math, *amx);
+  }
+  return std::make_shared<DensePacked>(shape, plain_input);
+}
+
+template <typename V, typename W>
+void PackedConvolution::PackWeights(const V* weights, const float* scale, W* packed) const {
+  std::fill_n(packed, packed_size(), W(0.f));
+  const size_t row = weights_of_an_output();
+  ForEachWeight([&](size_t to, size_t from) {
+    const float weight = static_cast<float>(weights[from]);
+    packed[to] = static_cast<W>(scale ? weight * scale[from / row] : weight);
+  });
+}
+
+template <typename W>
+void PackedConvolution::UnpackWeights(const W* packed, W* weights) const {
+  ForEachWeight([&](size_t to, size_t from) { weights[from] = packed[to]; });
+}
+
+template void PackedConvolution::PackWeights(const float*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const float*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float*, const float*, bfloat16*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const float16*, const float*, bfloat16*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, float*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, float16*) const;
+template void PackedConvolution::PackWeights(const bfloat16*, const float*, bfloat16*) const;
+template void PackedConvolution::UnpackWeights(const float*, float*) const;
+template void PackedConvolution::UnpackWeights(const float16*, float16*) const;
+template void PackedConvolution::UnpackWeights(const bfloat16*, bfloat16*) const;
+
+}  // namespace caffe::kernels

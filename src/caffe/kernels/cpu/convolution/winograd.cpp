@@ -1,0 +1,439 @@
+#include "caffe/kernels/winograd.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "caffe/error.hpp"
+#include "caffe/kernels/cpu/resize/image_sizes.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "winograd_loops.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+// Floats of a line of the cache. Neighbouring points lie an odd number of lines apart: as whole
+// pages lie at the same place of the first cache, 36 of them would drive each other out.
+constexpr size_t kMaxSlice = 128;                   // channels
+constexpr size_t kMaxSlicePoints = 36 * kMaxSlice;  // points of all its channels
+constexpr size_t kLine = 16;
+
+size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+size_t PointStride(size_t n) { return (RoundUp(n, kLine) / kLine | 1) * kLine; }
+
+size_t Blocks(int channels, int block) { return (size_t(channels) + block - 1) / block; }
+
+const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShape& s) {
+  if (s.kernel == 5) return kernels.f45;
+  return s.tile == 4 ? kernels.f43 : kernels.f23;
+}
+
+size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
+
+/// What follows from a shape alone.
+struct Setting {
+  Setting(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
+      : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
+    Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
+    Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
+    Require(s.tile == 4 || (s.tile == 2 && s.kernel == 3), "Winograd: tiles of ", s.tile,
+            "; 4, or 2 for kernels of 3");
+    Require(s.num >= 0 && s.channels > 0 && s.outputs > 0, "Winograd: ", s.num, " images, ",
+            s.channels, " channels, ", s.outputs, " outputs");
+    const int unit = s.groups * s.block;
+    Require(s.groups == 1 || (s.groups > 1 && s.channels % unit == 0 && s.outputs % unit == 0),
+            "Winograd: ", s.groups, " groups that are not whole blocks of ", s.block, " channels");
+    Require(s.pad_h >= 0 && s.pad_h < s.kernel && s.pad_w >= 0 && s.pad_w < s.kernel,
+            "Winograd: pad ", s.pad_h, " x ", s.pad_w, "; 0 to ", s.kernel - 1);
+    Require(s.height > 0 && s.width > 0 && s.output_height() > 0 && s.output_width() > 0,
+            "Winograd: an input of ", s.height, " x ", s.width, " is smaller than the kernel");
+    g.channels = s.channels / s.groups;
+    g.outputs = s.outputs / s.groups;
+    g.block = s.block;
+    g.height = s.height;
+    g.width = s.width;
+    g.output_height = s.output_height();
+    g.output_width = s.output_width();
+    g.pad_h = s.pad_h;
+    g.pad_w = s.pad_w;
+    g.tiles_y = (g.output_height + s.tile - 1) / s.tile;
+    g.tiles_x = (g.output_width + s.tile - 1) / s.tile;
+    g.depth = RoundUp(g.channels, kernels.lanes);
+    const size_t side = s.tile + s.kernel - 1;
+    points = side * side;
+    pair = 2 * kernels.lanes;
+    // Half of the scratch memory is for the weights of a slice, as far as it can be.
+    const size_t fitting = max_scratch / 2 / (points * pair * sizeof(float));
+    const size_t wanted = std::min({fitting, kMaxSlice, kMaxSlicePoints / points});
+    const size_t most = std::max(wanted / kernels.lanes, size_t(1)) * kernels.lanes;
+    slices = (g.depth + most - 1) / most;
+    g.slice = RoundUp((g.depth + slices - 1) / slices, kernels.lanes);
+    tiles = s.num * g.tiles_y * g.tiles_x;
+    padded_outputs = Blocks(g.outputs, s.block) * s.block;
+    const ImageStrides strides =
+        WithoutZeros(given, Blocks(s.channels, s.block) * s.block * g.height * g.width,
+                     Blocks(s.outputs, s.block) * s.block * g.output_height * g.output_width);
+    g.x_image = strides.x;
+    g.y_image = strides.y;
+    g.residual_image = strides.residual;
+    output_panels = RoundUp(padded_outputs, pair) / pair;
+    weights_stride = PointStride(g.slice * pair);
+  }
+
+  /// 1 if the second vector of the panel has no outputs.
+  size_t vectors(size_t output_panel) const {
+    return output_panel * pair + kernels.lanes < padded_outputs ? 2 : 1;
+  }
+  /// Floats of a slice of the transformed weights of an output panel.
+  size_t slice_weights() const { return points * weights_stride; }
+
+  // Floats of the transformed input and of the sums of so many tiles.
+  size_t input_stride(size_t strip_tiles) const {
+    return PointStride(TilePanels(strip_tiles) * kernels.panel * g.depth);
+  }
+  size_t sums_stride(size_t strip_tiles) const { return PointStride(strip_tiles * pair); }
+
+  size_t TilePanels(size_t strip_tiles) const {
+    return (strip_tiles + kernels.panel - 1) / kernels.panel;
+  }
+
+  WinogradGeometry g;
+  const WinogradKernels& kernels;
+  const WinogradLoops& loops;
+  size_t tiles, points, slices;
+  size_t pair;                           // outputs of a panel
+  size_t padded_outputs, output_panels;  // whole blocks of outputs, and their panels
+  size_t weights_stride;                 // between the points of slice_weights()
+};
+
+/// How the work is cut.
+struct Plan {
+  size_t threads;
+  bool shared;         // the threads share a strip and take output panels; else a strip each
+  size_t strips;       // of all tiles, equal
+  size_t strip_tiles;  // of the largest strip
+  size_t input, weights, sums;  // floats of scratch: transformed input, and of each thread
+
+  size_t shared_floats() const { return shared ? input : 0; }
+  /// Of one thread.
+  size_t own_floats() const { return (shared ? 0 : input) + weights + sums; }
+  /// From one thread's to the next one's.
+  size_t own_stride() const { return own_floats() + kBetweenThreads / sizeof(float); }
+  size_t floats() const { return shared_floats() + (threads - 1) * own_stride() + own_floats(); }
+};
+
+// Tiles of a strip. Weights are transformed for each strip anew, which takes as long as the
+// products of 5 tiles: with kLargeStrip that is nothing, with kFairStrip an eighth. Strips that a
+// thread has for itself have room for fewer tiles, but sharing them the threads wait for each other
+// twice a strip, which costs more where there is other work on the machine.
+constexpr size_t kLargeStrip = 96;
+constexpr size_t kFairStrip = 40;
+
+Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
+  Plan plan;
+  plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
+  plan.shared = shared;
+  plan.weights = s.slice_weights();
+  plan.strips = std::max<size_t>(1, s.tiles / (shared ? 2 * kLargeStrip : kLargeStrip));
+  if (!shared && plan.threads > 1) {
+    plan.strips = std::max(plan.strips, std::min(4 * plan.threads, s.tiles / kFairStrip));
+  }
+  for (;; plan.strips += std::max<size_t>(1, plan.strips / 8)) {
+    plan.strip_tiles = (s.tiles + plan.strips - 1) / plan.strips;
+    plan.input = s.points * s.input_stride(plan.strip_tiles);
+    plan.sums = s.points * s.sums_stride(plan.strip_tiles);
+    if (plan.floats() * sizeof(float) <= plan.threads * max_scratch) return plan;
+    if (plan.strip_tiles <= s.kernels.panel) return plan;
+  }
+}
+
+Plan MakePlan(const Setting& s, size_t max_scratch) {
+  const Plan own = PlanFor(s, max_scratch, false);
+  const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
+  return own.threads == 1 || fair ? own : PlanFor(s, max_scratch, true);
+}
+
+/// The scratch memory of a plan, in parts.
+class Scratch {
+ public:
+  Scratch(const Plan& plan, void* memory) : plan_(plan), memory_(static_cast<float*>(memory)) {}
+  float* weights(size_t thread) const {
+    return memory_ + plan_.shared_floats() + thread * plan_.own_stride();
+  }
+  float* sums(size_t thread) const { return weights(thread) + plan_.weights; }
+  float* input(size_t thread) const { return plan_.shared ? memory_ : sums(thread) + plan_.sums; }
+
+ private:
+  const Plan& plan_;
+  float* memory_;
+};
+
+/// One call of a forward function.
+struct Call {
+  const Setting& s;
+  const Plan& plan;
+  const void* x;
+  const void* packed;
+  PostOps post;  // of the group's first output
+  void* y;
+  Storage input_type, weights_type, output_type;
+};
+
+WinogradStrip StripOf(const Call& call, size_t strip) {
+  const size_t begin = call.s.tiles * strip / call.plan.strips;
+  const size_t end = call.s.tiles * (strip + 1) / call.plan.strips;
+  return {begin, end - begin, call.s.TilePanels(end - begin)};
+}
+
+WinogradWriting Writing(const Call& call, const float* bias, const float* slopes) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Activation& activation = call.post.activation;
+  WinogradWriting writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
+                             nullptr};
+  switch (activation.kind) {
+    case Activation::NONE:
+      break;
+    case Activation::CLIP:
+      writing.least = static_cast<float>(activation.a);
+      writing.most = static_cast<float>(activation.b);
+      break;
+    case Activation::RELU:
+      if (activation.a == 0) {
+        writing.least = 0;
+      } else {
+        writing.slope = static_cast<float>(activation.a);
+      }
+      break;
+    case Activation::PRELU:
+      writing.slopes = slopes;
+      break;
+    default:
+      writing.smooth = &activation;
+  }
+  return writing;
+}
+
+/// The outputs of one output panel for some tile panels of a strip.
+bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_panel,
+                  size_t panel_begin, size_t panel_end, const float* v, float* u, float* m) {
+  const Setting& s = call.s;
+  const size_t v_stride = s.input_stride(call.plan.strip_tiles);
+  const size_t m_stride = s.sums_stride(call.plan.strip_tiles);
+  for (size_t slice = 0; slice < s.slices; ++slice) {
+    const size_t begin = slice * s.g.slice;
+    const size_t end = std::min(s.g.depth, begin + s.g.slice);
+    s.loops.weights[call.weights_type](s.g, call.packed, output_panel, begin, end, u,
+                                       s.weights_stride);
+    for (size_t point = 0; point < s.points; ++point) {
+      s.kernels.multiply(strip, panel_begin, panel_end, end - begin,
+                         v + point * v_stride + begin * strip.panels * s.kernels.panel,
+                         u + point * s.weights_stride, s.vectors(output_panel), slice > 0,
+                         m + point * m_stride);
+    }
+  }
+  float bias[32] = {}, slopes[32] = {};
+  // A panel may lie behind the last output, in what fills up its block.
+  const size_t o = std::min(output_panel * s.pair, s.g.outputs);
+  const size_t outputs = std::min(s.pair, s.g.outputs - o);
+  const PostOps& post = call.post;
+  if (post.bias) std::copy_n(post.bias + o, outputs, bias);
+  if (post.activation.slopes) std::copy_n(post.activation.slopes + o, outputs, slopes);
+  return s.loops.output[call.output_type](s.g, strip, strip.begin(panel_begin),
+                                          strip.begin(panel_end), m, m_stride, output_panel,
+                                          Writing(call, bias, slopes), call.y);
+}
+
+/// Each thread takes strips of its own, the next one when it is ready.
+bool ForwardByStrips(const Call& call, const Scratch& scratch) {
+  const Setting& s = call.s;
+  std::atomic<bool> finite{true};
+  std::atomic<size_t> next{0};
+  ParallelFor(std::min(call.plan.strips, call.plan.threads), 1, [&](size_t thread, size_t) {
+    float* v = scratch.input(thread);
+    for (size_t i = next++; i < call.plan.strips; i = next++) {
+      const WinogradStrip strip = StripOf(call, i);
+      s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, 0, s.g.depth, v,
+                                     s.input_stride(call.plan.strip_tiles));
+      for (size_t panel = 0; panel < s.output_panels; ++panel) {
+        if (!ComputePanel(call, strip, panel, 0, strip.panels, v, scratch.weights(thread),
+                          scratch.sums(thread))) {
+          finite = false;
+        }
+      }
+    }
+  });
+  return finite;
+}
+
+/// The threads transform a strip together and share its outputs.
+bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
+  const Setting& s = call.s;
+  const size_t v_stride = s.input_stride(call.plan.strip_tiles);
+  float* v = scratch.input(0);
+  std::atomic<bool> finite{true};
+  for (size_t i = 0; i < call.plan.strips; ++i) {
+    const WinogradStrip strip = StripOf(call, i);
+    const size_t lanes = s.kernels.lanes, vectors = s.g.depth / lanes;
+    const bool by_channels = vectors >= 2 * call.plan.threads;
+    ParallelFor(by_channels ? vectors : strip.panels, 1, [&](size_t begin, size_t end) {
+      if (by_channels) {
+        s.loops.input[call.input_type](s.g, strip, call.x, 0, strip.panels, begin * lanes,
+                                       end * lanes, v, v_stride);
+      } else {
+        s.loops.input[call.input_type](s.g, strip, call.x, begin, end, 0, s.g.depth, v, v_stride);
+      }
+    });
+    // Where there are fewer output panels than threads, several share one.
+    const size_t shares = std::clamp<size_t>(call.plan.threads / s.output_panels, 1, strip.panels);
+    ParallelParts(s.output_panels * shares, 1, [&](size_t thread, size_t begin, size_t end) {
+      for (size_t part = begin; part < end; ++part) {
+        const size_t share = part % shares;
+        if (!ComputePanel(call, strip, part / shares, strip.panels * share / shares,
+                          strip.panels * (share + 1) / shares, v, scratch.weights(thread),
+                          scratch.sums(thread))) {
+          finite = false;
+        }
+      }
+    });
+  }
+  return finite;
+}
+
+bool Forward(const Call& call, void* scratch) {
+  const Scratch parts(call.plan, scratch);
+  return call.plan.shared ? ForwardByOutputs(call, parts) : ForwardByStrips(call, parts);
+}
+
+}  // namespace
+
+// Cycles of one AVX2 core, fitted to winograd_benchmark and a grid of smaller shapes: two vectors
+// of products each cycle at 87% of the peak; with 36 points a pair of a channel and an output costs
+// 14 to transform the weights, a tile of a channel 25. Both ways gain the same from wider vectors
+// and more threads.
+bool WinogradPays(const WinogradShape& shape) {
+  const Setting s(shape, kWinogradScratch);
+  constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
+  constexpr double kStart = 10000, kMargin = 1.1;
+  const double outputs = s.padded_outputs, tiles = s.tiles;
+  const double channels = Blocks(s.g.channels, shape.block) * shape.block;
+  // Direct convolutions have their own ways with pictures of three colours.
+  const double direct_channels = shape.channels < shape.block ? shape.channels : channels;
+  const double positions = double(shape.num) * s.g.output_height * s.g.output_width;
+  const double direct = Taps(shape) * kProduct * positions * direct_channels * outputs;
+  const double winograd = s.points * ((kProduct * tiles + kWeights) * channels * outputs +
+                                      kTransforms * tiles * (channels + outputs)) +
+                          kStart;
+  return kMargin * winograd < direct;
+}
+
+size_t WinogradPackedSize(const WinogradShape& s) {
+  return Blocks(s.outputs, s.block) * s.block * (s.channels / s.groups) * Taps(s);
+}
+
+template <typename From, typename To>
+void WinogradPackWeights(const WinogradShape& s, const From* weights, To* packed) {
+  const size_t block = s.block, row = s.channels / s.groups * Taps(s);
+  ParallelFor(Blocks(s.outputs, s.block), 1, [&](size_t begin, size_t end) {
+    for (size_t b = begin; b < end; ++b) {
+      for (size_t i = 0; i < row; ++i) {
+        for (size_t lane = 0; lane < block; ++lane) {
+          const size_t o = b * block + lane;
+          packed[(b * row + i) * block + lane] =
+              o < size_t(s.outputs) ? static_cast<To>(static_cast<float>(weights[o * row + i]))
+                                    : To(0.f);
+        }
+      }
+    }
+  });
+}
+
+template <typename From, typename To>
+void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weights) {
+  const size_t block = s.block, row = s.channels / s.groups * Taps(s);
+  ParallelFor(s.outputs, 1, [&](size_t begin, size_t end) {
+    for (size_t o = begin; o < end; ++o) {
+      const From* from = packed + o / block * row * block + o % block;
+      for (size_t i = 0; i < row; ++i)
+        weights[o * row + i] = static_cast<To>(static_cast<float>(from[i * block]));
+    }
+  });
+}
+
+size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
+  const Setting s(shape, max_scratch);
+  return sizeof(float) * MakePlan(s, max_scratch).floats();
+}
+
+bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
+                     Destination y, void* scratch, size_t max_scratch) {
+  const Setting s(shape, max_scratch, y.strides);
+  if (s.tiles == 0) return true;
+  const Plan plan = MakePlan(s, max_scratch);
+  const size_t group_x = s.g.channels * s.g.height * s.g.width;
+  const size_t group_y = s.g.outputs * s.g.output_height * s.g.output_width;
+  const size_t group_weights = WinogradPackedSize(shape) / shape.groups;
+  bool finite = true;
+  for (size_t group = 0; group < size_t(shape.groups); ++group) {
+    const size_t o = group * s.g.outputs;
+    Call call = {s,
+                 plan,
+                 x.at(group * group_x),
+                 packed.at(group * group_weights),
+                 post,
+                 static_cast<char*>(y.y) + group * group_y * SizeOf(y.type),
+                 StorageOf(x.type),
+                 StorageOf(packed.type),
+                 StorageOf(y.type)};
+    if (post.bias) call.post.bias += o;
+    if (post.activation.slopes) call.post.activation.slopes += o;
+    if (post.residual.data) call.post.residual.data = post.residual.at(group * group_y);
+    if (!Forward(call, scratch)) finite = false;
+  }
+  return finite;
+}
+
+#define CAFFE_INSTANTIATE_WEIGHTS(A, B)                                  \
+  template void WinogradPackWeights(const WinogradShape&, const A*, B*); \
+  template void WinogradUnpackWeights(const WinogradShape&, const A*, B*);
+CAFFE_INSTANTIATE_WEIGHTS(float, float)
+CAFFE_INSTANTIATE_WEIGHTS(float, float16)
+CAFFE_INSTANTIATE_WEIGHTS(float, bfloat16)
+CAFFE_INSTANTIATE_WEIGHTS(float16, float)
+CAFFE_INSTANTIATE_WEIGHTS(float16, float16)
+CAFFE_INSTANTIATE_WEIGHTS(float16, bfloat16)
+CAFFE_INSTANTIATE_WEIGHTS(bfloat16, float)
+CAFFE_INSTANTIATE_WEIGHTS(bfloat16, float16)
+CAFFE_INSTANTIATE_WEIGHTS(bfloat16, bfloat16)
+#undef CAFFE_INSTANTIATE_WEIGHTS
+
+WinogradShape WinogradShapeOf(const ConvolutionShape& s, int num, int block) {
+  WinogradShape w;
+  w.num = num;
+  w.channels = s.channels;
+  w.outputs = s.outputs;
+  w.groups = s.group;
+  w.height = s.input[0];
+  w.width = s.input[1];
+  w.kernel = s.kernel[0];
+  w.pad_h = s.pad[0];
+  w.pad_w = s.pad[1];
+  w.block = block;
+  return w;
+}
+
+bool HasWinograd(const ConvolutionShape& s) {
+  const std::vector<int> ones = {1, 1};
+  if (s.axes() != 2 || s.stride != ones || s.dilation != ones) return false;
+  const int unit = s.group * 16;  // whole blocks, whatever they are
+  if (s.group < 1) return false;
+  if (s.group > 1 && (s.channels % unit != 0 || s.outputs % unit != 0)) return false;
+  const int kernel = s.kernel[0];
+  return (kernel == 3 || kernel == 5) && s.kernel[1] == kernel && s.pad[0] < kernel &&
+         s.pad[1] < kernel;
+}
+
+}  // namespace caffe::kernels

@@ -1,0 +1,42 @@
+#ifndef CAFFE_KERNELS_CPU_STORED_HPP_
+#define CAFFE_KERNELS_CPU_STORED_HPP_
+
+#include <stddef.h>
+
+#include <type_traits>
+
+#include "caffe/element_type.hpp"
+
+namespace caffe::kernels {
+
+/// How numbers are stored that are floats in arithmetic; an index of functions for each.
+enum Storage { STORED_FLOAT, STORED_HALF, STORED_BRAIN, STORAGES };
+
+/// That of T: float, float16 or bfloat16.
+template <typename T>
+constexpr Storage StorageOf() {
+  static_assert(std::is_same<T, float>::value || std::is_same<T, float16>::value ||
+                    std::is_same<T, bfloat16>::value,
+                "float, float16 or bfloat16");
+  return std::is_same<T, float>::value     ? STORED_FLOAT
+         : std::is_same<T, float16>::value ? STORED_HALF
+                                           : STORED_BRAIN;
+}
+
+/// That of FLOAT, FLOAT16 and BFLOAT16. Throws Error for other types.
+Storage StorageOf(ElementType type);
+
+inline size_t SizeOf(Storage storage) { return storage == STORED_FLOAT ? 4 : 2; }
+
+/// An array of such numbers.
+struct Stored {
+  const void* data;
+  Storage storage;
+  const void* at(size_t offset) const {
+    return static_cast<const char*>(data) + offset * SizeOf(storage);
+  }
+};
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_STORED_HPP_

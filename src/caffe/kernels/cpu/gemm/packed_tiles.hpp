@@ -1,0 +1,82 @@
+#ifndef CAFFE_KERNELS_CPU_PACKED_TILES_HPP_
+#define CAFFE_KERNELS_CPU_PACKED_TILES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "caffe/kernels/activation.hpp"
+#include "caffe/kernels/cpu/convolution/depthwise_row.hpp"
+#include "caffe/kernels/cpu/convolution/window_row.hpp"
+#include "caffe/kernels/cpu/elementwise/stored.hpp"
+
+namespace caffe::kernels {
+
+constexpr int kMostVectors = 4;
+constexpr int kMostPixels = 12;
+constexpr int kMostStreamed = 3;
+
+/// What is compiled once per instruction set (packed_tiles.inc).
+struct PackedTiles {
+  /// Sums over steps s and channels k, of pixels p and of V vectors v of `block` lanes each:
+  /// sum[p][v] = start[p][v] + the sum of weights[s][k][v] x[windows[p] + steps[s] + k].
+  struct Work {
+    const float* x;
+    const int32_t* steps;  ///< where each step begins in a window
+    int steps_count;
+    const int32_t* windows;  ///< where each pixel's window begins in x
+    const float* weights;    ///< (steps, channels of a step, V, block)
+    const void* stored;      ///< the same as they are stored, for `stored_blocked` and `streamed`
+    const float* bias;       ///< (V, block): where sums start, or, unless it is the first part
+    float* partial;          ///< (pixels, V, block): of the channels, from the part before
+    bool first, last;        ///< the last part writes to y, others to partial
+    const Activation* activation;
+    const float* slopes;             ///< (V, block), of PRELU
+    const void* residual;            ///< of the first block of outputs, as y; or null
+    void* y;                         ///< of the first block of outputs
+    Storage storage;                 ///< of both
+    const size_t* targets;           ///< where in y each pixel lies
+    const size_t* residual_targets;  ///< and in the residual
+    size_t plane;                    ///< elements of y from one block of outputs to the next
+  };
+  /// Computes so many tiles of P pixels, beginning with pixel `first`; a tile's sums are kept in
+  /// registers.
+  using Function = void(const Work&, int first, int tiles);
+
+  int block;                 ///< lanes of a vector: channels of a block
+  int vectors;               ///< how many fit the registers
+  int pixels[kMostVectors];  ///< how many fit beside V vectors, at [V - 1]
+  // For tiles of P pixels and V vectors, at [V - 1][P - 1].
+  Function* blocked[kMostVectors][kMostPixels];  ///< steps of `block` channels
+  Function* plain[kMostVectors][kMostPixels];    ///< steps of one channel
+  /// A row of pixels of one vector, each lane of which has its own input: windows in x are `pace`
+  /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
+  /// `target` in y and in the residual. Functions for pace 1 and 2 are at [pace], one for all at
+  /// [0].
+  void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
+  // From here on functions for each Storage.
+  /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
+  /// columns, strides 1 and 2. Weights are those of the row.
+  void (*depthwise_direct[STORAGES][2][2])(const Work&, const DepthwiseRow& row, size_t target);
+  /// As `blocked`, with weights that each tile widens while it reads them; null for floats.
+  Function* stored_blocked[STORAGES][kMostVectors][kMostPixels];
+  /// As `blocked`, for windows without gaps (steps are not read) and all channels at a time, with
+  /// weights that are widened while they are read. Null where that gains nothing.
+  Function* streamed[STORAGES][kMostVectors][kMostStreamed];
+  /// y = the blocks at x, x + step blocks, x + 2 step blocks, ...
+  void (*widen_blocks[STORAGES])(size_t blocks, size_t step, const void* x, float* y);
+  /// The same for single numbers.
+  void (*widen[STORAGES])(size_t n, size_t step, const void* x, float* y);
+  /// y = the maximum of each window. A NaN is no maximum.
+  void (*max_windows[STORAGES])(const WindowRow& windows, const void* x, void* y);
+  /// y = the sum of `count` rows of a window divided by `size`: (columns, lanes) numbers each,
+  /// `pitch` elements apart; `lanes` a multiple of 8.
+  void (*average_window[STORAGES])(int count, int columns, size_t pitch, int lanes, float size,
+                                   const void* x, void* y);
+};
+
+/// Those of the instruction set in use.
+const PackedTiles& ChosenPackedTiles();
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_PACKED_TILES_HPP_

@@ -1,0 +1,362 @@
+#include "caffe/kernels/int8_convolution.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
+#include "caffe/kernels/cpu/convolution/depthwise_direct.hpp"
+#include "caffe/kernels/cpu/resize/image_sizes.hpp"
+#include "caffe/kernels/cpu/simd/amx_tiles.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "int8_packed.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+// What a thread works on at a time, so that it stays in a core's first and second cache: pixels of
+// a band, widened inputs of it, widened weights of a group of outputs, unfinished sums.
+constexpr int kPixels = 128;
+constexpr size_t kInputWords = 32 << 10;
+constexpr size_t kWeightWords = 10 << 10;
+constexpr size_t kPartialSums = 16 << 10;
+constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
+constexpr size_t kDepthwiseFloats = 6 << 10;
+constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
+constexpr size_t kMostFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
+
+/// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
+/// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
+/// the kernel, which are the pair, or one and nothing. Weights are packed as (group, blocks of
+/// outputs that are summed together, unit, step, pair, output, 2).
+class DenseInt8 : public PackedInt8 {
+ public:
+  DenseInt8(const ConvolutionShape& shape, bool plain_input)
+      : PackedInt8(shape, plain_input),
+        lanes_(plain_input ? 1 : tiles_.block),
+        units_(Divide(shape.channels / shape.group, lanes_)),
+        group_blocks_(Blocks(shape.outputs / shape.group)),
+        parts_(group_blocks_, tiles_.vectors) {
+    const int width = bands_.columns().kernel;
+    const bool neighbours = bands_.columns().dilation == 1;
+    for (int tap = 0; tap < bands_.taps(); ++tap) {
+      if (plain_ && neighbours && tap % width % 2 == 1) continue;
+      const bool has_second = plain_ && neighbours && tap % width + 1 < width;
+      steps_.push_back({tap, has_second});
+    }
+  }
+
+  size_t packed_size() const override {
+    return shape_.group * group_blocks_ * tiles_.block * column();
+  }
+  size_t scratch_bytes(int num) const override {
+    const Plan plan = PlanFor(num);
+    return std::min(Threads(), plan.items) * BytesOf(plan);
+  }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override;
+
+ protected:
+  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
+  void RunItems(const Call& call, void* scratch) const override {
+    const Plan plan = PlanFor(call.num);
+    Spread(call.num, plan.items, BytesOf(plan), scratch,
+           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
+  }
+
+ private:
+  struct Step {
+    int tap;
+    bool has_second;  ///< the next position of the kernel is the other half of the pair
+  };
+  /// How the work is cut.
+  struct Plan {
+    Band largest;
+    size_t bands, slices, items;  // slices of each group's outputs
+    size_t units;                 // in a part of the channels
+    size_t unit_size;             // elements of a unit's buffer
+    size_t partial;               // unfinished sums
+  };
+  /// An item's scratch memory.
+  struct Buffers {
+    Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces);
+    int16_t *input, *weights;
+    int32_t *partial, *steps, *windows;
+    size_t *targets, *residual_targets;
+  };
+  size_t BytesOf(const Plan& plan) const {
+    Pieces pieces;
+    Buffers(*this, plan, &pieces);
+    return pieces.bytes() + kBetweenThreads;
+  }
+
+  size_t pairs() const { return plain_ ? 1 : tiles_.block / 2; }
+  /// Rows of weights of a unit, in pairs, for each output.
+  size_t unit_rows() const { return steps_.size() * pairs(); }
+  size_t column() const { return units_ * unit_rows() * 2; }
+
+  Plan PlanFor(int num) const;
+  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
+
+  const int lanes_;
+  const size_t units_;         // of a group
+  const size_t group_blocks_;  // of outputs
+  const OutputParts parts_;
+  std::vector<Step> steps_;  // of a unit
+};
+
+DenseInt8::Buffers::Buffers(const DenseInt8& self, const Plan& plan, Pieces* pieces)
+    : input(pieces->Take<int16_t>(plan.units * plan.unit_size)),
+      weights(pieces->Take<int16_t>(plan.units * self.unit_rows() * 2 * self.parts_.most_vectors() *
+                                    self.tiles_.block)),
+      partial(pieces->Take<int32_t>(plan.partial)),
+      steps(pieces->Take<int32_t>(plan.units * self.steps_.size())),
+      windows(pieces->Take<int32_t>(plan.largest.pixels())),
+      targets(pieces->Take<size_t>(plan.largest.pixels())),
+      residual_targets(pieces->Take<size_t>(plan.largest.pixels())) {}
+
+DenseInt8::Plan DenseInt8::PlanFor(int num) const {
+  Plan plan;
+  const int images = std::max(1, num);
+  plan.largest =
+      bands_.ForThreads(images, bands_.Largest(images, kPixels, kInputWords / lanes_), Threads());
+  const size_t pixels = plan.largest.pixels();
+  // A pair may reach one element past the last one.
+  plan.unit_size = Divide(bands_.BufferSize(plan.largest) * lanes_ + 1, 32) * 32;
+  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  if (plan.unit_size % 512 == 0) plan.unit_size += 32;
+
+  const size_t unit_weights = unit_rows() * 2 * parts_.most_vectors() * tiles_.block;
+  const size_t fitting =
+      std::max<size_t>(1, std::min(kWeightWords / unit_weights, kInputWords / plan.unit_size));
+  const size_t pieces = Divide(units_, fitting);
+  plan.units = Divide(units_, pieces);
+
+  plan.bands = bands_.Count(num, plan.largest);
+  const size_t sums = group_blocks_ * tiles_.block * pixels;
+  plan.slices = pieces > 1 ? std::min(parts_.count(), Divide(sums, kPartialSums)) : 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
+  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
+    ++plan.slices;
+  plan.items = items();
+  const size_t slice_blocks = Divide(parts_.count(), plan.slices) * parts_.most_vectors();
+  plan.partial = pieces > 1 ? slice_blocks * tiles_.block * pixels : 0;
+  return plan;
+}
+
+void DenseInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
+  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+  const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
+  const size_t first_part = parts_.count() * slice / plan.slices;
+  const size_t last_part = parts_.count() * (slice + 1) / plan.slices;
+  const int pixels = band.pixels(), block = tiles_.block;
+  const size_t plane = bands_.output_plane() * block;
+
+  Pieces pieces(scratch);
+  const Buffers own(*this, plan, &pieces);
+  std::vector<int32_t> taps(bands_.taps());
+  bands_.FindTaps(plan.largest, lanes_, taps.data());
+  for (size_t i = 0; i < plan.units * steps_.size(); ++i) {
+    own.steps[i] = taps[steps_[i % steps_.size()].tap] +
+                   static_cast<int32_t>(i / steps_.size() * plan.unit_size);
+  }
+  bands_.FindPixels(band, plan.largest, lanes_, own.windows);
+  bands_.FindTargets(band, block, call.strides.y, own.targets);
+  bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
+
+  for (size_t first = 0; first < units_; first += plan.units) {
+    const size_t units = std::min(plan.units, units_ - first);
+    for (size_t u = 0; u < units; ++u) {
+      bands_.Fill(band, plan.largest, lanes_, group * units_ + first + u, call.strides.x,
+                  own.input + u * plan.unit_size, Widener<int16_t>(call.x, lanes_),
+                  static_cast<int16_t>(call.x.zero_point));
+    }
+    int32_t* sums = own.partial;
+    for (size_t part = first_part; part < last_part; ++part) {
+      const int v = parts_.vectors(part);
+      const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
+      const size_t rows = 2 * unit_rows() * v * block;                  // weights of a unit
+      tiles_.widen_signed(units * rows, call.packed + start * column() * block + first * rows,
+                          own.weights);
+      const Int8Tiles::Writing target = From(call, start, band);
+      Int8Tiles::Work work;
+      work.x = own.input;
+      work.steps = own.steps;
+      work.steps_count = static_cast<int>(units * steps_.size());
+      work.windows = own.windows;
+      work.weights = own.weights;
+      work.partial = sums;
+      work.first = first == 0;
+      work.last = first + units == units_;
+      work.writing = &target;
+      work.targets = own.targets;
+      work.residual_targets = own.residual_targets;
+      work.plane = plane;
+      RunTiles((plain_ ? tiles_.plain : tiles_.blocked)[v - 1], tiles_.pixels[v - 1], pixels, work);
+      if (plan.partial) sums += size_t(pixels) * v * block;
+    }
+  }
+}
+
+void DenseInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  const size_t taps = bands_.taps();
+  const auto weight = [&](size_t group, size_t o, size_t c, size_t tap) -> int8_t {
+    if (o >= outputs || c >= channels) return 0;
+    return weights[((group * outputs + o) * channels + c) * taps + tap];
+  };
+  for (size_t group = 0; group < size_t(shape_.group); ++group) {
+    for (size_t part = 0; part < parts_.count(); ++part) {
+      for (size_t unit = 0; unit < units_; ++unit) {
+        for (const Step& step : steps_) {
+          for (size_t pair = 0; pair < pairs(); ++pair) {
+            const size_t c = plain_ ? unit : unit * lanes_ + 2 * pair;
+            for (size_t o = parts_.begin(part) * tiles_.block;
+                 o < parts_.begin(part + 1) * tiles_.block; ++o) {
+              *packed++ = weight(group, o, c, step.tap);
+              *packed++ = !plain_           ? weight(group, o, c + 1, step.tap)
+                          : step.has_second ? weight(group, o, c, step.tap + 1)
+                                            : int8_t(0);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// A group for each channel, with one output. Weights are packed as (block, position of the kernel,
+/// channel).
+class DepthwiseInt8 : public PackedInt8 {
+ public:
+  explicit DepthwiseInt8(const ConvolutionShape& shape)
+      : PackedInt8(shape, false),
+        blocks_(Blocks(shape.channels)),
+        largest_(bands_.Largest(1, bands_.output_plane(), kDepthwiseFloats / tiles_.block)),
+        direct_(IsDirectDepthwise(bands_)) {}
+
+  size_t packed_size() const override { return blocks_ * bands_.taps() * tiles_.block; }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override {
+    std::fill_n(packed, packed_size(), int8_t(0));
+    ForEachDepthwiseWeight(shape_.channels, bands_.taps(), tiles_.block,
+                           [=](size_t to, size_t from) { packed[to] = weights[from]; });
+  }
+
+  size_t scratch_bytes(int num) const override {
+    return direct_ ? 0 : std::min(Threads(), items(num)) * bytes();
+  }
+
+ protected:
+  size_t padded_outputs() const override { return blocks_ * tiles_.block; }
+  void RunItems(const Call& call, void* scratch) const override {
+    if (direct_) return RunDirect(call);
+    Spread(call.num, items(call.num), bytes(), scratch,
+           [&](size_t item, void* own) { RunItem(call, item, own); });
+  }
+
+ private:
+  size_t items(int num) const { return blocks_ * bands_.Count(num, largest_); }
+  size_t bytes() const {
+    Pieces pieces;
+    Buffers(*this, &pieces);
+    return pieces.bytes() + kBetweenThreads;
+  }
+  void RunItem(const Call& call, size_t item, void* scratch) const;
+  void RunDirect(const Call& call) const;
+
+  struct Buffers {
+    Buffers(const DepthwiseInt8& self, Pieces* pieces)
+        : input(pieces->Take<float>(self.bands_.BufferSize(self.largest_) * self.tiles_.block)),
+          weights(pieces->Take<float>(self.bands_.taps() * self.tiles_.block)),
+          steps(pieces->Take<int32_t>(self.bands_.taps())),
+          windows(pieces->Take<int32_t>(self.largest_.pixels())),
+          targets(pieces->Take<size_t>(self.largest_.pixels())),
+          residual_targets(pieces->Take<size_t>(self.largest_.pixels())) {}
+    float *input, *weights;
+    int32_t *steps, *windows;
+    size_t *targets, *residual_targets;
+  };
+
+  const size_t blocks_;
+  const Band largest_;
+  const bool direct_;
+};
+
+/// Without widening x first.
+void DepthwiseInt8::RunDirect(const Call& call) const {
+  const size_t block = tiles_.block, taps = bands_.taps();
+  const int sign = call.x.is_signed ? 0 : 1;
+  const int stride = bands_.columns().stride;
+  const bool in_bytes =
+      tiles_.has_bytes() && bands_.rows().kernel == 3 && bands_.columns().kernel == 3;
+  const int together =
+      in_bytes && stride == 1 && bands_.rows().stride == 1 ? tiles_.byte_depthwise_rows : 1;
+  const auto run_row = in_bytes ? tiles_.byte_depthwise[sign][stride - 1]
+                                : DirectDepthwise(tiles_.depthwise_direct[sign], bands_);
+  ForDepthwiseParts(
+      bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
+        const int8_t* bytes = call.packed + b * taps * block;
+        float floats[kMostDepthwiseRows * 5 * 16];
+        if (!in_bytes) tiles_.float_signed(taps * block, bytes, floats);
+        Band band;
+        band.image = static_cast<int>(n);
+        const Int8Tiles::Writing target = From(call, b, band);
+        const size_t plane = n * call.strides.x + b * bands_.input_plane() * block;
+        ForDepthwiseRows(
+            bands_, static_cast<const char*>(call.x.data) + plane, block,
+            in_bytes ? static_cast<const void*>(bytes) : floats, block, begin, end, together,
+            [&](const DepthwiseRow& row, size_t at) { run_row(target, row, at); },
+            call.x.zero_point);
+      });
+}
+
+void DepthwiseInt8::RunItem(const Call& call, size_t item, void* scratch) const {
+  const int block = tiles_.block, taps = bands_.taps();
+  const size_t b = item % blocks_;
+  const Band band = bands_.At(call.num, largest_, item / blocks_);
+  Pieces pieces(scratch);
+  const Buffers own(*this, &pieces);
+  bands_.FindTaps(largest_, block, own.steps);
+  bands_.FindPixels(band, largest_, block, own.windows);
+  bands_.FindTargets(band, block, call.strides.y, own.targets);
+  bands_.FindTargets(band, block, call.strides.residual, own.residual_targets);
+  bands_.Fill(band, largest_, block, b, call.strides.x, own.input, Widener<float>(call.x, block),
+              static_cast<float>(call.x.zero_point));
+  tiles_.float_signed(taps * block, call.packed + b * taps * block, own.weights);
+  const Int8Tiles::Writing target = From(call, b, band);
+  Int8Tiles::DepthwiseWork work;
+  work.x = own.input;
+  work.steps = own.steps;
+  work.steps_count = taps;
+  work.windows = own.windows;
+  work.weights = own.weights;
+  work.writing = &target;
+  work.targets = own.targets;
+  work.residual_targets = own.residual_targets;
+  RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
+                                                             bool plain_input) {
+  if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
+      shape.output_spatial() == 0 || shape.column_rows() > kMostTerms) {
+    return nullptr;
+  }
+  if (shape.group > 1 && plain_input) return nullptr;
+  if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
+    if (shape.column_rows() > kMostFloatTerms) return nullptr;
+    return std::make_shared<DepthwiseInt8>(shape);
+  }
+  const int block = ChosenInt8Tiles().block;
+  const bool whole_blocks = shape.group == 1 || (shape.channels / shape.group % block == 0 &&
+                                                 shape.outputs / shape.group % block == 0);
+  if (!whole_blocks) return nullptr;
+  if (const AmxTiles* amx = ChosenAmxTiles()) {
+    return MakeAmxInt8(shape, plain_input, *amx);
+  }
+  if (ChosenInt8Tiles().has_bytes()) return MakeVnniInt8(shape, plain_input);
+  return std::make_shared<DenseInt8>(shape, plain_input);
+}
+
+}  // namespace caffe::kernels

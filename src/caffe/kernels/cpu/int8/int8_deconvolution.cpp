@@ -1,0 +1,174 @@
+#include "caffe/kernels/int8_deconvolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/integer_reference.hpp"
+#include "caffe/kernels/parallel.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+constexpr int64_t kMostPhases = 256;  // below it a kernel of a few outputs each is worth its call
+constexpr size_t kGrain = 1 << 14;    // bytes worth a thread
+
+/// One axis of a phase: the positions of the kernel that it meets, in the order of the input's.
+struct PhaseAxis {
+  std::vector<int> taps;
+  int output = 0, pad = 0, dilation = 1;
+  bool is_convolution = false;
+};
+
+PhaseAxis AxisOf(const ConvolutionShape& s, int axis, int phase) {
+  PhaseAxis result;
+  const int64_t stride = s.stride[axis], dilation = s.dilation[axis];
+  result.output = (s.output[axis] - phase + s.stride[axis] - 1) / s.stride[axis];
+  std::vector<int64_t> shifts;  // of the input from the output's place in the phase
+  for (int k = s.kernel[axis] - 1; k >= 0; --k) {
+    const int64_t place = int64_t{phase} + s.pad[axis] - k * dilation;
+    if (place % stride != 0) continue;
+    result.taps.push_back(k);
+    shifts.push_back(place / stride);
+  }
+  if (shifts.empty() || shifts[0] > 0) return result;
+  result.pad = static_cast<int>(-shifts[0]);
+  if (shifts.size() > 1) result.dilation = static_cast<int>(shifts[1] - shifts[0]);
+  // Kernels for one position without padding take input and output for one and the same extent.
+  result.is_convolution = shifts.size() > 1 || result.pad > 0 || result.output == s.input[axis];
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Deconvolution> Int8Deconvolution::Make(const ConvolutionShape& shape) {
+  if (shape.axes() != 2 || shape.output_spatial() == 0 || shape.weight_count() == 0) return nullptr;
+  const int rows = std::min(shape.stride[0], shape.output[0]);
+  const int columns = std::min(shape.stride[1], shape.output[1]);
+  if (int64_t{rows} * columns > kMostPhases) return nullptr;
+  auto made = std::make_shared<Int8Deconvolution>();
+  made->shape_ = shape;
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      const PhaseAxis axes[2] = {AxisOf(shape, 0, row), AxisOf(shape, 1, column)};
+      Phase phase = {{row, column}, shape, {}, nullptr};
+      for (int i = 0; i < 2; ++i) {
+        if (!axes[i].is_convolution) return nullptr;
+        phase.shape.output[i] = axes[i].output;
+        phase.shape.kernel[i] = static_cast<int>(axes[i].taps.size());
+        phase.shape.stride[i] = 1;
+        phase.shape.pad[i] = axes[i].pad;
+        phase.shape.dilation[i] = axes[i].dilation;
+      }
+      for (const int r : axes[0].taps) {
+        for (const int c : axes[1].taps) {
+          phase.taps.push_back(size_t(r) * shape.kernel[1] + c);
+        }
+      }
+      phase.convolution = Int8Convolution::Make(phase.shape, false);
+      if (!phase.convolution) return nullptr;
+      made->phases_.push_back(std::move(phase));
+    }
+  }
+  return made;
+}
+
+size_t Int8Deconvolution::packed_size() const {
+  size_t size = 0;
+  for (const Phase& phase : phases_) size += Divide(phase.convolution->packed_size(), 64) * 64;
+  return size;
+}
+
+std::vector<int8_t> Int8Deconvolution::Transposed(const int8_t* weights) const {
+  std::vector<int8_t> transposed(shape_.weight_count());
+  TransposeDeconvolution(shape_, weights, transposed.data());
+  return transposed;
+}
+
+std::vector<int8_t> Int8Deconvolution::WeightsOf(const Phase& phase,
+                                                 const int8_t* transposed) const {
+  std::vector<int8_t> weights;
+  const size_t taps = shape_.kernel_size(), kernels = shape_.weight_count() / taps;
+  for (size_t i = 0; i < kernels; ++i) {
+    for (const size_t tap : phase.taps) weights.push_back(transposed[i * taps + tap]);
+  }
+  return weights;
+}
+
+void Int8Deconvolution::PackWeights(const int8_t* weights, int8_t* packed) const {
+  const std::vector<int8_t> transposed = Transposed(weights);
+  for (const Phase& phase : phases_) {
+    phase.convolution->PackWeights(WeightsOf(phase, transposed.data()).data(), packed);
+    packed += Divide(phase.convolution->packed_size(), 64) * 64;
+  }
+}
+
+void Int8Deconvolution::FoldZeroPoint(const int8_t* weights, int32_t zero_point,
+                                      const int32_t* bias, int32_t* folded) const {
+  const std::vector<int8_t> transposed = Transposed(weights);
+  for (const Phase& phase : phases_) {
+    const std::vector<int8_t> own = WeightsOf(phase, transposed.data());
+    const size_t terms = own.size() / shape_.outputs;
+    for (int o = 0; o < shape_.outputs; ++o) {
+      *folded++ = kernels::FoldZeroPoint(terms, own.data() + o * terms, 0, zero_point, bias[o]);
+    }
+  }
+}
+
+size_t Int8Deconvolution::OutputBytes(const Phase& phase, int num) const {
+  const size_t block = phase.convolution->block();
+  return num * Divide(shape_.outputs, block) * block * phase.shape.output_spatial();
+}
+
+size_t Int8Deconvolution::scratch_bytes(int num) const {
+  size_t outputs = 0, own = 0;
+  for (const Phase& phase : phases_) {
+    outputs = std::max(outputs, OutputBytes(phase, num));
+    own = std::max(own, phase.convolution->scratch_bytes(num));
+  }
+  Pieces pieces;
+  if (phases_.size() > 1) pieces.Take<char>(outputs);
+  pieces.Take<char>(own);
+  return pieces.bytes();
+}
+
+template <typename X, typename Y>
+void Int8Deconvolution::Forward(int num, const X* x, const int8_t* packed, const Rescaling& by,
+                                void* scratch, Y* y) const {
+  Rescaling of_phase = by;
+  size_t outputs = 0;
+  for (const Phase& phase : phases_) outputs = std::max(outputs, OutputBytes(phase, num));
+  Pieces pieces(scratch);
+  Y* const made = phases_.size() > 1 ? pieces.Take<Y>(outputs) : y;
+  void* const own = pieces.Take<char>(0);
+  for (const Phase& phase : phases_) {
+    phase.convolution->Forward(num, x, packed, of_phase, own, made);
+    packed += Divide(phase.convolution->packed_size(), 64) * 64;
+    of_phase.bias += shape_.outputs;
+    if (made == y) return;
+    const size_t block = phase.convolution->block(), planes = num * Divide(shape_.outputs, block);
+    const size_t rows = phase.shape.output[0], columns = phase.shape.output[1];
+    const size_t bytes = columns * block;
+    ParallelFor(planes * rows, std::max<size_t>(1, kGrain / bytes), [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t row =
+            i / rows * shape_.output[0] + phase.first[0] + i % rows * shape_.stride[0];
+        Y* to = y + (row * shape_.output[1] + phase.first[1]) * block;
+        for (size_t column = 0; column < columns; ++column, to += shape_.stride[1] * block) {
+          std::memcpy(to, made + i * bytes + column * block, block);
+        }
+      }
+    });
+  }
+}
+
+#define CAFFE_INT8_DECONVOLUTION(X, Y)                                                            \
+  template void Int8Deconvolution::Forward(int, const X*, const int8_t*, const Rescaling&, void*, \
+                                           Y*) const
+CAFFE_INT8_DECONVOLUTION(int8_t, int8_t);
+CAFFE_INT8_DECONVOLUTION(int8_t, uint8_t);
+CAFFE_INT8_DECONVOLUTION(uint8_t, int8_t);
+CAFFE_INT8_DECONVOLUTION(uint8_t, uint8_t);
+#undef CAFFE_INT8_DECONVOLUTION
+
+}  // namespace caffe::kernels

@@ -1,0 +1,214 @@
+#ifndef CAFFE_KERNELS_CPU_INT8_PACKED_HPP_
+#define CAFFE_KERNELS_CPU_INT8_PACKED_HPP_
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
+#include "caffe/kernels/cpu/resize/image_sizes.hpp"
+#include "caffe/kernels/cpu/simd/tile_runs.hpp"
+#include "caffe/kernels/int8_convolution.hpp"
+#include "int8_rescaling.hpp"
+#include "int8_tiles.hpp"
+
+namespace caffe::kernels {
+
+constexpr size_t kInt8Grain = 1 << 18;  // products below which work stays on one thread
+
+/// Blocks of outputs in nearly equal parts, whose sums fit the registers together.
+class OutputParts {
+ public:
+  OutputParts(size_t blocks, size_t most) : blocks_(blocks), count_(Divide(blocks, most)) {}
+  size_t count() const { return count_; }
+  size_t begin(size_t part) const { return blocks_ * part / count_; }  ///< its first block
+  int vectors(size_t part) const { return static_cast<int>(begin(part + 1) - begin(part)); }
+  size_t most_vectors() const { return Divide(blocks_, count_); }
+
+ private:
+  size_t blocks_, count_;
+};
+
+/// What the ways to compute it have in common.
+class PackedInt8 : public Int8Convolution {
+ public:
+  PackedInt8(const ConvolutionShape& shape, bool plain_input)
+      : tiles_(ChosenInt8Tiles()), plain_(plain_input), shape_(shape), bands_(shape) {}
+  int block() const override { return tiles_.block; }
+  bool plain_input() const override { return plain_; }
+
+  void Forward(int num, Numbers x, const int8_t* packed, const PostOps& post, void* scratch,
+               Destination y, int input_zero_point) const override {
+    if (num == 0) return;
+    RequireBytesOrFloats(y.type);
+    RequireBytesOrFloats(post.residual.type);
+    std::vector<float> factors(2 * padded_outputs());
+    float* const bias = factors.data() + padded_outputs();
+    std::copy_n(post.scale, shape_.outputs, factors.data());
+    if (post.bias) std::copy_n(post.bias, shape_.outputs, bias);
+    Run(num, {x, input_zero_point}, packed, Int8Tiles::InFloats(post, factors.data(), bias, y), y,
+        LeavesZeros(post, y.type), scratch);
+  }
+
+  std::shared_ptr<const RescalingRows> Prepare(const Rescaling& by, ElementType type,
+                                               const Residual* residual) const override {
+    return std::make_shared<RescalingRows>(by, tiles_, type, shape_.outputs, padded_outputs(),
+                                           shape_.column_rows(), residual);
+  }
+
+  void Forward(int num, Numbers x, const int8_t* packed, const Rescaling& by, void* scratch,
+               Destination y, const Residual* residual, const RescalingRows* rows) const override {
+    const auto prepared = rows ? nullptr : Prepare(by, y.type, residual);
+    if (num == 0) return;
+    const Int8Tiles::Rescaled& rescaled = (rows ? rows : prepared.get())->get();
+    Int8Tiles::Writing writing = Int8Tiles::InIntegers(rescaled, y);
+    if (residual) {
+      writing.residual = {residual->data,
+                          residual->is_unsigned ? ElementType::UINT8 : ElementType::INT8};
+    }
+    const bool leaves_zeros = !residual && rescaled.least <= 0 && rescaled.most >= 0;
+    Run(num, {x, by.input_zero_point}, packed, writing, y, leaves_zeros, scratch);
+  }
+
+ protected:
+  struct Input {
+    Input(const Numbers& x, int zero_point)
+        : data(x.data), is_signed(x.type == ElementType::INT8), zero_point(zero_point) {
+      RequireBytes(x.type);
+    }
+    const void* data;
+    bool is_signed;
+    int zero_point;
+  };
+
+  size_t Blocks(int channels) const { return Divide(channels, tiles_.block); }
+
+  /// What all items of a call share, with bias and scale padded and no stride 0.
+  struct Call {
+    int num;
+    Input x;
+    const int8_t* packed;
+    Int8Tiles::Writing writing;
+    ImageStrides strides;
+  };
+
+  /// Outputs with those that fill up blocks.
+  virtual size_t padded_outputs() const = 0;
+  /// Elements of an image.
+  size_t input_image() const {
+    const size_t channels = plain_ ? shape_.channels : Blocks(shape_.channels) * tiles_.block;
+    return channels * bands_.input_plane();
+  }
+  /// Does the work.
+  virtual void RunItems(const Call& call, void* scratch) const = 0;
+
+  /// Calls f(begin, end, scratch of `bytes` bytes) for parts of `count` items, on all cores.
+  template <typename Function>
+  void SpreadParts(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+    const size_t products = shape_.weight_count() * bands_.output_plane() * num;
+    const size_t grain = std::max<size_t>(1, kInt8Grain / std::max<size_t>(1, products / count));
+    ParallelParts(count, grain, [&](size_t part, size_t begin, size_t end) {
+      f(begin, end, static_cast<char*>(scratch) + part * bytes);
+    });
+  }
+  /// Calls f(item, scratch of `bytes` bytes) for each of them.
+  template <typename Function>
+  void Spread(int num, size_t count, size_t bytes, void* scratch, Function&& f) const {
+    SpreadParts(num, count, bytes, scratch, [&](size_t begin, size_t end, void* own) {
+      for (size_t item = begin; item < end; ++item) f(item, own);
+    });
+  }
+
+  /// `writing` for the outputs from `block` on and the pixels of a band.
+  Int8Tiles::Writing From(const Call& call, size_t block, const Band& band) const {
+    Int8Tiles::Writing writing = call.writing;
+    const size_t start = block * bands_.output_plane() * tiles_.block;
+    const auto elements = [&](size_t stride) {
+      return start + bands_.FirstTarget(band, tiles_.block, stride);
+    };
+    if (writing.rescaled.rows) {
+      writing.rescaled.rows += block * tiles_.block * Int8Tiles::RESCALING_ROWS;
+    } else {
+      writing.scale += block * tiles_.block;
+      writing.bias += block * tiles_.block;
+    }
+    if (writing.activation.slopes) writing.activation.slopes += block * tiles_.block;
+    writing.y = static_cast<char*>(writing.y) + elements(call.strides.y) * SizeOf(writing.type);
+    if (writing.residual.data) {
+      writing.residual.data = writing.residual.at(elements(call.strides.residual));
+    }
+    return writing;
+  }
+
+  /// Zeros what fills up the last block of each image: activation and residual may have left
+  /// something there.
+  void ClearPadding(int num, const Int8Tiles::Writing& writing, size_t image) const {
+    const size_t used = shape_.outputs % tiles_.block, size = SizeOf(writing.type);
+    if (used == 0) return;
+    const size_t plane = bands_.output_plane(), block = tiles_.block;
+    for (int n = 0; n < num; ++n) {
+      char* last = static_cast<char*>(writing.y) +
+                   (n * image + (Blocks(shape_.outputs) - 1) * plane * block) * size;
+      ClearLanes(last, plane, block, used, size);
+    }
+  }
+
+  /// Copies every step-th position of `lanes` bytes and widens them.
+  template <typename T>
+  auto Widener(Input x, int lanes) const {
+    return [this, x, lanes](size_t offset, size_t count, int step, T* to) {
+      const int8_t* from = static_cast<const int8_t*>(x.data) + offset;
+      const size_t run = step == 1 ? count * lanes : lanes;
+      for (size_t i = 0; i < (step == 1 ? 1 : count); ++i, from += step * lanes, to += lanes) {
+        WidenRun(run, from, x.is_signed, to);
+      }
+    };
+  }
+
+  const Int8Tiles& tiles_;
+  const bool plain_;
+  const ConvolutionShape shape_;
+  const Bands bands_;
+
+ private:
+  void Run(int num, const Input& x, const int8_t* packed, const Int8Tiles::Writing& writing,
+           const Destination& y, bool leaves_zeros, void* scratch) const {
+    const ImageStrides strides =
+        WithoutZeros(y.strides, input_image(), padded_outputs() * bands_.output_plane());
+    RunItems({num, x, packed, writing, strides}, scratch);
+    if (!leaves_zeros) ClearPadding(num, writing, strides.y);
+  }
+
+  /// True if a sum of zero without bias is written as zero, as in what fills up the last block.
+  static bool LeavesZeros(const PostOps& post, ElementType type) {
+    const Activation& f = post.activation;
+    const bool keeps_zero = f.kind == Activation::NONE || f.kind == Activation::RELU ||
+                            (f.kind == Activation::CLIP && f.a <= 0 && f.b >= 0);
+    return keeps_zero && !post.residual.data &&
+           (post.zero_point == 0 || type == ElementType::FLOAT);
+  }
+
+  void WidenRun(size_t n, const int8_t* x, bool is_signed, int16_t* y) const {
+    is_signed ? tiles_.widen_signed(n, x, y)
+              : tiles_.widen_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
+  }
+  void WidenRun(size_t n, const int8_t* x, bool is_signed, float* y) const {
+    is_signed ? tiles_.float_signed(n, x, y)
+              : tiles_.float_unsigned(n, reinterpret_cast<const uint8_t*>(x), y);
+  }
+};
+
+/// With four products of bytes and their sum in one instruction, for shapes that
+/// Int8Convolution::Make computes densely and tiles with has_bytes().
+std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
+                                                    bool plain_input);
+
+struct AmxTiles;
+
+/// In AMX's tiles, for shapes that Int8Convolution::Make computes densely.
+std::shared_ptr<const Int8Convolution> MakeAmxInt8(const ConvolutionShape& shape, bool plain_input,
+                                                   const AmxTiles& amx);
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_INT8_PACKED_HPP_

@@ -1,0 +1,339 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "caffe/kernels/winograd.hpp"
+#include "int8_packed.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+// The transformed input of a strip of tiles and the transformed weights that it is multiplied by
+// stay in a core's second cache, a slice of the channels at a time; the more tiles, the less often
+// weights are transformed.
+constexpr size_t kMostTiles = 64;
+constexpr size_t kStripBytes = size_t(1) << 20;
+constexpr size_t kSlice = 128;  // channels
+// Four times a sum of so many products of bytes fits 32 bits.
+constexpr size_t kMostProducts = 16560;
+
+/// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in whole numbers, with transformed
+/// weights that are multiples of what they are elsewhere. The result is that of the definition, to
+/// the bit, for 4 or 2.25 products an output in place of 9.
+///
+/// 2 x 2: transformed inputs are at most 1020 and weights 1143. 4 x 4: they are at most 17340 and
+/// 6223, so that 16 bits hold them as well. Sums of their products need not fit 32 bits: all that
+/// is done to them is adding and multiplying, modulo 2^32, and what comes out is right if it fits,
+/// which is 4 or 64 times the result (SumsFitWinograd).
+///
+/// A 5 x 5 kernel is four of 3 x 3, filled up with zeros, on images 0 or 3 rows and columns further
+/// on: four times as many channels, whose sums are one.
+///
+/// Weights are packed as (group, blocks of outputs that are summed together, 3 x 3 part of the
+/// kernel, block of channels, position of the part, pair of channels, output, 2), and transformed
+/// while they are used.
+class WinogradInt8 : public PackedInt8 {
+ public:
+  WinogradInt8(const ConvolutionShape& shape, size_t side)
+      : PackedInt8(shape, /*plain_input=*/false),
+        way_(tiles_.winograd[side == 2 ? 0 : 1]),
+        side_(side),
+        extent_(side + 2),
+        points_(extent_ * extent_),
+        cuts_(Divide(shape.kernel[0], 3)),
+        channel_blocks_(Blocks(shape.channels / shape.group)),
+        blocks_(cuts_ * cuts_ * channel_blocks_),
+        output_blocks_(Blocks(shape.outputs / shape.group)),
+        tile_rows_(Divide(shape.output[0], side)),
+        tile_columns_(Divide(shape.output[1], side)),
+        parts_(output_blocks_, tiles_.vectors) {}
+
+  size_t packed_size() const override {
+    return shape_.group * output_blocks_ * blocks_ * 9 * tiles_.block * tiles_.block;
+  }
+  size_t scratch_bytes(int num) const override {
+    const Plan plan = PlanFor(num);
+    return std::min(Threads(), plan.items) * BytesOf(plan);
+  }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override;
+
+ protected:
+  size_t padded_outputs() const override { return shape_.group * output_blocks_ * tiles_.block; }
+  void RunItems(const Call& call, void* scratch) const override {
+    const Plan plan = PlanFor(call.num);
+    Spread(call.num, plan.items, BytesOf(plan), scratch,
+           [&](size_t item, void* own) { RunItem(call, plan, item, own); });
+  }
+
+ private:
+  /// How the work is cut: strips of tiles and, of each and each group, slices of the parts of its
+  /// outputs.
+  struct Plan {
+    size_t tiles, strips, strip_tiles, slices, items;
+    size_t input_stride;  // from one point of the transformed input to the next
+    size_t channel_slices;
+  };
+  struct Buffers {
+    Buffers(const WinogradInt8& self, const Plan& plan, Pieces* pieces)
+        : input(pieces->Take<int16_t>(self.blocks_ * self.points_ * plan.input_stride)),
+          weights(pieces->Take<int16_t>(self.points_ * self.WeightsStride(plan))),
+          sums(pieces->Take<int32_t>(self.points_ * self.SumsStride(plan))),
+          border(pieces->Take<int8_t>(self.points_ * self.tiles_.block)),
+          steps(pieces->Take<int32_t>(self.blocks_)),
+          windows(pieces->Take<int32_t>(plan.strip_tiles)),
+          targets(pieces->Take<Int8Tiles::WinogradTarget>(plan.strip_tiles)) {}
+    int16_t *input, *weights;
+    int32_t* sums;
+    int8_t* border;
+    int32_t *steps, *windows;
+    Int8Tiles::WinogradTarget* targets;
+  };
+  struct Tile {
+    size_t image, row, column;
+  };
+
+  Plan PlanFor(int num) const;
+  size_t BytesOf(const Plan& plan) const {
+    Pieces pieces;
+    Buffers(*this, plan, &pieces);
+    return pieces.bytes() + kBetweenThreads;
+  }
+  // Points that lay whole pages apart would meet in the same lines of the cache.
+  static size_t Apart(size_t elements, size_t element_size) {
+    const size_t line = 64 / element_size;
+    const size_t lines = Divide(elements, line);
+    return (lines % 8 == 0 ? lines + 1 : lines) * line;
+  }
+  size_t FirstBlock(const Plan& plan, size_t slice) const {
+    return blocks_ * slice / plan.channel_slices;
+  }
+  size_t SliceBlocks(const Plan& plan) const { return Divide(blocks_, plan.channel_slices); }
+  size_t WeightsStride(const Plan& plan) const {
+    return Apart(SliceBlocks(plan) * tiles_.block * parts_.most_vectors() * tiles_.block, 2);
+  }
+  size_t SumsStride(const Plan& plan) const {
+    return Apart(plan.strip_tiles * parts_.most_vectors() * tiles_.block, 4);
+  }
+  /// Packed weights of a block of channels at one position, for `v` blocks of outputs.
+  size_t Run(size_t v) const { return tiles_.block * v * tiles_.block; }
+
+  /// Where in the kernel the part begins that the block belongs to.
+  size_t FirstRow(size_t block) const { return block / channel_blocks_ / cuts_ * 3; }
+  size_t FirstColumn(size_t block) const { return block / channel_blocks_ % cuts_ * 3; }
+
+  Tile At(size_t tile) const {
+    const size_t row = tile / tile_columns_;
+    return {row / tile_rows_, row % tile_rows_, tile % tile_columns_};
+  }
+  void RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const;
+  void TransformInput(const Call& call, const Plan& plan, size_t group, size_t first, size_t count,
+                      const Buffers& own) const;
+  void TransformBorder(const Call& call, const int8_t* plane, size_t first_y, size_t first_x,
+                       int16_t* v, size_t stride, int8_t* border) const;
+  void FindTargets(const Call& call, size_t first, size_t count,
+                   Int8Tiles::WinogradTarget* targets) const;
+  void Multiply(const Call& call, const Plan& plan, size_t group, size_t part, size_t count,
+                const Buffers& own) const;
+  void Write(const Call& call, const Plan& plan, size_t group, size_t part, size_t count,
+             const Buffers& own) const;
+
+  const Int8Tiles::Winograd& way_;
+  const size_t side_, extent_, points_;  // of a tile's outputs, of its inputs; inputs of a tile
+  const size_t cuts_;                    // parts of the kernel along a side
+  const size_t channel_blocks_;          // of a group
+  const size_t blocks_, output_blocks_;  // those of all parts of the kernel, and of outputs
+  const size_t tile_rows_, tile_columns_;
+  const OutputParts parts_;
+};
+
+WinogradInt8::Plan WinogradInt8::PlanFor(int num) const {
+  Plan plan;
+  plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
+  const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
+  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMostTiles);
+  plan.strips = Divide(plan.tiles, most);
+  plan.strip_tiles = Divide(plan.tiles, plan.strips);
+  plan.slices = 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.strips * shape_.group * plan.slices; };
+  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
+    ++plan.slices;
+  plan.items = items();
+  plan.input_stride = Apart(plan.strip_tiles * tiles_.block, 2);
+  plan.channel_slices = Divide(blocks_ * tiles_.block, kSlice);
+  return plan;
+}
+
+void WinogradInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  const size_t block = tiles_.block, kernel = shape_.kernel[0], taps = kernel * kernel;
+  for (size_t group = 0; group < size_t(shape_.group); ++group) {
+    const auto weight = [&](size_t o, size_t c, size_t row, size_t column) -> int8_t {
+      if (o >= outputs || c >= channels || row >= kernel || column >= kernel) return 0;
+      return weights[((group * outputs + o) * channels + c) * taps + row * kernel + column];
+    };
+    for (size_t part = 0; part < parts_.count(); ++part) {
+      for (size_t b = 0; b < blocks_; ++b) {
+        const size_t first = b % channel_blocks_ * block;
+        for (size_t tap = 0; tap < 9; ++tap) {
+          const size_t row = FirstRow(b) + tap / 3, column = FirstColumn(b) + tap % 3;
+          for (size_t pair = 0; pair < block / 2; ++pair) {
+            for (size_t o = parts_.begin(part) * block; o < parts_.begin(part + 1) * block; ++o) {
+              for (size_t half = 0; half < 2; ++half) {
+                *packed++ = weight(o, first + 2 * pair + half, row, column);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+void WinogradInt8::RunItem(const Call& call, const Plan& plan, size_t item, void* scratch) const {
+  const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+  const size_t strip = item / plan.slices / shape_.group;
+  const size_t first = plan.tiles * strip / plan.strips;
+  const size_t count = plan.tiles * (strip + 1) / plan.strips - first;
+  Pieces pieces(scratch);
+  const Buffers own(*this, plan, &pieces);
+  for (size_t b = 0; b < blocks_; ++b) {
+    own.steps[b] = static_cast<int32_t>(b * points_ * plan.input_stride);
+  }
+  for (size_t t = 0; t < count; ++t) own.windows[t] = static_cast<int32_t>(t * tiles_.block);
+  TransformInput(call, plan, group, first, count, own);
+  FindTargets(call, first, count, own.targets);
+  for (size_t part = parts_.count() * slice / plan.slices;
+       part < parts_.count() * (slice + 1) / plan.slices; ++part) {
+    Multiply(call, plan, group, part, count, own);
+    Write(call, plan, group, part, count, own);
+  }
+}
+
+// Runs of tiles that lie inside the image are transformed together.
+void WinogradInt8::TransformInput(const Call& call, const Plan& plan, size_t group, size_t first,
+                                  size_t count, const Buffers& own) const {
+  const size_t block = tiles_.block, width = shape_.input[1], height = shape_.input[0];
+  const auto transform = way_.input[call.x.is_signed ? 0 : 1];
+  for (size_t b = 0; b < blocks_; ++b) {
+    int16_t* v = own.input + b * points_ * plan.input_stride;
+    const size_t channels = (group * channel_blocks_ + b % channel_blocks_) * bands_.input_plane();
+    for (size_t t = 0; t < count;) {
+      const Tile tile = At(first + t);
+      const int8_t* plane =
+          static_cast<const int8_t*>(call.x.data) + tile.image * call.strides.x + channels * block;
+      // Where the tile begins in the image; negative positions are large ones.
+      const size_t y = side_ * tile.row + FirstRow(b) - shape_.pad[0];
+      const size_t x = side_ * tile.column + FirstColumn(b) - shape_.pad[1];
+      if (y >= height || height - y < extent_ || x >= width || width - x < extent_) {
+        TransformBorder(call, plane, y, x, v + t * block, plan.input_stride, own.border);
+        ++t;
+        continue;
+      }
+      const size_t run =
+          std::min({count - t, (width - x - extent_) / side_ + 1, tile_columns_ - tile.column});
+      transform(static_cast<int>(run), plane + (y * width + x) * block, width * block,
+                v + t * block, plan.input_stride);
+      t += run;
+    }
+  }
+}
+
+void WinogradInt8::TransformBorder(const Call& call, const int8_t* plane, size_t first_y,
+                                   size_t first_x, int16_t* v, size_t stride,
+                                   int8_t* border) const {
+  const size_t block = tiles_.block, height = shape_.input[0], width = shape_.input[1];
+  std::memset(border, call.x.zero_point, points_ * block);
+  for (size_t i = 0; i < extent_; ++i) {
+    const size_t y = first_y + i;
+    if (y >= height) continue;
+    for (size_t j = 0; j < extent_; ++j) {
+      const size_t x = first_x + j;
+      if (x >= width) continue;
+      std::memcpy(border + (extent_ * i + j) * block, plane + (y * width + x) * block, block);
+    }
+  }
+  way_.input[call.x.is_signed ? 0 : 1](1, border, extent_ * block, v, stride);
+}
+
+void WinogradInt8::FindTargets(const Call& call, size_t first, size_t count,
+                               Int8Tiles::WinogradTarget* targets) const {
+  const size_t height = shape_.output[0], width = shape_.output[1];
+  for (size_t t = 0; t < count; ++t) {
+    const Tile tile = At(first + t);
+    const size_t row = side_ * tile.row, column = side_ * tile.column;
+    const size_t at = (row * width + column) * tiles_.block;
+    targets[t] = {tile.image * call.strides.y + at, tile.image * call.strides.residual + at,
+                  static_cast<int>(std::min(side_, height - row)),
+                  static_cast<int>(std::min(side_, width - column))};
+  }
+}
+
+void WinogradInt8::Multiply(const Call& call, const Plan& plan, size_t group, size_t part,
+                            size_t count, const Buffers& own) const {
+  const size_t v = parts_.vectors(part), run = Run(v);
+  const size_t weights_stride = WeightsStride(plan), sums_stride = SumsStride(plan);
+  const size_t start = group * output_blocks_ + parts_.begin(part);
+  const int8_t* packed = call.packed + start * tiles_.block * blocks_ * 9 * tiles_.block;
+  for (size_t slice = 0; slice < plan.channel_slices; ++slice) {
+    const size_t begin = FirstBlock(plan, slice), end = FirstBlock(plan, slice + 1);
+    for (size_t b = begin; b < end; ++b) {
+      way_.weights(run, packed + b * 9 * run, run, own.weights + (b - begin) * run, weights_stride);
+    }
+    for (size_t point = 0; point < points_; ++point) {
+      Int8Tiles::Work work = {};
+      work.x = own.input + begin * points_ * plan.input_stride + point * plan.input_stride;
+      work.steps = own.steps;
+      work.steps_count = static_cast<int>(end - begin);
+      work.windows = own.windows;
+      work.weights = own.weights + point * weights_stride;
+      work.partial = own.sums + point * sums_stride;
+      work.first = slice == 0;
+      work.last = false;
+      RunTiles(tiles_.blocked[v - 1], tiles_.pixels[v - 1], static_cast<int>(count), work);
+    }
+  }
+}
+
+void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_t part,
+                         size_t count, const Buffers& own) const {
+  const size_t v = parts_.vectors(part), block = tiles_.block;
+  const Band origin;
+  for (size_t vector = 0; vector < v; ++vector) {
+    const size_t block_of_outputs = group * output_blocks_ + parts_.begin(part) + vector;
+    way_.output(From(call, block_of_outputs, origin), own.targets, static_cast<int>(count),
+                own.sums + vector * block, v * block, SumsStride(plan), shape_.output[1] * block);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(const ConvolutionShape& shape,
+                                                                     int side) {
+  if ((side != 2 && side != 4) || !HasWinograd(shape) || shape.column_rows() > kMostProducts ||
+      shape.weight_count() == 0 || shape.output_spatial() == 0) {
+    return nullptr;
+  }
+  return std::make_shared<WinogradInt8>(shape, side);
+}
+
+bool Int8Convolution::SumsFitWinograd(const ConvolutionShape& shape, int side,
+                                      const int8_t* weights) {
+  if (side == 2) return true;
+  const int64_t most = std::numeric_limits<int32_t>::max() / 64;
+  const size_t column = shape.column_rows();
+  if (static_cast<int64_t>(column) * 255 * 128 <= most) return true;
+  for (int o = 0; o < shape.outputs; ++o, weights += column) {
+    int64_t positive = 0, negative = 0;
+    for (size_t i = 0; i < column; ++i) (weights[i] > 0 ? positive : negative) += weights[i];
+    // Of unsigned bytes one sum has a part, of signed ones both.
+    if (255 * std::max(positive, -negative) > most || 128 * (positive - negative) > most) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace caffe::kernels

@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "int8_packed.hpp"
+
+// Convolution of 8-bit integers with VNNI: four products of an unsigned and a signed byte and their
+// sum in one instruction.
+namespace caffe::kernels {
+namespace {
+
+// What a thread works on at a time: pixels of a band, and bytes of its input, which stay in a
+// core's second cache together with the weights of some blocks of outputs.
+constexpr int kPixels = 512;
+constexpr size_t kInputBytes = 128 << 10;
+
+/// Inputs are unsigned bytes, signed ones with 128 more, their padding too. What that adds to a
+/// sum, 128 times the sum of its weights, is taken off where it begins.
+///
+/// All of it is arithmetic modulo 2^32 (the instruction does not saturate; four products and their
+/// sum fit 18 bits), so a sum is right if it fits 32 bits at its end, as 66,000 products of bytes
+/// do, whatever it passed through.
+///
+/// A channel (of a plain input) or block of channels is a unit. A step is four channels of a block
+/// at a position of the kernel; of a plain input up to four neighbouring positions of a row of the
+/// kernel. Weights are packed as (group, blocks of outputs that are summed together, step, output,
+/// 4), and behind them what signed inputs' sums begin with, 32 bits for each output.
+class VnniInt8 : public PackedInt8 {
+ public:
+  VnniInt8(const ConvolutionShape& shape, bool plain_input)
+      : PackedInt8(shape, plain_input),
+        lanes_(plain_input ? 1 : tiles_.block),
+        units_(Divide(shape.channels / shape.group, lanes_)),
+        group_blocks_(Blocks(shape.outputs / shape.group)),
+        parts_(group_blocks_, tiles_.vectors) {
+    for (size_t unit = 0; unit < units_; ++unit) AddSteps(static_cast<int>(unit));
+  }
+
+  size_t packed_size() const override {
+    return weights_size() + sizeof(int32_t) * padded_outputs();
+  }
+  size_t scratch_bytes(int num) const override {
+    const Plan plan = PlanFor(num);
+    return std::min(Threads(), plan.items) * BytesOf(plan);
+  }
+  void PackWeights(const int8_t* weights, int8_t* packed) const override;
+
+ protected:
+  size_t padded_outputs() const override { return shape_.group * group_blocks_ * tiles_.block; }
+  void RunItems(const Call& call, void* scratch) const override {
+    const Plan plan = PlanFor(call.num);
+    SpreadParts(
+        call.num, plan.items, BytesOf(plan), scratch,
+        [&](size_t begin, size_t end, void* own) { RunItems(call, plan, begin, end, own); });
+  }
+
+ private:
+  struct Step {
+    int unit, tap, lane;  ///< where its first operand lies
+    int count;            ///< of operands that are not zero: lanes, or positions of the kernel
+  };
+  /// How the work is cut.
+  struct Plan {
+    Band largest;
+    size_t bands, slices, items;  // slices of each group's outputs
+    size_t unit_size;             // bytes of a unit's buffer
+  };
+  /// An item's scratch memory.
+  struct Buffers {
+    Buffers(const VnniInt8& self, const Plan& plan, Pieces* pieces)
+        : input(pieces->Take<uint8_t>(self.units_ * plan.unit_size + kPast)),
+          steps(pieces->Take<int32_t>(self.steps_.size())),
+          taps(pieces->Take<int32_t>(self.bands_.taps())),
+          windows(pieces->Take<int32_t>(plan.largest.pixels())),
+          targets(pieces->Take<size_t>(plan.largest.pixels())),
+          residual_targets(pieces->Take<size_t>(plan.largest.pixels())) {}
+    uint8_t* input;
+    int32_t *steps, *taps, *windows;
+    size_t *targets, *residual_targets;
+  };
+  // Bytes that a step may reach past the last one, with weights of zero.
+  static constexpr size_t kPast = 3;
+
+  size_t BytesOf(const Plan& plan) const {
+    Pieces pieces;
+    Buffers(*this, plan, &pieces);
+    return pieces.bytes() + kBetweenThreads;
+  }
+  size_t column() const { return 4 * steps_.size(); }
+  size_t weights_size() const { return padded_outputs() * column(); }
+
+  void AddSteps(int unit);
+  Plan PlanFor(int num) const;
+  /// True if the windows of bands are the pixels of an unsigned input.
+  bool ReadsInPlace(const Call& call, const Plan& plan) const;
+  void RunItems(const Call& call, const Plan& plan, size_t begin, size_t end, void* scratch) const;
+  void FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const;
+  void FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
+                  const Buffers& own) const;
+  /// Brings a group's channels into the buffer.
+  void FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
+                 uint8_t* input) const;
+  void Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const;
+  /// Computes parts of a group's outputs.
+  void RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
+               size_t last_part, const uint8_t* x, const Buffers& own) const;
+
+  const int lanes_;
+  const size_t units_;         // of a group
+  const size_t group_blocks_;  // of outputs
+  const OutputParts parts_;
+  std::vector<Step> steps_;  // of a group
+};
+
+void VnniInt8::AddSteps(int unit) {
+  const int width = bands_.columns().kernel;
+  const int channels = std::min(lanes_, shape_.channels / shape_.group - unit * lanes_);
+  const int together = !plain_ || bands_.columns().dilation > 1 ? 1 : 4;
+  for (int row = 0; row < bands_.taps(); row += width) {
+    for (int column = 0; column < width; column += together) {
+      for (int lane = 0; lane < channels; lane += 4) {
+        const int count =
+            plain_ ? std::min(together, width - column) : std::min(4, channels - lane);
+        steps_.push_back({unit, row + column, lane, count});
+      }
+    }
+  }
+}
+
+VnniInt8::Plan VnniInt8::PlanFor(int num) const {
+  Plan plan;
+  const int images = std::max(1, num);
+  const size_t positions = std::max<size_t>(1, kInputBytes / (units_ * lanes_));
+  const int pixels = static_cast<int>(std::min<size_t>(kPixels, positions));
+  plan.largest = bands_.ForThreads(images, bands_.Largest(images, pixels, positions), Threads());
+  plan.unit_size = bands_.BufferSize(plan.largest) * lanes_;
+  // Buffers that lie whole pages apart would meet in the same lines of the cache.
+  if (plan.unit_size % 1024 == 0) plan.unit_size += 64;
+
+  plan.bands = bands_.Count(num, plan.largest);
+  plan.slices = 1;
+  const size_t threads = Threads();
+  const auto items = [&] { return plan.bands * shape_.group * plan.slices; };
+  while (plan.slices < parts_.count() && items() < 4 * threads && items() % threads != 0)
+    ++plan.slices;
+  plan.items = items();
+  return plan;
+}
+
+bool VnniInt8::ReadsInPlace(const Call& call, const Plan& plan) const {
+  const size_t extent = (plan.largest.images - 1) * call.strides.x + input_image();
+  return !plain_ && !call.x.is_signed && shape_.is_pointwise() &&
+         extent <= size_t(std::numeric_limits<int32_t>::max());
+}
+
+void VnniInt8::FindSteps(const Plan& plan, size_t unit_size, const Buffers& own) const {
+  bands_.FindTaps(plan.largest, lanes_, own.taps);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const Step& step = steps_[s];
+    own.steps[s] = static_cast<int32_t>(step.unit * unit_size) + own.taps[step.tap] + step.lane;
+  }
+}
+
+void VnniInt8::FindPixels(const Call& call, const Plan& plan, const Band& band, bool in_place,
+                          const Buffers& own) const {
+  bands_.FindTargets(band, tiles_.block, call.strides.y, own.targets);
+  bands_.FindTargets(band, tiles_.block, call.strides.residual, own.residual_targets);
+  if (!in_place) return bands_.FindPixels(band, plan.largest, lanes_, own.windows);
+  int32_t* window = own.windows;
+  for (int n = 0; n < band.images; ++n) {
+    const int32_t image = static_cast<int32_t>(n * call.strides.x);
+    for (int p = 0; p < band.columns; ++p) *window++ = image + p * lanes_;
+  }
+}
+
+void VnniInt8::Copy(const Input& x, size_t offset, size_t count, int step, uint8_t* to) const {
+  const uint8_t* from = static_cast<const uint8_t*>(x.data) + offset;
+  const size_t bytes = count * lanes_;
+  const auto shift = [&](const void* signed_bytes) {
+    tiles_.shift_signed(bytes, static_cast<const int8_t*>(signed_bytes), to);
+  };
+  if (step == 1 && x.is_signed) return shift(from);
+  if (step == 1) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const auto copy_pixels = [&](auto lanes) {  // of a constant size: a few moves each
+    constexpr int kLanes = decltype(lanes)::value;
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(to + i * kLanes, from + i * step * kLanes, kLanes);
+  };
+  if (lanes_ == 16) {
+    copy_pixels(std::integral_constant<int, 16>());
+  } else if (lanes_ == 8) {
+    copy_pixels(std::integral_constant<int, 8>());
+  } else {
+    copy_pixels(std::integral_constant<int, 1>());
+  }
+  if (x.is_signed) shift(to);
+}
+
+void VnniInt8::FillInput(const Call& call, const Plan& plan, const Band& band, size_t group,
+                         uint8_t* input) const {
+  const uint8_t zero = static_cast<uint8_t>(call.x.zero_point + (call.x.is_signed ? 128 : 0));
+  const auto copy = [&](size_t offset, size_t count, int step, uint8_t* to) {
+    Copy(call.x, offset, count, step, to);
+  };
+  for (size_t u = 0; u < units_; ++u) {
+    bands_.Fill(band, plan.largest, lanes_, group * units_ + u, call.strides.x,
+                input + u * plan.unit_size, copy, zero);
+  }
+}
+
+// What neighbouring items have in common is found once.
+void VnniInt8::RunItems(const Call& call, const Plan& plan, size_t begin, size_t end,
+                        void* scratch) const {
+  Pieces pieces(scratch);
+  const Buffers own(*this, plan, &pieces);
+  const bool in_place = ReadsInPlace(call, plan);
+  const size_t plane = bands_.input_plane() * lanes_;
+  FindSteps(plan, in_place ? plane : plan.unit_size, own);
+  Band before;
+  before.images = 0;
+  for (size_t item = begin; item < end; ++item) {
+    const size_t slice = item % plan.slices, group = item / plan.slices % shape_.group;
+    const Band band = bands_.At(call.num, plan.largest, item / plan.slices / shape_.group);
+    if (!band.SameSize(before)) FindPixels(call, plan, band, in_place, own);
+    before = band;
+    const uint8_t* x = own.input;
+    if (in_place) {
+      x = static_cast<const uint8_t*>(call.x.data) + band.image * call.strides.x +
+          group * units_ * plane + band.column * lanes_;
+    } else if (item == begin || slice == 0) {
+      FillInput(call, plan, band, group, own.input);
+    }
+    RunBand(call, band, group, parts_.count() * slice / plan.slices,
+            parts_.count() * (slice + 1) / plan.slices, x, own);
+  }
+}
+
+void VnniInt8::RunBand(const Call& call, const Band& band, size_t group, size_t first_part,
+                       size_t last_part, const uint8_t* x, const Buffers& own) const {
+  const size_t block = tiles_.block;
+  Int8Tiles::ByteWork work = {};
+  work.x = x;
+  work.steps = own.steps;
+  work.steps_count = static_cast<int>(steps_.size());
+  work.windows = own.windows;
+  work.first = work.last = true;
+  work.targets = own.targets;
+  work.residual_targets = own.residual_targets;
+  work.plane = bands_.output_plane() * block;
+  const void* starts = call.packed + weights_size();
+  for (size_t part = first_part; part < last_part; ++part) {
+    const int v = parts_.vectors(part);
+    const size_t start = group * group_blocks_ + parts_.begin(part);  // block of outputs
+    const Int8Tiles::Writing target = From(call, start, band);
+    work.weights = call.packed + start * block * column();
+    if (call.x.is_signed) work.start = static_cast<const int32_t*>(starts) + start * block;
+    work.writing = &target;
+    RunTiles(tiles_.bytes[v - 1], tiles_.pixels[v - 1], band.pixels(), work);
+  }
+}
+
+void VnniInt8::PackWeights(const int8_t* weights, int8_t* packed) const {
+  const size_t channels = shape_.channels / shape_.group, outputs = shape_.outputs / shape_.group;
+  const size_t taps = bands_.taps(), block = tiles_.block;
+  std::vector<int32_t> starts(padded_outputs(), 0);
+  int8_t* to = packed;
+  for (size_t group = 0; group < size_t(shape_.group); ++group) {
+    for (size_t part = 0; part < parts_.count(); ++part) {
+      const size_t begin = parts_.begin(part) * block, end = parts_.begin(part + 1) * block;
+      for (const Step& step : steps_) {
+        for (size_t o = begin; o < end; ++o) {
+          for (int k = 0; k < 4; ++k, ++to) {
+            *to = 0;
+            if (o >= outputs || k >= step.count) continue;
+            const size_t c = step.unit * lanes_ + step.lane + (plain_ ? 0 : k);
+            const size_t tap = step.tap + (plain_ ? k : 0);
+            *to = weights[((group * outputs + o) * channels + c) * taps + tap];
+            starts[group * group_blocks_ * block + o] -= 128 * *to;
+          }
+        }
+      }
+    }
+  }
+  std::memcpy(to, starts.data(), sizeof(int32_t) * starts.size());
+}
+
+}  // namespace
+
+std::shared_ptr<const Int8Convolution> MakeVnniInt8(const ConvolutionShape& shape,
+                                                    bool plain_input) {
+  return std::make_shared<VnniInt8>(shape, plain_input);
+}
+
+}  // namespace caffe::kernels

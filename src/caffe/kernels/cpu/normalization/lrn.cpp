@@ -1,0 +1,318 @@
+#include "caffe/kernels/lrn.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+
+// Work is cut into tiles that share nothing: some positions of all channels of an image, or one
+// channel's plane. What is kept of a tile stays in the cache.
+namespace caffe::kernels {
+namespace {
+
+constexpr size_t kTileElements = 1 << 15;
+constexpr size_t kBlockedTileElements = 1 << 12;  // passed over many times: for the first cache
+
+/// `rows` rows of `length` elements, `stride` apart in the array, from `offset` on.
+struct Tile {
+  size_t offset, stride;
+  int rows, length;
+
+  size_t size() const { return size_t(rows) * length; }
+};
+
+size_t Plane(const LrnShape& s) { return size_t(s.height) * s.width; }
+
+int TileLength(const LrnShape& s) {
+  if (s.within_channel) return static_cast<int>(Plane(s));
+  const size_t length = std::max<size_t>(64, kTileElements / std::max(1, s.channels));
+  return static_cast<int>(std::min(length, Plane(s)));
+}
+
+/// Calls f(tile) for all tiles; each thread has made its own f by make().
+template <typename Make>
+void ForEachTile(const LrnShape& s, Make&& make) {
+  const size_t plane = Plane(s), length = TileLength(s);
+  if (plane == 0) return;
+  const size_t tiles = s.within_channel ? s.channels : (plane + length - 1) / length;
+  const int rows = s.within_channel ? 1 : s.channels;
+  ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
+    auto f = make(rows * length);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t image = i / tiles * s.channels * plane;
+      const size_t start = s.within_channel ? i % tiles * plane : i % tiles * length;
+      const size_t rest = s.within_channel ? plane : std::min(length, plane - start);
+      f(Tile{image + start, plane, rows, static_cast<int>(rest)});
+    }
+  });
+}
+
+template <typename T, typename F>
+void Load(const Tile& tile, const T* x, F* y) {
+  for (int row = 0; row < tile.rows; ++row) {
+    Convert(tile.length, x + tile.offset + row * tile.stride, y + size_t(row) * tile.length);
+  }
+}
+
+template <typename F, typename T>
+void Store(const Tile& tile, const F* x, T* y) {
+  for (int row = 0; row < tile.rows; ++row) {
+    Convert(tile.length, x + size_t(row) * tile.length, y + tile.offset + row * tile.stride);
+  }
+}
+
+/// Sums over windows of `size` along an axis of `length` elements `stride` apart, for `inner`
+/// neighbouring columns at once: sums[i] = x[i - size / 2] + ... + x[i + size / 2].
+template <typename F>
+void WindowSums(int length, size_t stride, size_t inner, int size, const F* x, F* sums) {
+  const int half = size / 2;
+  const auto add = Loops<F>().add;
+  for (int i = 0; i < length; ++i) {
+    F* row = sums + i * stride;
+    const int first = std::max(0, i - half);
+    std::copy_n(x + first * stride, inner, row);
+    for (int j = first + 1; j <= std::min(length - 1, i + half); ++j) {
+      add(inner, row, x + j * stride, row);
+    }
+  }
+}
+
+/// The same along a row.
+template <typename F>
+void WindowSumsOfRow(int length, int size, const F* x, F* sums) {
+  const int half = size / 2;
+  for (int i = 0; i < length; ++i) {
+    F sum = 0;
+    for (int j = std::max(0, i - half); j <= std::min(length - 1, i + half); ++j) sum += x[j];
+    sums[i] = sum;
+  }
+}
+
+/// Sums over the window around each element of a tile.
+template <typename F>
+void Neighbourhood(const LrnShape& s, const Tile& tile, const F* x, F* scratch, F* sums) {
+  if (!s.within_channel) {
+    WindowSums(tile.rows, tile.length, tile.length, s.size, x, sums);
+    return;
+  }
+  WindowSums(s.height, s.width, s.width, s.size, x, scratch);
+  for (int h = 0; h < s.height; ++h) {
+    WindowSumsOfRow(s.width, s.size, scratch + size_t(h) * s.width, sums + size_t(h) * s.width);
+  }
+}
+
+/// What the sum of squares is multiplied by.
+double Factor(const LrnShape& s) {
+  return s.alpha / (s.within_channel ? double(s.size) * s.size : double(s.size));
+}
+
+/// Buffers for one tile.
+template <typename F>
+struct Buffers {
+  explicit Buffers(size_t n) : x(n), products(n), scratch(n), sums(n), powers(n) {}
+  std::vector<F> x, products, scratch, sums, powers;
+};
+
+/// b.x = x as F, b.sums = the sums of squares, b.powers = s^-beta for one tile.
+template <typename F, typename T>
+void ComputePowers(const LrnShape& s, const Tile& tile, const T* x, Buffers<F>* b) {
+  const size_t n = tile.size();
+  Load(tile, x, b->x.data());
+  Loops<F>().multiply(n, b->x.data(), b->x.data(), b->products.data());
+  Neighbourhood(s, tile, b->products.data(), b->scratch.data(), b->sums.data());
+  const F factor = static_cast<F>(Factor(s)), k = static_cast<F>(s.k);
+  const F beta = static_cast<F>(s.beta);
+  if (beta == F(0.75)) {  // what everybody uses
+    Loops<F>().affine_power(n, factor, k, b->sums.data(), b->powers.data());
+  } else {
+    for (size_t i = 0; i < n; ++i) b->powers[i] = std::pow(k + factor * b->sums[i], -beta);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void LrnForward(const LrnShape& s, const T* x, T* y) {
+  using F = AccumulatorType<T>;
+  ForEachTile(s, [&](size_t size) {
+    return [&s, x, y, b = Buffers<F>(size)](const Tile& tile) mutable {
+      ComputePowers(s, tile, x, &b);
+      Loops<F>().multiply(tile.size(), b.x.data(), b.powers.data(), b.x.data());
+      Store(tile, b.x.data(), y);
+    };
+  });
+}
+
+namespace {
+
+/// Between floats and how elements are stored: halves, floats, or integers that stand for `scale`
+/// times as much.
+struct Stored {
+  float scale = 1, factor = 1;
+
+  void Load(size_t n, const uint8_t* x, float* y) const {
+    ChosenKernels().quantize.from_uint8(n, scale, 0, x, y);
+  }
+  void Load(size_t n, const int8_t* x, float* y) const {
+    ChosenKernels().quantize.from_int8(n, scale, 0, x, y);
+  }
+  template <typename T>
+  void Load(size_t n, const T* x, float* y) const {
+    Convert(n, x, y);
+  }
+  void Store(size_t n, const float* x, uint8_t* y) const {
+    ChosenKernels().quantize.to_uint8(n, factor, 0, x, y);
+  }
+  void Store(size_t n, const float* x, int8_t* y) const {
+    ChosenKernels().quantize.to_int8(n, factor, 0, x, y);
+  }
+  template <typename T>
+  void Store(size_t n, const float* x, T* y) const {
+    Convert(n, x, y);
+  }
+};
+
+/// Some positions of all channels of an image, in blocks: the channels of a position are brought
+/// together in a row with zeros on both sides, so that windows are sums of neighbours.
+template <typename X, typename Y, int kBlock>
+class BlockedTile {
+ public:
+  BlockedTile(const LrnShape& s, size_t most, const Stored& stored)
+      : s_(s),
+        stored_(stored),
+        blocks_((s.channels + kBlock - 1) / kBlock),
+        pitch_(size_t(blocks_) * kBlock + s.size - 1),
+        x_(most * blocks_ * kBlock),
+        squares_(most * pitch_ + s.size - 1),
+        powers_(most * pitch_) {}
+
+  /// Of `length` positions, the first of which lies at `x` and at `y`.
+  void Forward(size_t length, const X* x, Y* y) {
+    const size_t plane = Plane(s_) * kBlock, run = length * kBlock, half = s_.size / 2;
+    for (int b = 0; b < blocks_; ++b) {
+      float* from = x_.data() + b * run;
+      stored_.Load(run, x + b * plane, from);
+      Spread(length, from, squares_.data() + half + b * kBlock);
+    }
+    const size_t n = length * pitch_;
+    std::copy_n(squares_.data(), n, powers_.data());
+    for (int i = 1; i < s_.size; ++i) {
+      Loops<float>().add(n, powers_.data(), squares_.data() + i, powers_.data());
+    }
+    Power(n);
+    ClearPadding(length);
+    for (int b = 0; b < blocks_; ++b) {
+      float* values = x_.data() + b * run;
+      Scale(length, powers_.data() + b * kBlock, values);
+      stored_.Store(run, values, y + b * plane);
+    }
+  }
+
+ private:
+  void Spread(size_t length, const float* from, float* to) const {
+    for (size_t i = 0; i < length; ++i, from += kBlock, to += pitch_) {
+      for (int k = 0; k < kBlock; ++k) to[k] = from[k] * from[k];
+    }
+  }
+  void Scale(size_t length, const float* powers, float* values) const {
+    for (size_t i = 0; i < length; ++i, values += kBlock, powers += pitch_) {
+      for (int k = 0; k < kBlock; ++k) values[k] *= powers[k];
+    }
+  }
+  // Of what fills up the last block: 0^-beta is infinite.
+  void ClearPadding(size_t length) {
+    for (size_t i = 0; i < length; ++i) {
+      std::fill(powers_.begin() + i * pitch_ + s_.channels,
+                powers_.begin() + i * pitch_ + size_t(blocks_) * kBlock, 0.f);
+    }
+  }
+  void Power(size_t n) {
+    const float factor = static_cast<float>(Factor(s_)), k = static_cast<float>(s_.k);
+    if (s_.beta == 0.75) {
+      return Loops<float>().affine_power(n, factor, k, powers_.data(), powers_.data());
+    }
+    const float beta = static_cast<float>(s_.beta);
+    for (size_t i = 0; i < n; ++i) powers_[i] = std::pow(k + factor * powers_[i], -beta);
+  }
+
+  const LrnShape& s_;
+  const Stored stored_;
+  const int blocks_;
+  const size_t pitch_;
+  std::vector<float> x_, squares_, powers_;
+};
+
+template <int kBlock, typename X, typename Y>
+void ForwardInBlocks(const LrnShape& s, const Stored& stored, const X* x, Y* y) {
+  const size_t plane = Plane(s),
+               most = std::max<size_t>(8, kBlockedTileElements / std::max(1, s.channels));
+  const size_t length = std::min(plane, most);
+  if (plane == 0 || s.channels == 0) return;
+  const size_t tiles = (plane + length - 1) / length;
+  const size_t image = (s.channels + kBlock - 1) / kBlock * kBlock * plane;
+  ParallelFor(s.num * tiles, 1, [&](size_t begin, size_t end) {
+    BlockedTile<X, Y, kBlock> tile(s, length, stored);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t start = i % tiles * length, offset = i / tiles * image + start * kBlock;
+      tile.Forward(std::min(length, plane - start), x + offset, y + offset);
+    }
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void BlockedLrnForward(const LrnShape& s, int block, const T* x, T* y) {
+  block == 8 ? ForwardInBlocks<8>(s, {}, x, y) : ForwardInBlocks<16>(s, {}, x, y);
+}
+
+template <typename X, typename Y>
+void BlockedLrnForward(const LrnShape& s, int block, float x_scale, const X* x, float y_factor,
+                       Y* y) {
+  const Stored stored = {x_scale, y_factor};
+  block == 8 ? ForwardInBlocks<8>(s, stored, x, y) : ForwardInBlocks<16>(s, stored, x, y);
+}
+
+template <typename T, typename D>
+void LrnBackward(const LrnShape& s, const T* x, const D* dy, D* dx) {
+  using F = AccumulatorType<D>;
+  const F alpha = static_cast<F>(Factor(s)), k = static_cast<F>(s.k);
+  const F factor = static_cast<F>(2 * s.beta * Factor(s));
+  ForEachTile(s, [&](size_t size) {
+    return [=, &s, b = Buffers<F>(size), result = std::vector<F>(size)](const Tile& tile) mutable {
+      const size_t n = tile.size();
+      ComputePowers(s, tile, x, &b);
+      Load(tile, dy, result.data());
+      for (size_t i = 0; i < n; ++i) {
+        result[i] *= b.powers[i];
+        b.products[i] = result[i] * b.x[i] / (k + alpha * b.sums[i]);
+      }
+      Neighbourhood(s, tile, b.products.data(), b.scratch.data(), b.sums.data());
+      for (size_t i = 0; i < n; ++i) result[i] -= factor * b.x[i] * b.sums[i];
+      Store(tile, result.data(), dx);
+    };
+  });
+}
+
+#define CAFFE_LRN(T, D) template void LrnBackward(const LrnShape&, const T*, const D*, D*)
+CAFFE_LRN(double, double);
+CAFFE_LRN(float, float);
+CAFFE_LRN(float, float16);
+CAFFE_LRN(float16, float);
+CAFFE_LRN(float16, float16);
+#undef CAFFE_LRN
+#define CAFFE_LRN(X, Y) \
+  template void BlockedLrnForward(const LrnShape&, int, float, const X*, float, Y*)
+CAFFE_LRN(int8_t, int8_t);
+CAFFE_LRN(int8_t, uint8_t);
+CAFFE_LRN(uint8_t, int8_t);
+CAFFE_LRN(uint8_t, uint8_t);
+#undef CAFFE_LRN
+template void BlockedLrnForward(const LrnShape&, int, const float*, float*);
+template void BlockedLrnForward(const LrnShape&, int, const float16*, float16*);
+template void LrnForward(const LrnShape&, const float*, float*);
+template void LrnForward(const LrnShape&, const double*, double*);
+template void LrnForward(const LrnShape&, const float16*, float16*);
+
+}  // namespace caffe::kernels

@@ -1,0 +1,220 @@
+#include "caffe/kernels/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "caffe/kernels/cpu/elementwise/chunks.hpp"
+#include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+/// The columns, each the channels of one softmax, of an array of shape (outer, channels, inner).
+struct Columns {
+  size_t outer, channels, inner;
+  size_t size() const { return outer * inner; }
+  /// Of the first channel's element; the others follow `inner` apart.
+  size_t first(size_t column) const { return column / inner * channels * inner + column % inner; }
+};
+
+/// Calls f(begin, end) for parts of the columns, on several threads.
+template <typename Function>
+void ForSomeColumns(const Columns& columns, Function&& f) {
+  const size_t grain =
+      std::max<size_t>(1, (kLoopGrain / 16) / std::max<size_t>(1, columns.channels));
+  ParallelFor(columns.size(), grain, f);
+}
+
+template <typename Function>
+void ForEachColumn(const Columns& columns, Function&& f) {
+  ForSomeColumns(columns, [&](size_t begin, size_t end) {
+    for (size_t column = begin; column < end; ++column) f(columns.first(column), column);
+  });
+}
+
+// Transposes of what lies `kChannels` apart, unrolled for the few channels of detectors.
+template <size_t kChannels, typename F>
+void ToChannels(size_t channels, size_t width, const F* rows, F* tile) {
+  const size_t step = kChannels ? kChannels : channels;
+  for (size_t c = 0; c < step; ++c) {
+    for (size_t i = 0; i < width; ++i) tile[c * width + i] = rows[i * step + c];
+  }
+}
+template <size_t kChannels, typename F>
+void ToRows(size_t channels, size_t width, const F* tile, F* rows) {
+  const size_t step = kChannels ? kChannels : channels;
+  for (size_t c = 0; c < step; ++c) {
+    for (size_t i = 0; i < width; ++i) rows[i * step + c] = tile[c * width + i];
+  }
+}
+
+/// Some columns side by side, channel after channel, so that loops go along the columns.
+template <typename F>
+class ColumnTile {
+ public:
+  explicit ColumnTile(const Columns& columns)
+      : columns_(columns),
+        most_(std::min(kMostColumns, std::max(kLeastColumns, kTileSize / columns.channels))),
+        values_(columns.channels * most_),
+        rows_(values_.size()),
+        largest_(most_),
+        sums_(most_) {}
+
+  /// Takes `column` and those that follow, up to `end`; returns how many.
+  template <typename T>
+  size_t Load(const T* x, size_t column, size_t end) {
+    width_ = std::min(most_, end - column);
+    const size_t channels = columns_.channels, inner = columns_.inner;
+    if (inner == 1) {
+      Convert(channels * width_, x + column * channels, rows_.data());
+      Transpose(rows_.data(), values_.data(), ToChannels<2, F>, ToChannels<0, F>);
+      return width_;
+    }
+    width_ = std::min(width_, inner - column % inner);
+    const T* from = x + columns_.first(column);
+    for (size_t c = 0; c < channels; ++c) Convert(width_, from + c * inner, channel(c));
+    return width_;
+  }
+
+  template <typename T>
+  void Store(size_t column, T* y) {
+    const size_t channels = columns_.channels, inner = columns_.inner;
+    if (inner == 1) {
+      Transpose(values_.data(), rows_.data(), ToRows<2, F>, ToRows<0, F>);
+      return Convert(channels * width_, rows_.data(), y + column * channels);
+    }
+    T* to = y + columns_.first(column);
+    for (size_t c = 0; c < channels; ++c) Convert(width_, channel(c), to + c * inner);
+  }
+
+  /// Each value becomes exp(value - the largest of its column); returns the sums of the columns.
+  const F* Exponentiate() {
+    const size_t channels = columns_.channels;
+    std::copy_n(channel(0), width_, largest_.data());
+    for (size_t c = 1; c < channels; ++c) {
+      loops_.maximum(width_, largest_.data(), channel(c), largest_.data());
+    }
+    for (size_t c = 0; c < channels; ++c) {
+      loops_.subtract(width_, channel(c), largest_.data(), channel(c));
+    }
+    loops_.exponential(channels * width_, F(1), F(1), values_.data(), values_.data());
+    std::copy_n(channel(0), width_, sums_.data());
+    for (size_t c = 1; c < channels; ++c) {
+      loops_.add(width_, sums_.data(), channel(c), sums_.data());
+    }
+    return sums_.data();
+  }
+  void Divide() {
+    for (size_t c = 0; c < columns_.channels; ++c) {
+      loops_.divide(width_, channel(c), sums_.data(), channel(c));
+    }
+  }
+  const F* largest() const { return largest_.data(); }
+
+ private:
+  static constexpr size_t kTileSize = 4096, kLeastColumns = 16, kMostColumns = 512;
+
+  F* channel(size_t c) { return values_.data() + c * width_; }
+  template <typename Pair, typename Any>
+  void Transpose(const F* from, F* to, Pair pair, Any any) {
+    const auto transpose = columns_.channels == 2 ? pair : any;
+    transpose(columns_.channels, width_, from, to);
+  }
+
+  const ArithmeticLoops<F>& loops_ = Loops<F>();
+  const Columns columns_;
+  const size_t most_;
+  size_t width_ = 0;
+  std::vector<F> values_, rows_, largest_, sums_;
+};
+
+/// Softmax of rows that lie together, along each of them.
+template <typename X, typename Y>
+void SoftmaxOfRows(const Columns& rows, const X* x, Y* y) {
+  using F = LoopType<X, Y>;
+  const ArithmeticLoops<F>& loops = Loops<F>();
+  const size_t channels = rows.channels;
+  ForSomeColumns(rows, [&](size_t begin, size_t end) {
+    std::vector<F> row(channels);
+    for (size_t first = begin * channels; first < end * channels; first += channels) {
+      Convert(channels, x + first, row.data());
+      const F largest = *std::max_element(row.begin(), row.end());
+      loops.affine(channels, F(1), -largest, row.data(), row.data());
+      loops.exponential(channels, F(1), F(1), row.data(), row.data());
+      const F sum = static_cast<F>(loops.sum(channels, row.data()));
+      for (F& value : row) value /= sum;
+      Convert(channels, row.data(), y + first);
+    }
+  });
+}
+
+// Longer rows are worth a loop each.
+constexpr size_t kShortRow = 128;
+
+}  // namespace
+
+template <typename X, typename Y>
+void Softmax(size_t outer, size_t channels, size_t inner, const X* x, Y* y) {
+  const Columns columns = {outer, channels, inner};
+  if (columns.size() == 0 || channels == 0) return;
+  if (inner == 1 && channels > kShortRow) return SoftmaxOfRows(columns, x, y);
+  ForSomeColumns(columns, [&](size_t begin, size_t end) {
+    ColumnTile<LoopType<X, Y>> tile(columns);
+    for (size_t column = begin, width = 0; column < end; column += width) {
+      width = tile.Load(x, column, end);
+      tile.Exponentiate();
+      tile.Divide();
+      tile.Store(column, y);
+    }
+  });
+}
+
+template <typename T, typename D>
+void SoftmaxGradient(size_t outer, size_t channels, size_t inner, const T* y, const D* dy, D* dx) {
+  using F = LoopType<T, D>;
+  ForEachColumn({outer, channels, inner}, [&](size_t first, size_t) {
+    F dot = 0;
+    for (size_t c = 0; c < channels; ++c) {
+      dot += static_cast<F>(y[first + c * inner]) * static_cast<F>(dy[first + c * inner]);
+    }
+    for (size_t c = 0; c < channels; ++c) {
+      const size_t i = first + c * inner;
+      dx[i] = static_cast<D>(static_cast<F>(y[i]) * (static_cast<F>(dy[i]) - dot));
+    }
+  });
+}
+
+template <typename T>
+void LogSumExp(size_t outer, size_t channels, size_t inner, const T* x,
+               AccumulatorType<T>* log_sum) {
+  using F = AccumulatorType<T>;
+  const Columns columns = {outer, channels, inner};
+  if (columns.size() == 0 || channels == 0) return;
+  ForSomeColumns(columns, [&](size_t begin, size_t end) {
+    ColumnTile<F> tile(columns);
+    for (size_t column = begin, width = 0; column < end; column += width) {
+      width = tile.Load(x, column, end);
+      const F* sums = tile.Exponentiate();
+      for (size_t i = 0; i < width; ++i) {
+        log_sum[column + i] = tile.largest()[i] + std::log(sums[i]);
+      }
+    }
+  });
+}
+
+#define CAFFE_SOFTMAX(T, D)                                    \
+  template void Softmax(size_t, size_t, size_t, const T*, D*); \
+  template void SoftmaxGradient(size_t, size_t, size_t, const T*, const D*, D*)
+CAFFE_SOFTMAX(double, double);
+CAFFE_SOFTMAX(float, float);
+CAFFE_SOFTMAX(float, float16);
+CAFFE_SOFTMAX(float16, float);
+CAFFE_SOFTMAX(float16, float16);
+#undef CAFFE_SOFTMAX
+
+template void LogSumExp(size_t, size_t, size_t, const float*, float*);
+template void LogSumExp(size_t, size_t, size_t, const double*, double*);
+template void LogSumExp(size_t, size_t, size_t, const float16*, float*);
+
+}  // namespace caffe::kernels

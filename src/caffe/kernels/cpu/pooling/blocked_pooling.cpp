@@ -1,0 +1,250 @@
+// Pooling where the channels of a position lie together: each loop over a window works on a whole
+// block.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+#include "caffe/kernels/cpu/int8/int8_tiles.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/kernels/pooling.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+/// A window: its positions within the image, where it begins in the padding, and its size as Caffe
+/// counts it for averages.
+struct Window {
+  int top, bottom, left, right;  // [top, bottom) x [left, right)
+  int first_row, first_column;
+  int size;
+};
+
+Window WindowAt(const PoolingShape& s, int row, int column) {
+  Window w;
+  w.first_row = row * s.stride_h - s.pad_h;
+  w.first_column = column * s.stride_w - s.pad_w;
+  const int padded_bottom = std::min(w.first_row + s.kernel_h, s.height + s.pad_h);
+  const int padded_right = std::min(w.first_column + s.kernel_w, s.width + s.pad_w);
+  w.size = (padded_bottom - w.first_row) * (padded_right - w.first_column);
+  w.top = std::max(w.first_row, 0);
+  w.left = std::max(w.first_column, 0);
+  w.bottom = std::min(padded_bottom, s.height);
+  w.right = std::min(padded_right, s.width);
+  return w;
+}
+
+/// Calls f(row, input offset of its plane, offset of its first output) for every row of outputs,
+/// which are spread over threads.
+template <typename Function>
+void ForEachRow(const PoolingShape& s, size_t block, Function&& f) {
+  const size_t work = size_t(s.pooled_width) * s.kernel_h * s.kernel_w * block;
+  ParallelFor(s.planes * s.pooled_height,
+              std::max<size_t>(1, (1 << 14) / std::max<size_t>(1, work)),
+              [&](size_t begin, size_t end) {
+                for (size_t i = begin; i < end; ++i) {
+                  f(static_cast<int>(i % s.pooled_height),
+                    i / s.pooled_height * s.input_plane() * block, i * s.pooled_width * block);
+                }
+              });
+}
+
+/// Calls f(window, input offset of the plane, output offset) for every output.
+template <int block, typename Function>
+void ForEachOutputRow(const PoolingShape& s, Function&& f) {
+  ForEachRow(s, block, [&](int row, size_t input, size_t output) {
+    for (int column = 0; column < s.pooled_width; ++column) {
+      f(WindowAt(s, row, column), input, output + column * block);
+    }
+  });
+}
+
+/// Calls f(window, input offset, output offset) plane by plane: windows that meet belong to one
+/// thread.
+template <int block, typename Function>
+void ForEachOutputOfPlanes(const PoolingShape& s, float* dx, Function&& f) {
+  ParallelFor(s.planes, 1, [&](size_t begin, size_t end) {
+    std::fill(dx + begin * s.input_plane() * block, dx + end * s.input_plane() * block, 0.f);
+    for (size_t plane = begin; plane < end; ++plane) {
+      size_t output = plane * s.output_plane() * block;
+      for (int row = 0; row < s.pooled_height; ++row) {
+        for (int column = 0; column < s.pooled_width; ++column, output += block) {
+          f(WindowAt(s, row, column), plane * s.input_plane() * block, output);
+        }
+      }
+    }
+  });
+}
+
+template <int block, typename I>
+void MaxForward(const PoolingShape& s, const float* x, float* y, I* mask) {
+  ForEachOutputRow<block>(s, [&](const Window& w, size_t input, size_t output) {
+    float best[block];
+    int32_t where[block];  // as wide as the values: compared and chosen by vectors
+    std::fill(best, best + block, -std::numeric_limits<float>::infinity());
+    std::fill(where, where + block, -1);
+    for (int h = w.top; h < w.bottom; ++h) {
+      for (int v = w.left; v < w.right; ++v) {
+        const float* from = x + input + (size_t(h) * s.width + v) * block;
+        const int32_t here = (h - w.first_row) * s.kernel_w + v - w.first_column;
+        for (int k = 0; k < block; ++k) {
+          where[k] = from[k] > best[k] ? here : where[k];
+          best[k] = from[k] > best[k] ? from[k] : best[k];
+        }
+      }
+    }
+    std::copy(best, best + block, y + output);
+    for (int k = 0; k < block; ++k) mask[output + k] = static_cast<I>(where[k]);
+  });
+}
+
+template <int block, typename I>
+void MaskBackward(const PoolingShape& s, const float* dy, const I* mask, float* dx) {
+  ForEachOutputOfPlanes<block>(s, dx, [&](const Window& w, size_t input, size_t output) {
+    for (int k = 0; k < block; ++k) {
+      const I where = mask[output + k];
+      if (where == I(-1)) continue;
+      const int h = w.first_row + where / s.kernel_w, v = w.first_column + where % s.kernel_w;
+      dx[input + (size_t(h) * s.width + v) * block + k] += dy[output + k];
+    }
+  });
+}
+
+template <int block>
+void AverageBackward(const PoolingShape& s, const float* dy, float* dx) {
+  ForEachOutputOfPlanes<block>(s, dx, [&](const Window& w, size_t input, size_t output) {
+    float share[block];
+    for (int k = 0; k < block; ++k) share[k] = dy[output + k] / w.size;
+    for (int h = w.top; h < w.bottom; ++h) {
+      for (int v = w.left; v < w.right; ++v) {
+        float* to = dx + input + (size_t(h) * s.width + v) * block;
+        for (int k = 0; k < block; ++k) to[k] += share[k];
+      }
+    }
+  });
+}
+
+/// Calls pool(rows, columns, elements between rows, window size, x, y) for each window.
+template <typename T, typename Function>
+void PoolWindows(const PoolingShape& s, int block, const T* x, T* y, Function&& pool) {
+  const auto pool_all = [&](auto lanes) {
+    constexpr int kLanes = decltype(lanes)::value;
+    ForEachOutputRow<kLanes>(s, [&](const Window& w, size_t input, size_t output) {
+      const size_t first = input + (size_t(w.top) * s.width + w.left) * kLanes;
+      pool(std::max(0, w.bottom - w.top), std::max(0, w.right - w.left), size_t(s.width) * kLanes,
+           static_cast<float>(w.size), x + first, y + output);
+    });
+  };
+  block == 8 ? pool_all(std::integral_constant<int, 8>())
+             : pool_all(std::integral_constant<int, 16>());
+}
+
+/// With a function of PackedTiles or Int8Tiles. Windows that lie within the image's width are
+/// computed together.
+template <typename T, typename Function>
+void MaxByRows(const PoolingShape& s, size_t block, Function* pool, const T* x, T* y) {
+  const int width = s.width - s.kernel_w + s.pad_w;  // of where windows without padding begin
+  const int begin = std::min(s.pooled_width, (s.pad_w + s.stride_w - 1) / s.stride_w);
+  const int end = width < 0 ? begin : std::clamp(width / s.stride_w + 1, begin, s.pooled_width);
+  ForEachRow(s, block, [&](int row, size_t input, size_t output) {
+    const auto compute = [&](int column, int outputs) {
+      const Window w = WindowAt(s, row, column);
+      const WindowRow windows = {outputs,
+                                 std::max(0, w.bottom - w.top),
+                                 std::max(0, w.right - w.left),
+                                 s.width * block,
+                                 s.stride_w * block,
+                                 static_cast<int>(block)};
+      pool(windows, x + input + (size_t(w.top) * s.width + w.left) * block,
+           y + output + column * block);
+    };
+    for (int column = 0; column < begin; ++column) compute(column, 1);
+    if (begin < end) compute(begin, end - begin);
+    for (int column = end; column < s.pooled_width; ++column) compute(column, 1);
+  });
+}
+template <typename T>
+void MaxOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
+  MaxByRows(shape, block, ChosenPackedTiles().max_windows[StorageOf<T>()], x, y);
+}
+template <typename T>
+void MaxOfBytes(const PoolingShape& shape, int block, const T* x, T* y) {
+  MaxByRows(shape, block, ChosenInt8Tiles().max_windows[std::is_unsigned<T>::value], x, y);
+}
+template <typename T>
+void AverageOfStored(const PoolingShape& shape, int block, const T* x, T* y) {
+  const auto pool = ChosenPackedTiles().average_window[StorageOf<T>()];
+  PoolWindows(shape, block, x, y,
+              [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
+                pool(rows, columns, pitch, block, size, from, to);
+              });
+}
+template <typename T>
+void AverageOfBytes(const PoolingShape& shape, int block, float factor, const T* x, T* y) {
+  const auto pool = ChosenInt8Tiles().average_window[std::is_unsigned<T>::value];
+  PoolWindows(shape, block, x, y,
+              [=](int rows, int columns, size_t pitch, float size, const T* from, T* to) {
+                pool(rows, columns, pitch, block, size, factor, from, to);
+              });
+}
+
+}  // namespace
+
+template <typename I>
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float* x, float* y,
+                              I* mask) {
+  if (!mask) return MaxOfStored(shape, block, x, y);
+  block == 8 ? MaxForward<8>(shape, x, y, mask) : MaxForward<16>(shape, x, y, mask);
+}
+template <typename I>
+void BlockedMaskPoolingBackward(const PoolingShape& shape, int block, const float* dy,
+                                const I* mask, float* dx) {
+  block == 8 ? MaskBackward<8>(shape, dy, mask, dx) : MaskBackward<16>(shape, dy, mask, dx);
+}
+void BlockedAveragePoolingBackward(const PoolingShape& shape, int block, const float* dy,
+                                   float* dx) {
+  block == 8 ? AverageBackward<8>(shape, dy, dx) : AverageBackward<16>(shape, dy, dx);
+}
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const float16* x, float16* y) {
+  MaxOfStored(shape, block, x, y);
+}
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
+                              bfloat16* y) {
+  MaxOfStored(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float* x, float* y) {
+  AverageOfStored(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const float16* x,
+                                  float16* y) {
+  AverageOfStored(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, const bfloat16* x,
+                                  bfloat16* y) {
+  AverageOfStored(shape, block, x, y);
+}
+
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const int8_t* x, int8_t* y) {
+  MaxOfBytes(shape, block, x, y);
+}
+void BlockedMaxPoolingForward(const PoolingShape& shape, int block, const uint8_t* x, uint8_t* y) {
+  MaxOfBytes(shape, block, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
+                                  const int8_t* x, int8_t* y) {
+  AverageOfBytes(shape, block, factor, x, y);
+}
+void BlockedAveragePoolingForward(const PoolingShape& shape, int block, float factor,
+                                  const uint8_t* x, uint8_t* y) {
+  AverageOfBytes(shape, block, factor, x, y);
+}
+
+#define CAFFE_BLOCKED_POOLING(I)                                                              \
+  template void BlockedMaxPoolingForward(const PoolingShape&, int, const float*, float*, I*); \
+  template void BlockedMaskPoolingBackward(const PoolingShape&, int, const float*, const I*, float*)
+CAFFE_BLOCKED_POOLING(uint8_t);
+CAFFE_BLOCKED_POOLING(int);
+#undef CAFFE_BLOCKED_POOLING
+
+}  // namespace caffe::kernels

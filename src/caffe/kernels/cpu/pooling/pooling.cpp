@@ -1,0 +1,283 @@
+#include "caffe/kernels/pooling.hpp"
+
+#include <limits>
+#include <vector>
+
+#include "caffe/kernels/cpu/convolution/planes.hpp"
+#include "caffe/kernels/cpu/simd/vector_kernels.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+/// A window on the plane: it begins at (h, w), perhaps in the padding, and covers [h_begin, h_end)
+/// x [w_begin, w_end) of the image; averages divide by `divisor`.
+struct Window {
+  int h, w;
+  int h_begin, h_end, w_begin, w_end;
+  int divisor;
+};
+
+Window WindowAt(const PoolingShape& s, int ph, int pw) {
+  const int h = ph * s.stride_h - s.pad_h, w = pw * s.stride_w - s.pad_w;
+  const int h_end = std::min(h + s.kernel_h, s.height + s.pad_h);
+  const int w_end = std::min(w + s.kernel_w, s.width + s.pad_w);
+  return {h,
+          w,
+          std::max(h, 0),
+          std::min(h_end, s.height),
+          std::max(w, 0),
+          std::min(w_end, s.width),
+          (h_end - h) * (w_end - w)};
+}
+
+template <typename Function>
+void ForEachWindow(const PoolingShape& s, Function&& f) {
+  size_t output = 0;
+  for (int ph = 0; ph < s.pooled_height; ++ph) {
+    for (int pw = 0; pw < s.pooled_width; ++pw) f(WindowAt(s, ph, pw), output++);
+  }
+}
+
+/// Calls f(h, w) for the elements of a window until f returns true.
+template <typename Function>
+void ForEachElement(const Window& window, Function&& f) {
+  for (int h = window.h_begin; h < window.h_end; ++h) {
+    for (int w = window.w_begin; w < window.w_end; ++w) {
+      if (f(h, w)) return;
+    }
+  }
+}
+
+template <typename I>
+constexpr I kNone = std::is_same<I, uint8_t>::value ? I(255) : I(-1);
+
+template <typename I>
+I PositionIn(const PoolingShape& s, const Window& window, int h, int w) {
+  return static_cast<I>((h - window.h) * s.kernel_w + (w - window.w));
+}
+
+/// For windows that are combined by `combine(n, row, sums, sums)` along the rows and
+/// `element(sum, value)` along the columns, from `start`: rows first, whole rows of the image at
+/// once. `finish(sum, window)` is the output.
+template <typename F, typename Combine, typename Element, typename Finish>
+void PoolRowsThenColumns(const PoolingShape& s, F start, const F* x, F* y, F* row, Combine combine,
+                         Element&& element, Finish&& finish) {
+  for (int ph = 0; ph < s.pooled_height; ++ph) {
+    const Window rows = WindowAt(s, ph, 0);
+    std::fill_n(row, s.width, start);
+    for (int h = rows.h_begin; h < rows.h_end; ++h) {
+      combine(s.width, x + size_t(h) * s.width, row, row);
+    }
+    for (int pw = 0; pw < s.pooled_width; ++pw) {
+      const Window window = WindowAt(s, ph, pw);
+      F sum = start;
+      for (int w = window.w_begin; w < window.w_end; ++w) sum = element(sum, row[w]);
+      *y++ = finish(sum, window);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T, typename I>
+void MaxPoolingForward(const PoolingShape& s, const T* x, T* y, I* mask) {
+  using F = AccumulatorType<T>;
+  const F lowest = -std::numeric_limits<F>::max();
+  ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y,
+               [&](size_t plane, const F* in, F* out) {
+                 if (!mask) {
+                   std::vector<F> row(s.width);
+                   PoolRowsThenColumns(
+                       s, lowest, in, out, row.data(), Loops<F>().maximum,
+                       [](F best, F value) { return value > best ? value : best; },
+                       [](F best, const Window&) { return best; });
+                   return;
+                 }
+                 I* plane_mask = mask + plane * s.output_plane();
+                 ForEachWindow(s, [&](const Window& window, size_t o) {
+                   F best = lowest;
+                   I where = kNone<I>;
+                   ForEachElement(window, [&](int h, int w) {
+                     const F value = in[size_t(h) * s.width + w];
+                     if (value > best) {
+                       best = value;
+                       where = PositionIn<I>(s, window, h, w);
+                     }
+                     return false;
+                   });
+                   out[o] = best;
+                   plane_mask[o] = where;
+                 });
+               });
+}
+
+template <typename T, typename I>
+void StochasticPoolingForward(const PoolingShape& s, const T* x, const float* draws, T* y,
+                              I* mask) {
+  using F = AccumulatorType<T>;
+  ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y,
+               [&](size_t plane, const F* in, F* out) {
+                 ForEachWindow(s, [&](const Window& window, size_t o) {
+                   F sum = 0;
+                   ForEachElement(window, [&](int h, int w) {
+                     sum += in[size_t(h) * s.width + w];
+                     return false;
+                   });
+                   const size_t output = plane * s.output_plane() + o;
+                   const F threshold = static_cast<F>(draws[output]) * sum;
+                   F so_far = 0;
+                   out[o] = 0;
+                   mask[output] = kNone<I>;
+                   ForEachElement(window, [&](int h, int w) {
+                     out[o] = in[size_t(h) * s.width + w];
+                     mask[output] = PositionIn<I>(s, window, h, w);
+                     so_far += out[o];
+                     return so_far >= threshold;
+                   });
+                 });
+               });
+}
+
+template <typename T>
+void ExpectedPoolingForward(const PoolingShape& s, const T* x, T* y) {
+  using F = AccumulatorType<T>;
+  ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y, [&](size_t, const F* in, F* out) {
+    ForEachWindow(s, [&](const Window& window, size_t o) {
+      F sum = 0, squares = 0;
+      ForEachElement(window, [&](int h, int w) {
+        const F value = in[size_t(h) * s.width + w];
+        sum += value;
+        squares += value * value;
+        return false;
+      });
+      out[o] = sum > 0 ? squares / sum : 0;
+    });
+  });
+}
+
+namespace {
+
+/// The position in the plane of a mask value of the window at (ph, pw), or -1.
+template <typename I>
+int PositionOf(const PoolingShape& s, int ph, int pw, I mask) {
+  if (mask == kNone<I>) return -1;
+  const int h = ph * s.stride_h - s.pad_h + mask / s.kernel_w;
+  const int w = pw * s.stride_w - s.pad_w + mask % s.kernel_w;
+  return h * s.width + w;
+}
+
+}  // namespace
+
+template <typename D, typename I>
+void MaskPoolingBackward(const PoolingShape& s, const D* dy, const I* mask, D* dx) {
+  using F = AccumulatorType<D>;
+  ForEachPlane(s.planes, s.output_plane(), s.input_plane(), dy, dx,
+               [&](size_t plane, const F* in, F* out) {
+                 std::fill_n(out, s.input_plane(), F(0));
+                 const I* where = mask + plane * s.output_plane();
+                 for (int ph = 0; ph < s.pooled_height; ++ph) {
+                   for (int pw = 0; pw < s.pooled_width; ++pw, ++in, ++where) {
+                     const int position = PositionOf(s, ph, pw, *where);
+                     if (position >= 0) out[position] += *in;
+                   }
+                 }
+               });
+}
+
+template <typename I, typename Dtype>
+void MaskPositions(const PoolingShape& s, const I* mask, Dtype* positions) {
+  for (size_t plane = 0; plane < s.planes; ++plane) {
+    for (int ph = 0; ph < s.pooled_height; ++ph) {
+      for (int pw = 0; pw < s.pooled_width; ++pw) {
+        *positions++ = static_cast<Dtype>(PositionOf(s, ph, pw, *mask++));
+      }
+    }
+  }
+}
+
+template <typename T>
+void AveragePoolingForward(const PoolingShape& s, const T* x, T* y) {
+  using F = AccumulatorType<T>;
+  ForEachPlane(s.planes, s.input_plane(), s.output_plane(), x, y, [&](size_t, const F* in, F* out) {
+    std::vector<F> row(s.width);
+    PoolRowsThenColumns(
+        s, F(0), in, out, row.data(), Loops<F>().add, [](F sum, F value) { return sum + value; },
+        [](F sum, const Window& window) { return sum / window.divisor; });
+  });
+}
+
+template <typename D>
+void AveragePoolingBackward(const PoolingShape& s, const D* dy, D* dx) {
+  using F = AccumulatorType<D>;
+  ForEachPlane(s.planes, s.output_plane(), s.input_plane(), dy, dx,
+               [&](size_t, const F* in, F* out) {
+                 std::fill_n(out, s.input_plane(), F(0));
+                 ForEachWindow(s, [&](const Window& window, size_t o) {
+                   const F share = in[o] / window.divisor;
+                   ForEachElement(window, [&](int h, int w) {
+                     out[size_t(h) * s.width + w] += share;
+                     return false;
+                   });
+                 });
+               });
+}
+
+template <typename T, typename Dtype>
+void UnpoolingForward(size_t planes, size_t inputs, size_t outputs, const T* x,
+                      const Dtype* positions, T* y) {
+  const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(1, outputs));
+  ParallelFor(planes, grain, [&](size_t begin, size_t end) {
+    std::fill(y + begin * outputs, y + end * outputs, T(0.f));
+    for (size_t plane = begin; plane < end; ++plane) {
+      for (size_t i = plane * inputs; i < (plane + 1) * inputs; ++i) {
+        const Dtype position = positions[i];
+        Require(position >= 0 && position < static_cast<Dtype>(outputs), "the mask has position ",
+                position, " where the output has ", outputs, " per channel: it must be the mask ",
+                "of a pooling that the scale undoes");
+        y[plane * outputs + static_cast<size_t>(position)] = x[i];
+      }
+    }
+  });
+}
+
+template <typename D, typename Dtype>
+void UnpoolingBackward(size_t planes, size_t inputs, size_t outputs, const D* dy,
+                       const Dtype* positions, D* dx) {
+  const size_t grain = std::max<size_t>(1, kLoopGrain / std::max<size_t>(1, inputs));
+  ParallelFor(planes, grain, [&](size_t begin, size_t end) {
+    for (size_t plane = begin; plane < end; ++plane) {
+      for (size_t i = plane * inputs; i < (plane + 1) * inputs; ++i) {
+        dx[i] = dy[plane * outputs + static_cast<size_t>(positions[i])];
+      }
+    }
+  });
+}
+
+#define CAFFE_MASK_POOLING(T, I)                                                               \
+  template void MaxPoolingForward(const PoolingShape&, const T*, T*, I*);                      \
+  template void StochasticPoolingForward(const PoolingShape&, const T*, const float*, T*, I*); \
+  template void MaskPoolingBackward(const PoolingShape&, const T*, const I*, T*)
+#define CAFFE_POOLING(T)                                                               \
+  CAFFE_MASK_POOLING(T, uint8_t);                                                      \
+  CAFFE_MASK_POOLING(T, int);                                                          \
+  template void ExpectedPoolingForward(const PoolingShape&, const T*, T*);             \
+  template void AveragePoolingForward(const PoolingShape&, const T*, T*);              \
+  template void AveragePoolingBackward(const PoolingShape&, const T*, T*);             \
+  template void UnpoolingForward(size_t, size_t, size_t, const T*, const float*, T*);  \
+  template void UnpoolingForward(size_t, size_t, size_t, const T*, const double*, T*); \
+  template void UnpoolingBackward(size_t, size_t, size_t, const T*, const float*, T*); \
+  template void UnpoolingBackward(size_t, size_t, size_t, const T*, const double*, T*)
+CAFFE_POOLING(float);
+CAFFE_POOLING(double);
+CAFFE_POOLING(float16);
+#undef CAFFE_POOLING
+#undef CAFFE_MASK_POOLING
+
+#define CAFFE_MASK_POSITIONS(I)                                       \
+  template void MaskPositions(const PoolingShape&, const I*, float*); \
+  template void MaskPositions(const PoolingShape&, const I*, double*)
+CAFFE_MASK_POSITIONS(uint8_t);
+CAFFE_MASK_POSITIONS(int);
+#undef CAFFE_MASK_POSITIONS
+
+}  // namespace caffe::kernels

@@ -1,0 +1,75 @@
+#ifndef CAFFE_KERNELS_CPU_AMX_TILES_HPP_
+#define CAFFE_KERNELS_CPU_AMX_TILES_HPP_
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Matrix products in AMX's tile registers: 8 of them, of up to 16 rows of 64 bytes.
+namespace caffe::kernels {
+
+constexpr int kTileRows = 16;
+constexpr int kTileBytes = 64;     ///< of a row
+constexpr int kTileOutputs = 16;   ///< sums of 4 bytes in a row
+constexpr int kMostTileParts = 3;  ///< bfloat16 numbers that a float is the sum of
+constexpr int kMostTilePairs = 6;  ///< products of them that are summed
+
+/// The operand of LDTILECFG: the shape of each tile register.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t bytes[16] = {};  ///< of a row; registers from 8 on do not exist
+  uint8_t rows[16] = {};
+};
+static_assert(sizeof(TileConfig) == 64, "what the instruction reads");
+
+/// A part of x and a part of the weights, whose product is taken.
+struct TilePair {
+  int x, weights;
+};
+
+/// What is compiled for tiles (amx_tiles.inc): for the processor's, and for emulated ones.
+struct AmxTiles {
+  /// sums[row][panel][o] += the sum over pairs and k of x[row][k] weights[panel][k][o].
+  ///
+  /// A step is 64 bytes of a row of x: 64 integers of 8 bits or 32 bfloat16; and 16 rows of
+  /// weights, each with the 4 integers or 2 bfloat16 that follow one another in x, for each output.
+  struct Work {
+    int rows;       ///< of a tile of x, up to 16
+    int row_tiles;  ///< so many of them: x has rows * row_tiles rows
+    int width;      ///< outputs of a panel, up to 16
+    int panels;
+    int steps;
+    const void* x;
+    size_t x_pitch, x_part;              ///< bytes from row to row, from part to part
+    const void* weights;                 ///< (panels, parts, steps, 16, width, 4 bytes)
+    size_t weights_panel, weights_part;  ///< bytes from panel to panel, from part to part
+    void* sums;                          ///< of 4 bytes
+    size_t sums_pitch, sums_panel;       ///< sums from row to row, from panel to panel
+    const TilePair* pairs;
+    int pairs_count;
+  };
+  using Function = void(const Work&);
+  Function* multiply_signed;    ///< int8_t by int8_t; sums int32_t
+  Function* multiply_unsigned;  ///< uint8_t by int8_t; sums int32_t
+  /// bfloat16 by bfloat16; sums float. Subnormal numbers count as zero, and become zero.
+  Function* multiply_brain;
+
+  /// The parts of n floats, at y, y + plane, ...: each is what is left, rounded to bfloat16. One
+  /// part is a bfloat16 exactly, two add up to a float16, three to any float whose magnitude is 0
+  /// or from 2^-103 to below 2^128 - 2^119, and none of them is subnormal unless x is. False if
+  /// some x is infinite, NaN or, with three parts, another float: then y is of no use.
+  bool (*split)(size_t n, int parts, const float* x, uint16_t* y, size_t plane);
+  /// The same for weights (used, pitch), of which the first `width` of each row, 8 or 16, become
+  /// (depth / 2, width, 2); depth is even, rows from `used` on are zero.
+  bool (*split_weights)(size_t used, size_t depth, int width, size_t pitch, int parts,
+                        const float* weights, uint16_t* y, size_t plane);
+  /// (depth / 2, pitch, 2) integers, of which the first `width` outputs of each row become
+  /// (depth / 4, width, 4); depth is a multiple of 4.
+  void (*pairs_to_quads)(size_t depth, int width, size_t pitch, const int8_t* x, int8_t* y);
+};
+
+/// Those of the instruction set in use; null where it has none.
+const AmxTiles* ChosenAmxTiles();
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_AMX_TILES_HPP_

@@ -1,0 +1,167 @@
+#include "emulated_tiles.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "caffe/error.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+constexpr int kTiles = 8;
+constexpr uint32_t kLeastNormal = 0x00800000, kMagnitude = 0x7fffffff;
+
+inline uint32_t BitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+inline float FloatOf(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+/// Zero of the same sign for a subnormal number.
+inline float Flushed(float value) {
+  const uint32_t bits = BitsOf(value);
+  return (bits & kMagnitude) < kLeastNormal ? FloatOf(bits & ~kMagnitude) : value;
+}
+
+/// x y + sum. What would be below the least normal number with as many digits as a normal one has
+/// is flushed, though it may round to that number as a subnormal one.
+inline float FusedMultiplyAdd(float x, float y, float sum) {
+  const float result = std::fmaf(x, y, sum);
+  if ((BitsOf(result) & kMagnitude) == kLeastNormal) {
+    const double exact = double(x) * y + sum, least = std::ldexp(1., -126);
+    if (std::fabs(exact) < least - std::ldexp(1., -151))
+      return FloatOf(BitsOf(result) & ~kMagnitude);
+  }
+  return Flushed(result);
+}
+
+template <typename T>
+T At(const uint8_t* row, int index) {
+  T value;
+  std::memcpy(&value, row + index * sizeof(T), sizeof(T));
+  return value;
+}
+template <typename T>
+void Set(uint8_t* row, int index, T value) {
+  std::memcpy(row + index * sizeof(T), &value, sizeof(T));
+}
+
+inline float BrainAt(const uint8_t* row, int index) {
+  return Flushed(FloatOf(uint32_t(At<uint16_t>(row, index)) << 16));
+}
+
+// A fused operation is a call of the C library unless the processor is known to have it.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define CAFFE_WITH_FMA __attribute__((target_clones("fma", "default")))
+#else
+#define CAFFE_WITH_FMA
+#endif
+
+/// sums[n][i] += x[2 k + i] w[k][2 n + i] for all k < depth, n < columns and i < 2.
+CAFFE_WITH_FMA void AddBrainProducts(const uint8_t* x, const uint8_t (*w)[kTileBytes], int depth,
+                                     int columns, float (*sums)[2]) {
+  for (int k = 0; k < depth; ++k) {
+    for (int i = 0; i < 2; ++i) {
+      const float factor = BrainAt(x, 2 * k + i);
+      for (int n = 0; n < columns; ++n) {
+        sums[n][i] = FusedMultiplyAdd(factor, BrainAt(w[k], 2 * n + i), sums[n][i]);
+      }
+    }
+  }
+}
+#undef CAFFE_WITH_FMA
+
+}  // namespace
+
+void EmulatedTiles::RequireTile(int tile) const {
+  Require(configured_, "a tile is used before tiles are configured");
+  Require(tile >= 0 && tile < kTiles && config_.rows[tile] > 0, "there is no tile ", tile);
+}
+
+void EmulatedTiles::RequireProduct(int sum, int x, int w) const {
+  for (const int tile : {sum, x, w}) RequireTile(tile);
+  Require(sum != x && sum != w && x != w, "a product takes three tiles");
+  Require(config_.bytes[x] % 4 == 0 && config_.bytes[w] % 4 == 0 && config_.bytes[sum] % 4 == 0 &&
+              config_.rows[sum] == config_.rows[x] && config_.bytes[sum] == config_.bytes[w] &&
+              config_.bytes[x] == 4 * config_.rows[w],
+          "tiles ", sum, ", ", x, " and ", w, " do not fit one another");
+}
+
+void EmulatedTiles::Configure(const TileConfig& config) {
+  Require(config.palette == 1 && config.start_row == 0, "tiles have palette 1");
+  for (int tile = 0; tile < 16; ++tile) {
+    const int bytes = config.bytes[tile], rows = config.rows[tile];
+    Require((bytes == 0) == (rows == 0) && bytes <= kTileBytes && rows <= kTileRows &&
+                (tile < kTiles || bytes == 0),
+            "tile ", tile, " cannot have ", rows, " rows of ", bytes, " bytes");
+  }
+  config_ = config;
+  configured_ = true;
+  std::memset(tiles_, 0, sizeof(tiles_));
+}
+
+void EmulatedTiles::Release() {
+  configured_ = false;
+  std::memset(tiles_, 0, sizeof(tiles_));
+}
+
+void EmulatedTiles::Zero(int tile) {
+  RequireTile(tile);
+  std::memset(&tiles_[tile], 0, sizeof(Tile));
+}
+
+void EmulatedTiles::Load(int tile, const void* base, size_t stride) {
+  Zero(tile);
+  for (int r = 0; r < config_.rows[tile]; ++r) {
+    std::memcpy(tiles_[tile].row[r], static_cast<const char*>(base) + r * stride,
+                config_.bytes[tile]);
+  }
+}
+
+void EmulatedTiles::Store(int tile, void* base, size_t stride) const {
+  RequireTile(tile);
+  for (int r = 0; r < config_.rows[tile]; ++r) {
+    std::memcpy(static_cast<char*>(base) + r * stride, tiles_[tile].row[r], config_.bytes[tile]);
+  }
+}
+
+template <typename X>
+void EmulatedTiles::DotBytes(int sum, int x, int w) {
+  RequireProduct(sum, x, w);
+  for (int m = 0; m < config_.rows[sum]; ++m) {
+    for (int k = 0; k < config_.rows[w]; ++k) {
+      for (int n = 0; n < config_.bytes[sum] / 4; ++n) {
+        int32_t products = 0;  // at most 4 * 255 * 128
+        for (int i = 4 * k; i < 4 * k + 4; ++i) {
+          products += At<X>(tiles_[x].row[m], i) * At<int8_t>(tiles_[w].row[k], 4 * n + i - 4 * k);
+        }
+        // Wraps around where it overflows.
+        const uint32_t before = At<uint32_t>(tiles_[sum].row[m], n);
+        Set(tiles_[sum].row[m], n, before + static_cast<uint32_t>(products));
+      }
+    }
+  }
+}
+template void EmulatedTiles::DotBytes<int8_t>(int, int, int);
+template void EmulatedTiles::DotBytes<uint8_t>(int, int, int);
+
+void EmulatedTiles::DotBrain(int sum, int x, int w) {
+  RequireProduct(sum, x, w);
+  const int columns = config_.bytes[sum] / 4;
+  for (int m = 0; m < config_.rows[sum]; ++m) {
+    float sums[kTileOutputs][2] = {};
+    AddBrainProducts(tiles_[x].row[m], tiles_[w].row, config_.rows[w], columns, sums);
+    for (int n = 0; n < columns; ++n) {
+      const float products = Flushed(sums[n][0] + sums[n][1]);
+      const float before = Flushed(At<float>(tiles_[sum].row[m], n));
+      Set(tiles_[sum].row[m], n, Flushed(before + products));
+    }
+  }
+}
+
+}  // namespace caffe::kernels

@@ -1,0 +1,45 @@
+#ifndef CAFFE_KERNELS_CPU_EMULATED_TILES_HPP_
+#define CAFFE_KERNELS_CPU_EMULATED_TILES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "amx_tiles.hpp"
+
+namespace caffe::kernels {
+
+/// AMX's registers and instructions in software, to the bit, as Intel's manual defines them. What
+/// the processor answers with an exception is an Error here.
+class EmulatedTiles {
+ public:
+  void Configure(const TileConfig& config);  ///< LDTILECFG; zeros the tiles
+  void Release();                            ///< TILERELEASE
+  void Zero(int tile);                       ///< TILEZERO
+  /// TILELOADD and TILESTORED: rows `stride` bytes apart.
+  void Load(int tile, const void* base, size_t stride);
+  void Store(int tile, void* base, size_t stride) const;
+  /// TDPBSSD, TDPBUSD: sum[m][n] += the products of the 4 bytes x[m][k] and w[k][n], all k.
+  void DotSigned(int sum, int x, int w) { DotBytes<int8_t>(sum, x, w); }
+  void DotUnsigned(int sum, int x, int w) { DotBytes<uint8_t>(sum, x, w); }
+  /// TDPBF16PS: of pairs of bfloat16. First and second ones are added up apart over all k, from
+  /// zero, by fused operations; then both sums are added, and that to sum[m][n]. Rounds to nearest
+  /// even; subnormal numbers count as zero and become zero, whatever the processor's modes.
+  void DotBrain(int sum, int x, int w);
+
+ private:
+  struct Tile {
+    uint8_t row[kTileRows][kTileBytes];
+  };
+  void RequireTile(int tile) const;
+  void RequireProduct(int sum, int x, int w) const;
+  template <typename X>
+  void DotBytes(int sum, int x, int w);
+
+  bool configured_ = false;
+  TileConfig config_;
+  Tile tiles_[8];
+};
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_EMULATED_TILES_HPP_

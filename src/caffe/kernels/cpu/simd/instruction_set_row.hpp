@@ -1,0 +1,39 @@
+#ifndef CAFFE_KERNELS_CPU_INSTRUCTION_SET_ROW_HPP_
+#define CAFFE_KERNELS_CPU_INSTRUCTION_SET_ROW_HPP_
+
+#include "amx_tiles.hpp"
+#include "caffe/kernels/cpu/convolution/winograd_loops.hpp"
+#include "caffe/kernels/cpu/gemm/packed_tiles.hpp"
+#include "caffe/kernels/cpu/int8/int8_tiles.hpp"
+#include "caffe/kernels/cpu_features.hpp"
+#include "vector_kernels.hpp"
+
+namespace caffe::kernels {
+
+/// A row of the registry: an instruction set and its kernels. Rows may have those of another row.
+struct InstructionSetRow {
+  const char* name;
+  CpuFeatures needed;
+  bool by_name_only;
+  // Null, all four, in a row with tiles: the kernels of the last supported set without.
+  const VectorKernels* vector;
+  const PackedTiles* packed;
+  const Int8Tiles* int8;
+  const WinogradKernels* winograd;
+  /// For blocks of 8 channels, which vectors of 16 cannot read.
+  const WinogradKernels* winograd_of_8;
+  const AmxTiles* tiles;  ///< or null
+};
+
+/// The registry, the plainest set first: the last one that is supported is used.
+struct InstructionSetRows {
+  const InstructionSetRow* first;
+  const InstructionSetRow* last;
+  const InstructionSetRow* begin() const { return first; }
+  const InstructionSetRow* end() const { return last; }
+};
+InstructionSetRows RegisteredRows();
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_INSTRUCTION_SET_ROW_HPP_

@@ -1,0 +1,43 @@
+// The registry of instruction sets: a row each. cmake/Kernels.cmake compiles their kernels, and
+// writes compiled_kernels.hpp, which declares them: for the set `name` what is in namespace `name`.
+#include "caffe/kernels/instruction_set.hpp"
+#include "compiled_kernels.hpp"
+#include "instruction_set_row.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+using Features = CpuFeatures;
+
+#if defined(__x86_64__)
+constexpr Features kAvx2 = Features::AVX2 | Features::F16C;
+constexpr Features kAvx512 = kAvx2 | Features::AVX512;
+#endif
+
+const InstructionSetRow kRows[] = {
+    {"generic", Features::NONE, false, &generic::kVectorKernels, &generic::kPackedTiles,
+     &generic::kInt8Tiles, &generic::kWinogradKernels, &generic::kWinogradKernels, nullptr},
+#if defined(__x86_64__)
+    {"avx2", kAvx2, false, &avx2::kVectorKernels, &avx2::kPackedTiles, &avx2::kInt8Tiles,
+     &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+    // VNNI is used by the kernels of 8-bit integers alone.
+    {"avx2_vnni", kAvx2 | Features::AVX_VNNI, false, &avx2::kVectorKernels, &avx2::kPackedTiles,
+     &avx2_vnni::kInt8Tiles, &avx2::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+    {"avx512", kAvx512, false, &avx512::kVectorKernels, &avx512::kPackedTiles, &avx512::kInt8Tiles,
+     &avx512::kWinogradKernels, &avx2::kWinogradKernels, nullptr},
+    {"avx512_vnni", kAvx512 | Features::AVX512_VNNI, false, &avx512::kVectorKernels,
+     &avx512::kPackedTiles, &avx512_vnni::kInt8Tiles, &avx512::kWinogradKernels,
+     &avx2::kWinogradKernels, nullptr},
+    {"amx", kAvx512 | Features::AMX_INT8 | Features::AMX_BF16, false, nullptr, nullptr, nullptr,
+     nullptr, nullptr, &amx::kAmxTiles},
+#endif
+    // AMX's instructions in software, one by one: runs everywhere, slowly.
+    {"emulated_amx", Features::NONE, true, nullptr, nullptr, nullptr, nullptr, nullptr,
+     &emulated_amx::kAmxTiles},
+};
+
+}  // namespace
+
+InstructionSetRows RegisteredRows() { return {kRows, kRows + sizeof(kRows) / sizeof(kRows[0])}; }
+
+}  // namespace caffe::kernels

@@ -1,0 +1,71 @@
+#ifndef CAFFE_KERNELS_CPU_TILE_RUNS_HPP_
+#define CAFFE_KERNELS_CPU_TILE_RUNS_HPP_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "caffe/kernels/parallel.hpp"
+
+// What kernels that run tiles of registers over bands of outputs share.
+namespace caffe::kernels {
+
+/// n / by, rounded up.
+inline size_t Divide(size_t n, size_t by) { return (n + by - 1) / by; }
+
+inline size_t Threads() { return static_cast<size_t>(std::max(1, omp_get_max_threads())); }
+
+/// Bytes from the scratch memory of one thread to the next one's: what a core fetches ahead of its
+/// own use must not be what another core is writing.
+constexpr size_t kBetweenThreads = 64 << 10;
+
+/// Hands out scratch memory in pieces that begin on lines of the cache; counts only, without
+/// memory.
+class Pieces {
+ public:
+  explicit Pieces(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
+  template <typename T>
+  T* Take(size_t count) {
+    char* piece = memory_ ? memory_ + bytes_ : nullptr;
+    bytes_ += Divide(count * sizeof(T), 64) * 64;
+    return reinterpret_cast<T*>(piece);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  char* memory_;
+  size_t bytes_ = 0;
+};
+
+/// Zeros what is no channel in `pixels` blocks one after another: the lanes from `used` on, of
+/// `size` bytes each.
+inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
+  char* first = static_cast<char*>(blocks) + used * size;
+  for (size_t i = 0; i < pixels; ++i)
+    std::memset(first + i * block * size, 0, (block - used) * size);
+}
+
+/// Calls f(to, from) for each weight of a kernel of `taps` positions a channel: from (channel, tap)
+/// to (block of channels, tap, channel).
+template <typename Function>
+void ForEachDepthwiseWeight(size_t channels, size_t taps, size_t block, Function&& f) {
+  for (size_t c = 0; c < channels; ++c) {
+    for (size_t tap = 0; tap < taps; ++tap) {
+      f((c / block * taps + tap) * block + c % block, c * taps + tap);
+    }
+  }
+}
+
+/// Runs nearly equal tiles of at most `most` of the pixels from `first` on; functions[p - 1] is for
+/// p pixels.
+template <typename Function, typename Work>
+void RunTiles(Function* const* functions, int most, int pixels, const Work& work, int first = 0) {
+  const int tiles = static_cast<int>(Divide(pixels, most));
+  const int smaller = pixels / tiles, larger_tiles = pixels % tiles;
+  if (larger_tiles > 0) functions[smaller](work, first, larger_tiles);
+  functions[smaller - 1](work, first + larger_tiles * (smaller + 1), tiles - larger_tiles);
+}
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_TILE_RUNS_HPP_

@@ -1,0 +1,87 @@
+#ifndef CAFFE_KERNELS_CPU_VECTOR_KERNELS_HPP_
+#define CAFFE_KERNELS_CPU_VECTOR_KERNELS_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "caffe/kernels/cpu/int8/integer_loops.hpp"
+#include "caffe/kernels/quantize.hpp"
+
+namespace caffe::kernels {
+
+/// Serial loops over T = float or double. x, y, z are read, the last pointer is written; it may
+/// be one of the others.
+template <typename T>
+struct ArithmeticLoops {
+  void (*axpby)(size_t n, T a, const T* x, T b, T* y);                       ///< y = a x + b y
+  void (*affine)(size_t n, T a, T b, const T* x, T* y);                      ///< y = a x + b
+  void (*multiply_add)(size_t n, const T* a, const T* x, const T* b, T* y);  ///< y = a x + b
+  /// y[i] = b + the sum of w[t] x[t][i] over the terms t; y is none of the x.
+  void (*weighted_sum)(size_t n, size_t terms, const T* w, const T* const* x, T b, T* y);
+  /// y = (a x + b)^-0.75.
+  void (*affine_power)(size_t n, T a, T b, const T* x, T* y);
+  void (*add)(size_t n, const T* x, const T* z, T* y);
+  void (*subtract)(size_t n, const T* x, const T* z, T* y);
+  void (*multiply)(size_t n, const T* x, const T* z, T* y);
+  void (*divide)(size_t n, const T* x, const T* z, T* y);
+  void (*maximum)(size_t n, const T* x, const T* z, T* y);
+  void (*relu)(size_t n, T slope, const T* x, T* y);  ///< y = x > 0 ? x : slope x
+  void (*relu_gradient)(size_t n, T slope, const T* x, const T* dy, T* dx);
+  double (*sum)(size_t n, const T* x);
+  double (*absolute_sum)(size_t n, const T* x);
+  double (*square_sum)(size_t n, const T* x);
+  double (*dot)(size_t n, const T* x, const T* z);
+  /// sums[2 r + j] += the dot product of w[r] and x[j], r < 4, j < 2; for n of up to some
+  /// thousands.
+  void (*dot_tile)(size_t n, const T* const* w, const T* const* x, double* sums);
+  void (*exponential)(size_t n, T a, T b, const T* x, T* y);  ///< y = b exp(a x)
+  void (*sigmoid)(size_t n, T a, const T* x, T* y);           ///< y = 1 / (1 + exp(-a x))
+  void (*tanh)(size_t n, const T* x, T* y);                   ///< y = tanh(x)
+  void (*clip)(size_t n, T least, T most, const T* x, T* y);  ///< a NaN stays one
+  void (*gelu)(size_t n, const T* x, T* y);                   ///< Activation::GELU
+  void (*gelu_gradient)(size_t n, const T* x, const T* dy, T* dx);
+  /// NormalizePixels.
+  void (*pixels)(size_t n, const uint8_t* x, size_t step, const T* means, T mean, T scale, T* y);
+};
+
+/// Serial loops of quantize.hpp.
+struct QuantizeLoops {
+  void (*to_int8)(size_t n, float factor, int zero_point, const float* x, int8_t* y);
+  void (*to_uint8)(size_t n, float factor, int zero_point, const float* x, uint8_t* y);
+  void (*from_int8)(size_t n, float scale, int zero_point, const int8_t* q, float* y);
+  void (*from_uint8)(size_t n, float scale, int zero_point, const uint8_t* q, float* y);
+  void (*summarize)(size_t n, const float* x, ValueSummary* summary);
+  void (*bins)(size_t n, float factor, const float* x, int32_t* y);
+};
+
+/// Serial loops compiled once per instruction set (vector_kernels.inc).
+struct VectorKernels {
+  void (*half_to_float)(size_t n, const uint16_t* x, float* y);
+  void (*float_to_half)(size_t n, const float* x, uint16_t* y);
+  void (*brain_to_float)(size_t n, const uint16_t* x, float* y);
+  void (*float_to_brain)(size_t n, const float* x, uint16_t* y);
+  /// ArithmeticLoops::dot_tile with weights of halves.
+  void (*half_dot_tile)(size_t n, const uint16_t* const* w, const float* const* x, double* sums);
+  ArithmeticLoops<float> f32;
+  ArithmeticLoops<double> f64;
+  QuantizeLoops quantize;
+  IntegerLoops integers;
+};
+
+/// Those of the instruction set in use.
+const VectorKernels& ChosenKernels();
+
+template <typename T>
+const ArithmeticLoops<T>& Loops();
+template <>
+inline const ArithmeticLoops<float>& Loops<float>() {
+  return ChosenKernels().f32;
+}
+template <>
+inline const ArithmeticLoops<double>& Loops<double>() {
+  return ChosenKernels().f64;
+}
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_VECTOR_KERNELS_HPP_

@@ -1,0 +1,47 @@
+#ifndef CAFFE_KERNELS_CPU_FEATURES_HPP_
+#define CAFFE_KERNELS_CPU_FEATURES_HPP_
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+namespace caffe::kernels {
+
+/// What a processor can beyond what every one of its architecture can; one bit each.
+enum class CpuFeatures : uint32_t {
+  NONE = 0,
+  AVX2 = 1u << 0,         ///< and FMA
+  F16C = 1u << 1,         ///< conversions of FLOAT16
+  AVX_VNNI = 1u << 2,     ///< sums of four products of bytes in vectors of 256 bits
+  AVX512 = 1u << 3,       ///< F, BW, DQ, VL
+  AVX512_VNNI = 1u << 4,  ///< the same sums in vectors of 512 bits
+  AVX512_FP16 = 1u << 5,  ///< arithmetic in FLOAT16
+  AVX512_BF16 = 1u << 6,  ///< sums of two products of BFLOAT16
+  AMX_INT8 = 1u << 7,     ///< products of matrices in tiles, of 8-bit integers
+  AMX_BF16 = 1u << 8,     ///< of BFLOAT16
+  AMX_FP16 = 1u << 9      ///< of FLOAT16
+};
+
+constexpr CpuFeatures operator|(CpuFeatures x, CpuFeatures y) {
+  return static_cast<CpuFeatures>(static_cast<uint32_t>(x) | static_cast<uint32_t>(y));
+}
+constexpr CpuFeatures operator&(CpuFeatures x, CpuFeatures y) {
+  return static_cast<CpuFeatures>(static_cast<uint32_t>(x) & static_cast<uint32_t>(y));
+}
+/// What of x is not in y.
+constexpr CpuFeatures Without(CpuFeatures x, CpuFeatures y) {
+  return static_cast<CpuFeatures>(static_cast<uint32_t>(x) & ~static_cast<uint32_t>(y));
+}
+constexpr bool Includes(CpuFeatures all, CpuFeatures some) { return (all & some) == some; }
+
+/// "avx2", "f16c", "avx_vnni", ...: in the order above.
+std::vector<std::string> NamesOf(CpuFeatures features);
+
+/// What the processor has and the operating system lets programs use. Asked once: the first call
+/// asks Linux for the use of AMX's registers; where it refuses, AMX is missing.
+CpuFeatures FoundCpuFeatures();
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_CPU_FEATURES_HPP_

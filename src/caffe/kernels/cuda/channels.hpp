@@ -1,0 +1,68 @@
+#ifndef CAFFE_KERNELS_CUDA_CHANNELS_HPP_
+#define CAFFE_KERNELS_CUDA_CHANNELS_HPP_
+
+#include "caffe/device.hpp"
+#include "caffe/element_type.hpp"
+
+namespace caffe::cuda {
+
+// On device memory, for arrays of shape (outer, channels, inner) and numbers for each channel.
+// T, D: float, double or float16; double only beside double. Arithmetic is in float for float16.
+
+/// y = a[c] x + b[c]; null: 1 and 0. y may be x.
+template <typename T>
+void ChannelAffine(Stream& stream, int outer, int channels, int inner, const AccumulatorType<T>* a,
+                   const AccumulatorType<T>* b, const T* x, T* y);
+
+/// sum[c] = the sum over outer and inner of x, and dot[c] of x z, each unless it is null. Written.
+template <typename X, typename Z>
+void ChannelSums(Stream& stream, int outer, int channels, int inner, const X* x, const Z* z,
+                 double* sum, double* dot);
+
+/// diff[c] += the sum over outer and inner of dy: the gradient of a bias.
+template <typename D>
+void AddChannelSums(Stream& stream, int outer, int channels, int inner, const D* dy,
+                    AccumulatorType<D>* diff);
+
+/// The mean of each channel and the mean square of what differs from it (the biased variance). In
+/// two passes: squares of differences cannot cancel.
+template <typename T>
+void ChannelMoments(Stream& stream, int outer, int channels, int inner, const T* x,
+                    AccumulatorType<T>* mean, AccumulatorType<T>* variance);
+
+/// inverse[c] = 1 / sqrt(variance[c] + eps). F: float or double.
+template <typename F>
+void InverseDeviation(Stream& stream, int channels, const F* variance, double eps, F* inverse);
+
+/// Sums of means and variances divided by their weight, one number; 0 if that is 0.
+template <typename F>
+void WeightedAverages(Stream& stream, int channels, const F* mean_sum, const F* variance_sum,
+                      const F* weight, F* mean, F* variance);
+
+/// average = keep average + add value, for means and, `variance_factor` times the value, for
+/// variances; weight[0] = keep weight[0] + 1 unless it is null.
+template <typename F>
+void UpdateAverages(Stream& stream, int channels, double keep, double add, double variance_factor,
+                    const F* mean, const F* variance, F* mean_average, F* variance_average,
+                    F* weight);
+
+/// normalized = (x - mean[c]) inverse_deviation[c], and y = scale[c] normalized + shift[c].
+/// `normalized`, `scale` and `shift` may be null; y may be x.
+template <typename T>
+void BatchNormForward(Stream& stream, int outer, int channels, int inner,
+                      const AccumulatorType<T>* mean, const AccumulatorType<T>* inverse_deviation,
+                      const AccumulatorType<T>* scale, const AccumulatorType<T>* shift, const T* x,
+                      T* normalized, T* y);
+
+/// dx = scale[c] inverse_deviation[c] (dy - mean_dy[c] - normalized mean_dot[c]), the means being
+/// those of dy and of dy normalized; without the last two terms if `normalized` is null. dx may be
+/// dy.
+template <typename T, typename D>
+void BatchNormBackward(Stream& stream, int outer, int channels, int inner,
+                       const AccumulatorType<D>* scale, const AccumulatorType<D>* inverse_deviation,
+                       const double* mean_dy, const double* mean_dot, const T* normalized,
+                       const D* dy, D* dx);
+
+}  // namespace caffe::cuda
+
+#endif  // CAFFE_KERNELS_CUDA_CHANNELS_HPP_

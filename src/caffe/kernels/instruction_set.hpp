@@ -1,0 +1,76 @@
+#ifndef CAFFE_KERNELS_INSTRUCTION_SET_HPP_
+#define CAFFE_KERNELS_INSTRUCTION_SET_HPP_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "caffe/kernels/cpu_features.hpp"
+
+namespace caffe::kernels {
+
+struct InstructionSetRow;
+
+/// What the CPU kernels are compiled for: a row of the registry (kernels/cpu/instruction_sets.cpp).
+/// A value that is copied and compared; sets have no order.
+class InstructionSet {
+ public:
+  /// The registered set of this name: "generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
+  /// "amx", "emulated_amx". Throws Error for another name.
+  static InstructionSet Named(const std::string& name);
+
+  explicit InstructionSet(const InstructionSetRow& row) : row_(&row) {}
+
+  const char* name() const;
+  CpuFeatures needed() const;
+  /// Used only if CAFFE_CPU_ISA or SetCpuInstructionSet names it: emulations, for tests.
+  bool by_name_only() const;
+  bool supported() const { return Includes(FoundCpuFeatures(), needed()); }
+  /// It has matrix products in tiles; all else is done by VectorInstructionSet().
+  bool has_tiles() const;
+  const InstructionSetRow& row() const { return *row_; }
+
+  bool operator==(const InstructionSet& other) const { return row_ == other.row_; }
+  bool operator!=(const InstructionSet& other) const { return row_ != other.row_; }
+
+ private:
+  const InstructionSetRow* row_;
+};
+
+inline const char* Name(InstructionSet set) { return set.name(); }
+
+/// All that are registered, the plainest first.
+std::vector<InstructionSet> RegisteredInstructionSets();
+
+/// What this processor and operating system can run, the plainest first; without what is used only
+/// by its name.
+std::vector<InstructionSet> SupportedInstructionSets();
+
+/// Those of them whose kernels of floats differ from those of the sets before.
+std::vector<InstructionSet> FloatInstructionSets();
+
+/// The set in use: the last supported one, or the one that the environment variable CAFFE_CPU_ISA
+/// names. Throws Error for a name that is unknown, and for a set that is not supported here, with
+/// the features that are missing; both list the names that are valid on this machine.
+InstructionSet CpuInstructionSet();
+
+/// What kernels use that know no tiles: the set in use; where that has tiles, the last one
+/// supported here that has none.
+InstructionSet VectorInstructionSet();
+
+/// Uses another set from now on (for tests; not while kernels run). Throws Error as
+/// CpuInstructionSet.
+void SetCpuInstructionSet(InstructionSet set);
+
+/// Channels of a block in the kernels in use: lanes of a vector of floats, 8 or 16.
+int BlockChannels();
+/// True if the kernels in use sum four products of bytes in one instruction.
+bool HasByteProducts();
+
+/// For people: what kernels are for, and the set whose kernels are in use. In the order of the
+/// registry's columns.
+std::vector<std::pair<std::string, std::string>> ChosenKernelFamilies();
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_INSTRUCTION_SET_HPP_

@@ -1,0 +1,84 @@
+#ifndef CAFFE_KERNELS_PARALLEL_HPP_
+#define CAFFE_KERNELS_PARALLEL_HPP_
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <vector>
+
+namespace caffe::kernels {
+
+/// How many parts ParallelFor cuts `n` items into: at least `grain` items each, at most one part a
+/// thread; one inside another parallel loop.
+inline size_t ParallelParts(size_t n, size_t grain) {
+  if (n <= grain || omp_in_parallel()) return 1;
+  const size_t threads = static_cast<size_t>(std::max(1, omp_get_max_threads()));
+  return std::max<size_t>(1, std::min(threads, n / std::max<size_t>(1, grain)));
+}
+
+/// Calls f(part, begin, end) for ParallelParts(n, grain) equal parts of [0, n), each on a thread of
+/// its own. The cut depends on n, grain and the number of threads only, so sums over parts are
+/// repeatable. An exception is rethrown here after all parts have ended.
+template <typename Function>
+void ParallelParts(size_t n, size_t grain, Function&& f) {
+  if (n == 0) return;
+  const size_t parts = ParallelParts(n, grain);
+  if (parts == 1) {
+    f(size_t(0), size_t(0), n);
+    return;
+  }
+  std::vector<std::exception_ptr> errors(parts);
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (size_t part = 0; part < parts; ++part) {
+    try {
+      f(part, n * part / parts, n * (part + 1) / parts);
+    } catch (...) {
+      errors[part] = std::current_exception();
+    }
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+/// Calls f(begin, end) for equal parts of [0, n), likewise.
+template <typename Function>
+void ParallelFor(size_t n, size_t grain, Function&& f) {
+  ParallelParts(n, grain, [&f](size_t, size_t begin, size_t end) { f(begin, end); });
+}
+
+/// While it lives, loops of the calling thread are shared by `threads` threads, 1 or more.
+class TeamSize {
+ public:
+  explicit TeamSize(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~TeamSize() { omp_set_num_threads(before_); }
+  TeamSize(const TeamSize&) = delete;
+  TeamSize& operator=(const TeamSize&) = delete;
+
+ private:
+  const int before_;
+};
+
+/// While it lives, denormal floats count as zero in the calling thread and in the threads of its
+/// OpenMP team: a gradient that vanishes would else slow everything down twentyfold. The threads'
+/// modes are restored at the end. Does nothing on processors other than x86-64.
+class FlushDenormals {
+ public:
+  FlushDenormals();
+  ~FlushDenormals();
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+
+ private:
+  struct Saved {
+    bool valid;
+    unsigned word;
+  };
+  std::vector<Saved> saved_;  // the control word of each thread of the team
+};
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_PARALLEL_HPP_

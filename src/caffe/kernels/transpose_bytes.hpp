@@ -1,0 +1,16 @@
+#ifndef CAFFE_KERNELS_TRANSPOSE_BYTES_HPP_
+#define CAFFE_KERNELS_TRANSPOSE_BYTES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace caffe::kernels {
+
+/// y[column, row] = x[row, column] of bytes, with `x_row` bytes between the rows of x and `y_row`
+/// between those of y, which do not overlap. On the thread that calls.
+void TransposeBytes(size_t rows, size_t columns, const uint8_t* x, size_t x_row, uint8_t* y,
+                    size_t y_row);
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_KERNELS_TRANSPOSE_BYTES_HPP_

@@ -1,0 +1,21 @@
+#include "caffe/layers/tanh_layer.hpp"
+
+namespace caffe {
+namespace {
+
+kernels::Activation FunctionOf(const LayerParameter&) { return {kernels::Activation::TANH}; }
+
+const bool registered = OperationTable::Add(Operation("TanH")
+                                                .Within(-1, 1)
+                                                .Shapes(SameShapes)
+                                                .Activates(FunctionOf)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kTopData)
+                                                .Native());
+
+}  // namespace
+
+INSTANTIATE_CLASS(TanHLayer);
+REGISTER_LAYER_CLASS(TanH);
+
+}  // namespace caffe

@@ -1,0 +1,195 @@
+#include "caffe/layers/base_data_layer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "caffe/context.hpp"
+#include "caffe/core/stream_scope.hpp"
+
+namespace caffe {
+
+template <typename Dtype>
+BaseDataLayer<Dtype>::BaseDataLayer(const LayerParameter& param)
+    : Layer<Dtype>(param), transform_param_(param.transform_param()) {}
+
+template <typename Dtype>
+void BaseDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                      const vector<Blob<Dtype>*>& top) {
+  output_labels_ = top.size() > 1;
+  // A custom layer may augment images by these fields; no built-in one that keeps them does.
+  if (OperationTable::Find(this->layer_param_.type())) RefuseAugmentation(transform_param_);
+  data_transformer_.reset(new DataTransformer<Dtype>(transform_param_, this->phase_));
+  data_transformer_->InitRand();
+  DataLayerSetUp(bottom, top);
+}
+
+namespace {
+
+int PrefetchCount(const DataParameter& param) {
+  Require(param.prefetch() <= 10000, "data_param: prefetch ", param.prefetch(),
+          " is too large: a few batches are enough");
+  return std::max(1, static_cast<int>(param.prefetch()));
+}
+
+}  // namespace
+
+template <typename Dtype>
+BasePrefetchingDataLayer<Dtype>::BasePrefetchingDataLayer(const LayerParameter& param)
+    : BaseDataLayer<Dtype>(param),
+      PREFETCH_COUNT(PrefetchCount(param.data_param())),
+      prefetch_(PREFETCH_COUNT) {
+  for (const auto& batch : prefetch_) prefetch_free_.push(batch.get());
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                                 const vector<Blob<Dtype>*>& top) {
+  StopPrefetching();  // of an earlier SetUp
+  BaseDataLayer<Dtype>::LayerSetUp(bottom, top);
+  // Memory is made here rather than in the thread.
+  for (const auto& batch : prefetch_) {
+    batch->data_.mutable_cpu_data();
+    if (this->output_labels_) batch->label_.mutable_cpu_data();
+  }
+  this->data_transformer_->InitRand();
+  consumed_ = SourceState();
+  StartInternalThread();
+}
+
+namespace {
+
+/// The numbers that the thread has made, wherever they lie.
+template <typename Dtype>
+SyncedMemory& MemoryOf(const Blob<Dtype>& blob) {
+  return blob.data_tensor().Read(kElementType<Dtype>, Layout());
+}
+
+/// Brings what the thread has made to its GPU; returns when it is there.
+template <typename Dtype>
+void CopyToGpu(const vector<const Blob<Dtype>*>& blobs, Stream* stream) {
+  for (const Blob<Dtype>* blob : blobs) {
+    if (blob->count() > 0 && MemoryOf(*blob).head() == SyncedMemory::HEAD_AT_CPU) {
+      MemoryOf(*blob).async_gpu_push(*stream);
+    }
+  }
+  stream->Synchronize();
+}
+
+/// The top becomes the blob, of which there may be a copy on the GPU.
+template <typename Dtype>
+void HandOver(Blob<Dtype>* blob, Blob<Dtype>* top) {
+  top->ReshapeLike(*blob);
+  SyncedMemory& memory = MemoryOf(*blob);
+  void* const on_gpu =
+      memory.head() == SyncedMemory::SYNCED ? const_cast<void*>(memory.gpu_place()) : nullptr;
+  top->set_cpu_data(blob->mutable_cpu_data());
+  MemoryOf(*top).set_gpu_copy(on_gpu);
+}
+
+}  // namespace
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::InternalThreadEntry() {
+  const bool on_gpu = Caffe::mode() == Caffe::GPU;
+  std::optional<StreamScope> scope;
+  while (!must_stop()) {
+    Batch<Dtype>* batch = prefetch_free_.pop();
+    try {
+      batch->error_ = nullptr;
+      if (on_gpu && !scope) {
+        copies_ = Device::Get().CreateStream();
+        scope.emplace(copies_.get());
+      }
+      load_batch(batch);
+      batch->state_ = SourceState();
+      if (on_gpu) {
+        vector<const Blob<Dtype>*> blobs = {&batch->data_};
+        if (this->output_labels_) blobs.push_back(&batch->label_);
+        CopyToGpu(blobs, copies_.get());
+      }
+    } catch (const ThreadInterrupted&) {
+      prefetch_free_.push(batch);
+      throw;
+    } catch (...) {
+      batch->error_ = std::current_exception();
+    }
+    const bool failed = batch->error_ != nullptr;
+    prefetch_full_.push(batch);
+    if (failed) return;
+  }
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>&,
+                                                  const vector<Blob<Dtype>*>& top) {
+  if (prefetch_current_) Release(prefetch_current_);
+  prefetch_current_ = nullptr;
+  Batch<Dtype>* batch = prefetch_full_.pop("Waiting for data");
+  if (batch->error_) {
+    prefetch_full_.push(batch);  // the thread has ended: asking again throws again
+    std::rethrow_exception(batch->error_);
+  }
+  prefetch_current_ = batch;
+  consumed_ = batch->state_;
+  HandOver(&batch->data_, top[0]);
+  if (this->output_labels_) HandOver(&batch->label_, top[1]);
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
+                                                  const vector<Blob<Dtype>*>& top) {
+  Forward_cpu(bottom, top);
+}
+
+/// The thread may fill the batch again: what the net still computes with it on the GPU comes first.
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::Release(Batch<Dtype>* batch) {
+  if (copies_ && Caffe::mode() == Caffe::GPU) copies_->WaitFor(Context::Current().stream());
+  prefetch_free_.push(batch);
+}
+
+template <typename Dtype>
+ThreadTeam& BasePrefetchingDataLayer<Dtype>::DecodingTeam(uint32_t asked) {
+  const int half = static_cast<int>(std::thread::hardware_concurrency()) / 2;
+  const int size = asked > 0 ? static_cast<int>(std::min(asked, 256u)) : std::clamp(half, 1, 8);
+  if (!team_ || team_->size() != size) team_.reset(new ThreadTeam(size));
+  return *team_;
+}
+
+template <typename Dtype>
+std::string BasePrefetchingDataLayer<Dtype>::SaveState() {
+  return consumed_;
+}
+
+// All batches are free to be filled again.
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::StopPrefetching() {
+  StopInternalThread();
+  Batch<Dtype>* batch = nullptr;
+  while (prefetch_full_.try_pop(&batch)) prefetch_free_.push(batch);
+  if (prefetch_current_) {
+    if (copies_)
+      Context::Current().stream().Synchronize();  // the next thread has a stream of its own
+    prefetch_free_.push(prefetch_current_);
+  }
+  prefetch_current_ = nullptr;
+}
+
+template <typename Dtype>
+void BasePrefetchingDataLayer<Dtype>::RestoreState(const std::string& state) {
+  StopPrefetching();
+  try {
+    SetSourceState(state);
+    consumed_ = state;
+  } catch (...) {
+    StartInternalThread();  // a caller that goes on gets data
+    throw;
+  }
+  StartInternalThread();
+}
+
+INSTANTIATE_CLASS(BaseDataLayer);
+INSTANTIATE_CLASS(BasePrefetchingDataLayer);
+
+}  // namespace caffe

@@ -1,0 +1,221 @@
+#include "caffe/layers/scale_layer.hpp"
+
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/blocked_channels.hpp"
+#include "caffe/kernels/elementwise.hpp"
+#include "caffe/layers/convolution/fused_followers.hpp"
+#include "caffe/layers/layer_shapes.hpp"
+#include "caffe/layers/parameter_blobs.hpp"
+
+namespace caffe {
+namespace {
+
+std::vector<Shape> TopShapes(const LayerParameter&, const std::vector<Shape>& bottoms) {
+  return {bottoms.at(0)};
+}
+
+const bool registered = OperationTable::Add(Operation("Scale")
+                                                .Affine()
+                                                .Shapes(TopShapes)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native()
+                                                .Quantizable());
+
+}  // namespace
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
+                                   const vector<Blob<Dtype>*>&) {
+  const ScaleParameter& param = this->layer_param_.scale_param();
+  const bool own_scale = bottom.size() == 1;
+  const Shape scale_shape = own_scale ? Broadcast::ParameterShape("scale", bottom[0]->shape(),
+                                                                  param.axis(), param.num_axes())
+                                      : bottom[1]->shape();
+  std::vector<ParameterBlob> parameters;
+  if (own_scale) {
+    parameters.push_back({scale_shape, FillerOr(param.has_filler(), param.filler(), 1)});
+  }
+  if (param.bias_term()) parameters.push_back({scale_shape, param.bias_filler()});
+  MakeOrCheckParameters(parameters, &this->blobs_);
+  bias_param_id_ = param.bias_term() ? static_cast<int>(parameters.size()) - 1 : -1;
+  this->param_propagate_down_.resize(this->blobs_.size(), true);
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                const vector<Blob<Dtype>*>& top) {
+  const Broadcast scale("scale", bottom[0]->shape(), Scale(bottom).shape(),
+                        this->layer_param_.scale_param().axis());
+  axis_ = scale.axis;
+  outer_dim_ = scale.outer_dim;
+  scale_dim_ = scale.dim;
+  inner_dim_ = scale.inner_dim;
+  if (bottom[0] != top[0]) top[0]->ReshapeLike(*bottom[0]);
+}
+
+// Channels in blocks stay so.
+template <typename Dtype>
+bool ScaleLayer<Dtype>::ForwardBlocked(const vector<Blob<Dtype>*>& bottom,
+                                       const vector<Blob<Dtype>*>& top) {
+  const Layout layout = BlockedLayout(bottom, bottom[0]->data_tensor());
+  if (layout.kind == Layout::PLAIN) return false;
+  const float* x = ReadAs<float>(bottom[0]->data_tensor(), layout);
+  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
+    temp_.ReshapeLike(*bottom[0]);
+    std::copy_n(x, layout.extent(0), OverwriteAs<float>(temp_.data_tensor(), layout));
+  }
+  const float* bias =
+      bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<float>();
+  kernels::BlockedCombine({layout.num, layout.channels, layout.spatial, size_t(layout.block)},
+                          this->blobs_[0]->template cpu_data_as<float>(), x, nullptr, nullptr, bias,
+                          OverwriteAs<float>(top[0]->data_tensor(), layout));
+  return true;
+}
+
+/// The blocked layout of `tensor`, PLAIN if the layer cannot work in it.
+template <typename Dtype>
+Layout ScaleLayer<Dtype>::BlockedLayout(const vector<Blob<Dtype>*>& bottom,
+                                        const Tensor& tensor) const {
+  const bool able = bottom.size() == 1 && ScalesChannels() &&
+                    this->types() == LayerTypes::All(ElementType::FLOAT);
+  return able ? BlockedLayoutFor<float>(tensor, bottom[0]->shape()) : Layout();
+}
+
+template <typename Dtype>
+bool ScaleLayer<Dtype>::BackwardBlocked(const vector<Blob<Dtype>*>& top, bool propagate_down,
+                                        const vector<Blob<Dtype>*>& bottom) {
+  const Layout layout = BlockedLayout(bottom, top[0]->diff_tensor());
+  if (layout.kind == Layout::PLAIN) return false;
+  const bool scale_wanted = this->param_propagate_down_[0];
+  const bool bias_wanted = bias_param_id_ >= 0 && this->param_propagate_down_[bias_param_id_];
+  const Blob<Dtype>& input = bottom[0] == top[0] ? temp_ : *bottom[0];
+  if (scale_wanted && input.count() != top[0]->count()) return false;
+  const kernels::BlockedChannels shape = {layout.num, layout.channels, layout.spatial,
+                                          size_t(layout.block)};
+  const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
+  vector<double> sums(scale_dim_), dots(scale_dim_);
+  kernels::BlockedSums(shape, dy,
+                       scale_wanted ? ReadAs<float>(input.data_tensor(), layout) : nullptr,
+                       bias_wanted ? sums.data() : nullptr, scale_wanted ? dots.data() : nullptr);
+  const auto add = [&](const vector<double>& gradient, int i) {
+    float* diff = this->blobs_[i]->template mutable_cpu_diff_as<float>();
+    for (int c = 0; c < scale_dim_; ++c) diff[c] += static_cast<float>(gradient[c]);
+  };
+  if (scale_wanted) add(dots, 0);
+  if (bias_wanted) add(sums, bias_param_id_);
+  if (propagate_down) {
+    kernels::BlockedCombine(shape, this->blobs_[0]->template cpu_data_as<float>(), dy, nullptr,
+                            nullptr, nullptr, OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
+  }
+  return true;
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                    const vector<Blob<Dtype>*>& top) {
+  Pointwise pointwise;
+  if (this->phase_ == TEST && this->forward_type() == ElementType::FLOAT &&
+      DescribePointwise(&pointwise)) {
+    pointwise.shift.resize(scale_dim_, 0.f);
+    return ApplyAsStored(pointwise, *bottom[0], top[0]);
+  }
+  if (ForwardBlocked(bottom, top)) return;
+  if (bottom[0] == top[0] && this->phase_ == TRAIN) {
+    temp_.ReshapeLike(*bottom[0]);
+    temp_.CopyFrom(*bottom[0]);
+  }
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    using F = AccumulatorType<T>;
+    const F* scale = Scale(bottom).template cpu_data_as<F>();
+    const F* bias =
+        bias_param_id_ < 0 ? nullptr : this->blobs_[bias_param_id_]->template cpu_data_as<F>();
+    const T* x = bottom[0]->template cpu_data_as<T>();
+    kernels::ChannelAffine(outer_dim_, scale_dim_, inner_dim_, scale, bias, x,
+                           top[0]->template overwrite_cpu_data_as<T>());
+  });
+}
+
+// In place and in the TEST phase the input was not kept: the parameter's gradient, from which
+// nothing is learned there, stays as it is.
+template <typename Dtype>
+bool ScaleLayer<Dtype>::WantsScaleGradient(const vector<Blob<Dtype>*>& bottom,
+                                           const vector<Blob<Dtype>*>& top,
+                                           const vector<bool>& propagate_down) const {
+  const bool in_place = bottom[0] == top[0];
+  const bool kept = !in_place || this->phase_ == TRAIN;
+  const bool wanted =
+      bottom.size() == 1 ? kept && this->param_propagate_down_[0] : bool(propagate_down[1]);
+  Require(!wanted || !in_place || temp_.count() == top[0]->count(),
+          "Scale in place keeps what its gradient needs in the TRAIN phase only");
+  return wanted;
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                     const vector<bool>& propagate_down,
+                                     const vector<Blob<Dtype>*>& bottom) {
+  if (BackwardBlocked(top, propagate_down[0], bottom)) return;
+  const bool own_scale = bottom.size() == 1;
+  const bool scale_wanted = WantsScaleGradient(bottom, top, propagate_down);
+  const bool bias_wanted = bias_param_id_ >= 0 && this->param_propagate_down_[bias_param_id_];
+  const Blob<Dtype>& input = bottom[0] == top[0] ? temp_ : *bottom[0];
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    using G = AccumulatorType<D>;
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    vector<double> sums(bias_wanted ? scale_dim_ : 0), dots(scale_wanted ? scale_dim_ : 0);
+    if (bias_wanted || scale_wanted) {
+      const T* x = scale_wanted ? input.template cpu_data_as<T>() : nullptr;
+      kernels::ChannelSums(outer_dim_, scale_dim_, inner_dim_, dy, x,
+                           bias_wanted ? sums.data() : nullptr,
+                           scale_wanted ? dots.data() : nullptr);
+    }
+    if (bias_wanted) {
+      G* d_bias = this->blobs_[bias_param_id_]->template mutable_cpu_diff_as<G>();
+      for (int i = 0; i < scale_dim_; ++i) d_bias[i] += static_cast<G>(sums[i]);
+    }
+    if (scale_wanted && own_scale) {
+      G* d_scale = this->blobs_[0]->template mutable_cpu_diff_as<G>();
+      for (int i = 0; i < scale_dim_; ++i) d_scale[i] += static_cast<G>(dots[i]);
+    } else if (scale_wanted) {
+      D* d_scale = bottom[1]->template overwrite_cpu_diff_as<D>();
+      for (int i = 0; i < scale_dim_; ++i) d_scale[i] = static_cast<D>(dots[i]);
+    }
+    if (propagate_down[0]) {
+      const G* scale = Scale(bottom).template cpu_data_as<G>();
+      kernels::ChannelAffine<D>(outer_dim_, scale_dim_, inner_dim_, scale, nullptr, dy,
+                                bottom[0]->template overwrite_cpu_diff_as<D>());
+    }
+  });
+}
+
+template <typename Dtype>
+bool ScaleLayer<Dtype>::ScalesChannels() const {
+  return own_scale() && axis_ == 1 && this->blobs_[0]->num_axes() == 1;
+}
+
+template <typename Dtype>
+void ScaleLayer<Dtype>::SetInput(const Blob<Dtype>& x) {
+  temp_.ReshapeLike(x);
+  temp_.ShareData(x);
+}
+
+template <typename Dtype>
+bool ScaleLayer<Dtype>::DescribePointwise(Pointwise* description) {
+  if (!ScalesChannels()) return false;
+  const auto values = [&](int i) {
+    const Dtype* data = this->blobs_[i]->cpu_data();
+    return vector<float>(data, data + scale_dim_);
+  };
+  description->scale = values(0);
+  if (bias_param_id_ >= 0) description->shift = values(bias_param_id_);
+  return true;
+}
+
+INSTANTIATE_CLASS(ScaleLayer);
+REGISTER_LAYER_CLASS(Scale);
+
+}  // namespace caffe

@@ -1,0 +1,128 @@
+#include "caffe/layers/lrn_layer.hpp"
+
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/reference.hpp"
+#include "caffe/layers/neuron_layer.hpp"
+#include "caffe/onednn/for_shape.hpp"
+
+namespace caffe {
+namespace {
+
+const bool registered = OperationTable::Add(
+    Operation("LRN").Shapes(SameShapes).BackwardReads(Operation::kBottomData).Native());
+
+bool WithinChannel(const LRNParameter& param) {
+  return param.norm_region() == LRNParameter_NormRegion_WITHIN_CHANNEL;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void LRNLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
+  const LRNParameter& param = this->layer_param_.lrn_param();
+  size_ = param.local_size();
+  Require(size_ > 0 && size_ % 2 == 1, "lrn_param: local_size must be odd and positive, got ",
+          size_);
+  pre_pad_ = (size_ - 1) / 2;
+  alpha_ = param.alpha();
+  beta_ = param.beta();
+  // Within a channel the constant is 1, whatever the file says: as in Caffe.
+  k_ = WithinChannel(param) ? Dtype(1) : Dtype(param.k());
+}
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) {
+  Require(bottom[0]->num_axes() == 4, "LRN takes a bottom of 4 axes (N, C, H, W), not ",
+          bottom[0]->shape_string());
+  num_ = bottom[0]->num();
+  channels_ = bottom[0]->channels();
+  height_ = bottom[0]->height();
+  width_ = bottom[0]->width();
+  top[0]->ReshapeLike(*bottom[0]);
+}
+
+template <typename Dtype>
+kernels::LrnShape LRNLayer<Dtype>::ShapeNow() const {
+  return {num_,   channels_, height_, width_, size_, WithinChannel(this->layer_param_.lrn_param()),
+          alpha_, beta_,     k_};
+}
+
+template <typename Dtype>
+onednn::Lrn* LRNLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), true) ||
+      WithinChannel(this->layer_param_.lrn_param())) {
+    return nullptr;
+  }
+  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Lrn>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Lrn::Make(num_, channels_, height_, width_, size_, alpha_, beta_, k_,
+                             this->phase_ == TRAIN, layout);
+  });
+}
+
+// Where it lies: no second copy in Caffe's order.
+template <typename Dtype>
+template <typename T>
+bool LRNLayer<Dtype>::ForwardBlocked(const kernels::LrnShape& shape, const Blob<Dtype>& bottom,
+                                     Blob<Dtype>* top) {
+  if (this->phase_ != TEST || engine_ == Engine::REFERENCE || shape.within_channel) {
+    return false;
+  }
+  const Layout layout = LayoutFor<T>(bottom.data_tensor(), bottom.shape());
+  if (layout.kind != Layout::CHANNELS_BLOCKED) return false;
+  const T* x = ReadAs<T>(bottom.data_tensor(), layout);
+  kernels::BlockedLrnForward(shape, layout.block, x, OverwriteAs<T>(top->data_tensor(), layout));
+  return true;
+}
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                  const vector<Blob<Dtype>*>& top) {
+  active_ = OneDnn(*bottom[0]);
+  if (active_) {
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
+    return;
+  }
+  const kernels::LrnShape shape = ShapeNow();
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (!std::is_same<T, double>::value) {
+      if (ForwardBlocked<T>(shape, *bottom[0], top[0])) return;
+    }
+    const auto forward =
+        engine_ == Engine::REFERENCE ? kernels::ReferenceLrn<T> : kernels::LrnForward<T>;
+    forward(shape, bottom[0]->template cpu_data_as<T>(),
+            top[0]->template overwrite_cpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void LRNLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                   const vector<bool>& propagate_down,
+                                   const vector<Blob<Dtype>*>& bottom) {
+  if (!propagate_down[0]) return;
+  if (active_ && this->phase_ == TRAIN) {
+    const Layout& layout = onednn_->layout();
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
+    active_->Backward(ReadAs<float>(bottom[0]->data_tensor(), layout), dy,
+                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
+    return;
+  }
+  const kernels::LrnShape shape = ShapeNow();
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    const auto backward = engine_ == Engine::REFERENCE ? kernels::ReferenceLrnBackward<T, D>
+                                                       : kernels::LrnBackward<T, D>;
+    backward(shape, bottom[0]->template cpu_data_as<T>(), dy,
+             bottom[0]->template overwrite_cpu_diff_as<D>());
+  });
+}
+
+INSTANTIATE_CLASS(LRNLayer);
+REGISTER_LAYER_CLASS(LRN);
+
+}  // namespace caffe

@@ -1,0 +1,93 @@
+#include "caffe/layers/softmax_layer.hpp"
+
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/reference.hpp"
+#include "caffe/kernels/softmax.hpp"
+#include "caffe/layers/neuron_layer.hpp"
+#include "caffe/onednn/for_shape.hpp"
+
+namespace caffe {
+namespace {
+
+const bool registered = OperationTable::Add(Operation("Softmax")
+                                                .Within(0, 1)
+                                                .Shapes(SameShapes)
+                                                .InPlace()
+                                                .BackwardReads(Operation::kTopData)
+                                                .Native());
+
+/// Measured by benchmarks/engines: for many values of one softmax that lie together, and in blocks.
+bool OneDnnIsFaster(int channels, int inner, const Layout& layout) {
+  return (inner == 1 && channels > 128) || layout.kind == Layout::CHANNELS_BLOCKED;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void SoftmaxLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                  const vector<Blob<Dtype>*>& top) {
+  softmax_axis_ = bottom[0]->CanonicalAxisIndex(this->layer_param_.softmax_param().axis());
+  top[0]->ReshapeLike(*bottom[0]);
+  outer_num_ = bottom[0]->count(0, softmax_axis_);
+  inner_num_ = bottom[0]->count(softmax_axis_ + 1);
+}
+
+template <typename Dtype>
+onednn::Softmax* SoftmaxLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
+  const Layout layout =
+      softmax_axis_ == 1 ? BlockedLayoutFor<float>(bottom.data_tensor(), bottom.shape()) : Layout();
+  const bool faster = OneDnnIsFaster(bottom.shape(softmax_axis_), inner_num_, layout);
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), faster)) return nullptr;
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Softmax>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Softmax::Make(outer_num_, bottom.shape(softmax_axis_), inner_num_,
+                                 this->phase_ == TRAIN, layout);
+  });
+}
+
+template <typename Dtype>
+void SoftmaxLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                      const vector<Blob<Dtype>*>& top) {
+  active_ = OneDnn(*bottom[0]);
+  if (active_) {
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), onednn_->layout()));
+    return;
+  }
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = bottom[0]->template cpu_data_as<T>();
+    const auto softmax =
+        engine_ == Engine::REFERENCE ? kernels::ReferenceSoftmax<T> : kernels::Softmax<T, T>;
+    softmax(outer_num_, bottom[0]->shape(softmax_axis_), inner_num_, x,
+            top[0]->template overwrite_cpu_data_as<T>());
+  });
+}
+
+template <typename Dtype>
+void SoftmaxLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                       const vector<bool>& propagate_down,
+                                       const vector<Blob<Dtype>*>& bottom) {
+  if (!propagate_down[0]) return;
+  if (active_ && this->phase_ == TRAIN) {
+    const Layout& layout = onednn_->layout();
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), layout);
+    active_->Backward(ReadAs<float>(top[0]->data_tensor(), layout), dy,
+                      OverwriteAs<float>(bottom[0]->diff_tensor(), layout));
+    return;
+  }
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    const auto gradient = engine_ == Engine::REFERENCE ? kernels::ReferenceSoftmaxBackward<T, D>
+                                                       : kernels::SoftmaxGradient<T, D>;
+    gradient(outer_num_, top[0]->shape(softmax_axis_), inner_num_,
+             top[0]->template cpu_data_as<T>(), dy, bottom[0]->template overwrite_cpu_diff_as<D>());
+  });
+}
+
+INSTANTIATE_CLASS(SoftmaxLayer);
+REGISTER_LAYER_CLASS(Softmax);
+
+}  // namespace caffe

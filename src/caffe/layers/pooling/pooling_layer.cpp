@@ -1,0 +1,397 @@
+#include "caffe/layers/pooling_layer.hpp"
+
+#include <cmath>
+
+#include "caffe/context.hpp"
+#include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/reference.hpp"
+#include "caffe/layers/float_pieces.hpp"
+#include "caffe/onednn/for_shape.hpp"
+
+namespace caffe {
+namespace {
+
+/// kernel_size or kernel_h and kernel_w, likewise stride and pad, for a bottom of these extents.
+kernels::PoolingShape ReadShape(const PoolingParameter& param, int height, int width) {
+  kernels::PoolingShape s;
+  s.height = height;
+  s.width = width;
+  if (param.global_pooling()) {
+    Require(!param.has_kernel_size() && !param.has_kernel_h() && !param.has_kernel_w(),
+            "pooling_param: global_pooling takes the whole image: do not give kernel_size");
+    s.kernel_h = height;
+    s.kernel_w = width;
+  } else {
+    Require(param.has_kernel_size() != (param.has_kernel_h() || param.has_kernel_w()),
+            "pooling_param: give kernel_size, or kernel_h and kernel_w");
+    Require(param.has_kernel_size() || (param.has_kernel_h() && param.has_kernel_w()),
+            "pooling_param: give both kernel_h and kernel_w");
+    s.kernel_h = param.has_kernel_size() ? param.kernel_size() : param.kernel_h();
+    s.kernel_w = param.has_kernel_size() ? param.kernel_size() : param.kernel_w();
+  }
+  for (unsigned dilation : param.dilation()) {
+    Require(dilation == 1, "pooling_param: dilation ", dilation,
+            " is not available: windows have no gaps, leave it out");
+  }
+  Require(!param.has_stride() || !(param.has_stride_h() || param.has_stride_w()),
+          "pooling_param: give stride or stride_h and stride_w, not both");
+  Require(!param.has_pad() || !(param.has_pad_h() || param.has_pad_w()),
+          "pooling_param: give pad or pad_h and pad_w, not both");
+  s.stride_h = param.has_stride_h() ? param.stride_h() : param.stride();
+  s.stride_w = param.has_stride_w() ? param.stride_w() : param.stride();
+  s.pad_h = param.has_pad_h() ? param.pad_h() : param.pad();
+  s.pad_w = param.has_pad_w() ? param.pad_w() : param.pad();
+  Require(s.kernel_h > 0 && s.kernel_w > 0,
+          "pooling_param: the kernel must be at least 1 x 1, got ", s.kernel_h, " x ", s.kernel_w);
+  Require(s.stride_h > 0 && s.stride_w > 0, "pooling_param: stride must be positive, got ",
+          s.stride_h, " x ", s.stride_w);
+  Require(s.pad_h >= 0 && s.pad_w >= 0 && s.pad_h < s.kernel_h && s.pad_w < s.kernel_w,
+          "pooling_param: pad must be smaller than the kernel, got ", s.pad_h, " x ", s.pad_w,
+          " for ", s.kernel_h, " x ", s.kernel_w);
+  if (param.global_pooling()) {
+    Require(s.pad_h == 0 && s.pad_w == 0 && s.stride_h == 1 && s.stride_w == 1,
+            "pooling_param: global_pooling has pad 0 and stride 1");
+  }
+  return s;
+}
+
+/// round_mode, or one of its other names.
+bool RoundsDown(const PoolingParameter& param) {
+  if (param.has_round_mode()) return param.round_mode() == PoolingParameter_RoundMode_FLOOR;
+  return param.torch_pooling() || !param.ceil_mode();
+}
+
+// A window may reach over the end, so a kernel may be larger than what it pools as long as one
+// window begins on it. Where there is padding on either axis, a last window that begins behind the
+// image and its padding on the near side is left out.
+int PooledExtent(bool rounds_down, bool padded, int extent, int kernel, int stride, int pad) {
+  const int64_t reach = int64_t(extent) + 2 * int64_t(pad);
+  const double steps = double(reach - kernel) / stride;
+  const double pooled = (rounds_down ? std::floor(steps) : std::ceil(steps)) + 1;
+  Require(pooled >= 1, "pooling_param: the kernel covers ", kernel,
+          " positions, the padded bottom has ", reach);
+  Require(pooled <= std::numeric_limits<int>::max(), "pooling_param: the output has ", pooled,
+          " positions: reduce pad");
+  const int result = static_cast<int>(pooled);
+  const bool behind = (int64_t(result) - 1) * stride >= int64_t(extent) + pad;
+  return padded && behind ? result - 1 : result;
+}
+
+}  // namespace
+
+kernels::PoolingShape PooledShape(const PoolingParameter& param, const Shape& bottom) {
+  Require(bottom.size() == 4, "Pooling takes a bottom of 4 axes (N, C, H, W), not ",
+          ShapeString(bottom));
+  kernels::PoolingShape s = ReadShape(param, bottom[2], bottom[3]);
+  s.planes = size_t(bottom[0]) * bottom[1];
+  const bool down = RoundsDown(param), padded = s.pad_h > 0 || s.pad_w > 0;
+  Require(!padded || param.pool() != PoolingParameter_PoolMethod_STOCHASTIC,
+          "pooling_param: pool STOCHASTIC takes no pad");
+  s.pooled_height = PooledExtent(down, padded, s.height, s.kernel_h, s.stride_h, s.pad_h);
+  s.pooled_width = PooledExtent(down, padded, s.width, s.kernel_w, s.stride_w, s.pad_w);
+  return s;
+}
+
+namespace {
+
+std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms.at(0);
+  const kernels::PoolingShape s = PooledShape(layer.pooling_param(), bottom);
+  const Shape top = {bottom[0], bottom[1], s.pooled_height, s.pooled_width};
+  return std::vector<Shape>(std::max(1, layer.top_size()), top);
+}
+
+const bool registered = OperationTable::Add(Operation("Pooling")
+                                                .Shapes(TopShapes)
+                                                .BackwardReads(Operation::kBottomData)
+                                                .Native()
+                                                .FloatTops({1})
+                                                .Homogeneous()
+                                                .Quantizable());
+
+/// Measured by benchmarks/engines: maxima of channels in blocks, 3 times and more.
+bool OneDnnIsFaster(bool maxima, const Layout& layout) {
+  return maxima && layout.kind == Layout::CHANNELS_BLOCKED;
+}
+
+}  // namespace
+
+template <typename Dtype>
+void PoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
+                                  const vector<Blob<Dtype>*>& top) {
+  shape_ = PooledShape(this->layer_param_.pooling_param(), bottom[0]->shape());
+  const vector<int> pooled = {bottom[0]->num(), bottom[0]->channels(), shape_.pooled_height,
+                              shape_.pooled_width};
+  for (Blob<Dtype>* blob : top) blob->Reshape(pooled);
+}
+
+// Calls f with the mask that has a byte per output where bytes are enough, resized.
+template <typename Dtype>
+template <typename Function>
+void PoolingLayer<Dtype>::WithMask(size_t count, Function&& f) {
+  if (kernels::ByteMask(shape_)) {
+    byte_mask_.resize(count);
+    f(byte_mask_.data());
+  } else {
+    mask_.resize(count);
+    f(mask_.data());
+  }
+}
+
+template <typename Dtype>
+void PoolingLayer<Dtype>::ForgetMask() {
+  has_mask_ = false;
+  vector<uint8_t>().swap(byte_mask_);
+  vector<int>().swap(mask_);
+}
+
+template <typename Dtype>
+template <typename T>
+void PoolingLayer<Dtype>::PoolMaxima(const T* x, T* y, Blob<Dtype>* positions) {
+  has_mask_ = this->phase_ == TRAIN;
+  if (!has_mask_ && !positions) {
+    kernels::MaxPoolingForward<T, int>(shape_, x, y, nullptr);
+    return;
+  }
+  WithMask(shape_.planes * shape_.output_plane(), [&](auto* mask) {
+    kernels::MaxPoolingForward(shape_, x, y, mask);
+    if (positions) {
+      kernels::MaskPositions(shape_, mask, positions->template overwrite_cpu_data_as<Dtype>());
+    }
+  });
+}
+
+// One draw per output, in their order.
+template <typename Dtype>
+template <typename T>
+void PoolingLayer<Dtype>::PoolAtRandom(const T* x, T* y) {
+  const size_t count = shape_.planes * shape_.output_plane();
+  Workspace::Buffer<float> draws(Context::Current().workspace(), count);
+  caffe_rng_uniform<float>(static_cast<int>(count), 0, 1, draws.get());
+  has_mask_ = true;
+  WithMask(count,
+           [&](auto* mask) { kernels::StochasticPoolingForward(shape_, x, draws.get(), y, mask); });
+}
+
+/// `shape` with the blocks of channels of `layout` for planes.
+template <typename Dtype>
+kernels::PoolingShape PoolingLayer<Dtype>::BlockedShape(const Layout& layout) const {
+  kernels::PoolingShape blocked = shape_;
+  blocked.planes = layout.num * ((layout.channels + layout.block - 1) / layout.block);
+  return blocked;
+}
+
+/// How many equal pieces of FLOAT16 images are pooled one after the other, so that what is wide
+/// stays in the cache.
+template <typename Dtype>
+int PoolingLayer<Dtype>::Pieces(int images) const {
+  constexpr size_t kWideFloats = size_t(1) << 18;
+  const size_t planes = shape_.planes / std::max(1, images);
+  const size_t image = planes * (shape_.input_plane() + shape_.output_plane());
+  int pieces = std::min<size_t>(images, std::max<size_t>(1, image * images / kWideFloats));
+  while (images % pieces != 0) ++pieces;
+  return pieces;
+}
+
+// Where the bottom lies in blocks of channels, so does the top.
+template <typename Dtype>
+bool PoolingLayer<Dtype>::ForwardBlocked(const Blob<Dtype>& bottom,
+                                         const vector<Blob<Dtype>*>& top) {
+  const ElementType type = this->forward_type();
+  const auto fits = [](ElementType t) {
+    return t == ElementType::FLOAT || t == ElementType::FLOAT16;
+  };
+  Layout source = type == ElementType::FLOAT16
+                      ? LayoutFor<float16>(bottom.data_tensor(), bottom.shape())
+                      : LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  pooled_layout_ = Layout();
+  if (source.kind != Layout::CHANNELS_BLOCKED || (source.block != 8 && source.block != 16) ||
+      !fits(type) || !fits(this->backward_type()) || top.size() > 1 || source.num == 0 ||
+      method() == PoolingParameter_PoolMethod_STOCHASTIC) {
+    return false;
+  }
+  Layout target =
+      Layout::ChannelsBlocked(source.block, source.num, source.channels, shape_.output_plane());
+  const bool means = method() == PoolingParameter_PoolMethod_AVE;
+  if (type == ElementType::FLOAT16 && this->phase_ == TEST) {
+    const kernels::PoolingShape shape = BlockedShape(source);
+    const float16* x = ReadAs<float16>(bottom.data_tensor(), source);
+    float16* y = OverwriteAs<float16>(top[0]->data_tensor(), target);
+    means ? kernels::BlockedAveragePoolingForward(shape, source.block, x, y)
+          : kernels::BlockedMaxPoolingForward(shape, source.block, x, y);
+    return true;
+  }
+  pooled_layout_ = target;
+  const size_t masked = target.extent(0);
+  const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
+  source.num /= pieces;
+  target.num /= pieces;
+  const kernels::PoolingShape shape = BlockedShape(source);
+  FloatReader x(bottom.data_tensor(), type, source, pieces);
+  FloatWriter y(top[0]->data_tensor(), type, target, pieces);
+  const auto pool = [&](auto&& one) {
+    for (int piece = 0; piece < pieces; ++piece) {
+      y.Write(piece, [&](float* to) { one(piece, x.Piece(piece), to); });
+    }
+  };
+  if (means) {
+    pool([&](int, const float* from, float* to) {
+      kernels::BlockedAveragePoolingForward(shape, source.block, from, to);
+    });
+  } else if (this->phase_ == TEST) {
+    pool([&](int, const float* from, float* to) {
+      kernels::BlockedMaxPoolingForward<int>(shape, source.block, from, to, nullptr);
+    });
+  } else {
+    has_mask_ = true;
+    WithMask(masked, [&](auto* mask) {
+      pool([&](int piece, const float* from, float* to) {
+        kernels::BlockedMaxPoolingForward(shape, source.block, from, to,
+                                          mask + piece * (masked / pieces));
+      });
+    });
+  }
+  return true;
+}
+
+// The gradient of ForwardBlocked, in the layout it chose.
+template <typename Dtype>
+void PoolingLayer<Dtype>::BackwardBlocked(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
+  Layout target = pooled_layout_;
+  Layout source =
+      Layout::ChannelsBlocked(target.block, target.num, target.channels, shape_.input_plane());
+  const ElementType type = this->backward_type();
+  const size_t masked = target.extent(0);
+  const int pieces = type == ElementType::FLOAT16 ? Pieces(source.num) : 1;
+  source.num /= pieces;
+  target.num /= pieces;
+  const kernels::PoolingShape shape = BlockedShape(target);
+  FloatReader dy(top.diff_tensor(), type, target, pieces);
+  FloatWriter dx(bottom->diff_tensor(), type, source, pieces);
+  for (int piece = 0; piece < pieces; ++piece) {
+    dx.Write(piece, [&](float* to) {
+      if (method() == PoolingParameter_PoolMethod_AVE) {
+        kernels::BlockedAveragePoolingBackward(shape, target.block, dy.Piece(piece), to);
+        return;
+      }
+      WithMask(masked, [&](auto* mask) {
+        kernels::BlockedMaskPoolingBackward(shape, target.block, dy.Piece(piece),
+                                            mask + piece * (masked / pieces), to);
+      });
+    });
+  }
+}
+
+template <typename Dtype>
+onednn::Pooling* PoolingLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom, size_t tops) {
+  const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
+  const bool faster = OneDnnIsFaster(method() == PoolingParameter_PoolMethod_MAX, layout);
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), faster) || tops > 1 ||
+      method() == PoolingParameter_PoolMethod_STOCHASTIC) {
+    return nullptr;
+  }
+  if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Pooling>>();
+  return onednn_->Get(bottom.shape(), layout, [&] {
+    return onednn::Pooling::Make(shape_, bottom.num(), bottom.channels(),
+                                 method() == PoolingParameter_PoolMethod_AVE, this->phase_ == TRAIN,
+                                 layout);
+  });
+}
+
+template <typename Dtype>
+void PoolingLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
+                                      const vector<Blob<Dtype>*>& top) {
+  if (this->phase_ == TEST) ForgetMask();
+  active_ = OneDnn(*bottom[0], top.size());
+  if (active_) {
+    pooled_layout_ = onednn_->layout();
+    pooled_layout_.spatial = shape_.output_plane();
+    const float* x = ReadAs<float>(bottom[0]->data_tensor(), onednn_->layout());
+    active_->Forward(x, OverwriteAs<float>(top[0]->data_tensor(), pooled_layout_));
+    return;
+  }
+  if (!is_reference(top.size()) && ForwardBlocked(*bottom[0], top)) return;
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = bottom[0]->template cpu_data_as<T>();
+    T* y = top[0]->template overwrite_cpu_data_as<T>();
+    if (is_reference(top.size())) {
+      const auto pool = method() == PoolingParameter_PoolMethod_MAX
+                            ? kernels::ReferenceMaxPooling<T>
+                            : kernels::ReferenceAveragePooling<T>;
+      pool(shape_, x, y);
+    } else if (method() == PoolingParameter_PoolMethod_MAX) {
+      PoolMaxima(x, y, top.size() > 1 ? top[1] : nullptr);
+    } else if (method() == PoolingParameter_PoolMethod_AVE) {
+      kernels::AveragePoolingForward(shape_, x, y);
+    } else if (this->phase_ == TRAIN) {
+      PoolAtRandom(x, y);
+    } else {
+      kernels::ExpectedPoolingForward(shape_, x, y);
+    }
+  });
+}
+
+template <typename Dtype>
+void PoolingLayer<Dtype>::BackwardReference(const Blob<Dtype>& top, Blob<Dtype>* bottom) {
+  Dispatch(this->forward_type(), this->backward_type(), [&](auto data_tag, auto diff_tag) {
+    using T = decltype(data_tag);
+    using D = decltype(diff_tag);
+    const D* dy = top.template cpu_diff_as<D>();
+    D* dx = bottom->template overwrite_cpu_diff_as<D>();
+    if (method() == PoolingParameter_PoolMethod_MAX) {
+      kernels::ReferenceMaxPoolingBackward(shape_, bottom->template cpu_data_as<T>(), dy, dx);
+    } else {
+      kernels::ReferenceAveragePoolingBackward(shape_, dy, dx);
+    }
+  });
+}
+
+// A TEST net that is asked for gradients all the same finds the maxima again.
+template <typename Dtype>
+void PoolingLayer<Dtype>::FindMask(const Blob<Dtype>& bottom) {
+  if (has_mask_) return;
+  Require(method() == PoolingParameter_PoolMethod_MAX,
+          "pooling_param: pool STOCHASTIC has a gradient in the TRAIN phase only");
+  Dispatch(this->forward_type(), [&](auto tag) {
+    using T = decltype(tag);
+    Workspace::Buffer<T> pooled(Context::Current().workspace(),
+                                shape_.planes * shape_.output_plane());
+    WithMask(shape_.planes * shape_.output_plane(), [&](auto* mask) {
+      kernels::MaxPoolingForward(shape_, bottom.template cpu_data_as<T>(), pooled.get(), mask);
+    });
+  });
+}
+
+template <typename Dtype>
+void PoolingLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
+                                       const vector<bool>& propagate_down,
+                                       const vector<Blob<Dtype>*>& bottom) {
+  if (!propagate_down[0]) return;
+  if (active_ && this->phase_ == TRAIN) {
+    const float* dy = ReadAs<float>(top[0]->diff_tensor(), pooled_layout_);
+    active_->Backward(dy, OverwriteAs<float>(bottom[0]->diff_tensor(), onednn_->layout()));
+    return;
+  }
+  if (is_reference(top.size())) return BackwardReference(*top[0], bottom[0]);
+  if (pooled_layout_.kind == Layout::CHANNELS_BLOCKED && this->phase_ == TRAIN) {
+    return BackwardBlocked(*top[0], bottom[0]);
+  }
+  if (method() != PoolingParameter_PoolMethod_AVE) FindMask(*bottom[0]);
+  Dispatch(this->backward_type(), [&](auto tag) {
+    using D = decltype(tag);
+    const D* dy = top[0]->template cpu_diff_as<D>();
+    D* dx = bottom[0]->template overwrite_cpu_diff_as<D>();
+    if (method() == PoolingParameter_PoolMethod_AVE) {
+      kernels::AveragePoolingBackward(shape_, dy, dx);
+    } else {
+      WithMask(shape_.planes * shape_.output_plane(),
+               [&](auto* mask) { kernels::MaskPoolingBackward(shape_, dy, mask, dx); });
+    }
+  });
+}
+
+INSTANTIATE_CLASS(PoolingLayer);
+REGISTER_LAYER_CLASS(Pooling);
+
+}  // namespace caffe

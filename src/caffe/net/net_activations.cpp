@@ -1,0 +1,179 @@
+// Where a net's activations lie, and how long.
+#include "caffe/net.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "activation_memory.hpp"
+#include "caffe/core/repeatable.hpp"
+#include "caffe/kernels/parallel.hpp"
+#include "caffe/operation.hpp"
+#include "quantized_training.hpp"
+
+namespace caffe {
+namespace {
+
+using Sharing = ActivationMemory::Sharing;
+
+/// False for sources, layers with a state, and layer types that are not in the operation table.
+bool MakesTheSameAgain(const LayerParameter& layer, const vector<int>& bottom_ids) {
+  return IsRepeatable(layer) && !OperationTable::Find(layer.type())->source && !bottom_ids.empty();
+}
+
+}  // namespace
+
+template <typename Dtype>
+Net<Dtype>::~Net() {
+  if (activations_) activations_->Forget();
+}
+
+// A source may make other values in the next pass; inputs and outputs belong to the caller.
+template <typename Dtype>
+void Net<Dtype>::PlanActivations(bool share) {
+  const int layers = static_cast<int>(layers_.size());
+  vector<int> last(blobs_.size(), -1);
+  for (int i = 0; i < layers; ++i) {
+    for (const int id : bottom_id_vecs_[i]) last[id] = i;
+    for (const int id : top_id_vecs_[i]) last[id] = i;
+  }
+  for (int i = 0; i < layers; ++i) {
+    if (MakesTheSameAgain(layers_[i]->layer_param(), bottom_id_vecs_[i])) continue;
+    for (const int id : top_id_vecs_[i]) last[id] = layers;
+  }
+  for (const int id : net_output_blob_indices_) last[id] = layers;
+  activations_ = std::make_shared<ActivationMemory>(last, layers);
+  activations_->set_recompute([this] { RestoreReleased(); });
+  if (share && MayRepeatLayers()) activations_->set_sharing(Sharing::UNTIL_SEEN);
+}
+
+template <typename Dtype>
+void Net<Dtype>::set_share_activations(bool share) {
+  Require(!share || phase_ == TEST,
+          "share_activations is for the TEST phase: the backward pass reads the blobs again");
+  if (!share) KeepBlobs();
+  activations_->set_sharing(share ? Sharing::ALWAYS : Sharing::NEVER);
+}
+
+template <typename Dtype>
+bool Net<Dtype>::share_activations() const {
+  return activations_->sharing() == Sharing::ALWAYS;
+}
+
+template <typename Dtype>
+void Net<Dtype>::FreeNothingMore() const {
+  if (activations_->sharing() == Sharing::UNTIL_SEEN) activations_->set_sharing(Sharing::NEVER);
+}
+
+template <typename Dtype>
+void Net<Dtype>::KeepBlobs() {
+  if (activations_->sharing() == Sharing::ALWAYS) return;
+  FreeNothingMore();
+  RestoreReleased();
+}
+
+// False where a blob that is kept was changed in place after other layers may have read it.
+template <typename Dtype>
+bool Net<Dtype>::MayRepeatLayers() const {
+  const auto is_output = [&](int id) {
+    return std::count(net_output_blob_indices_.begin(), net_output_blob_indices_.end(), id) > 0;
+  };
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    for (const int id : top_id_vecs_[i]) {
+      const bool in_place =
+          std::count(bottom_id_vecs_[i].begin(), bottom_id_vecs_[i].end(), id) > 0;
+      if (in_place && activations_->StaysAfterPass(id) && !is_output(id)) return false;
+    }
+  }
+  return true;
+}
+
+// Blobs whose memory was reused are asked for: the layers that made them run again, and those that
+// work in place on another top of such a layer, which is written again with it. If a layer fails
+// now (its input has changed since), the blobs that do not depend on it can still be read.
+template <typename Dtype>
+void Net<Dtype>::RestoreReleased() {
+  if (!activations_->freed()) return;
+  activations_->set_freed(false);
+  std::set<const Tensor*> written;
+  for (const shared_ptr<Blob<Dtype>>& blob : blobs_) {
+    if (blob->data_tensor().released()) written.insert(&blob->data_tensor());
+  }
+  // What is not written: the tops of layers from `first` on, but for those that show a bottom's
+  // tensor (Split, Flatten).
+  const auto release_from = [&](size_t first, const string& why) {
+    for (size_t i = first; i < layers_.size(); ++i) {
+      for (const int id : top_id_vecs_[i]) {
+        Tensor& tensor = blobs_[id]->data_tensor();
+        const bool is_view = std::any_of(
+            bottom_vecs_[i].begin(), bottom_vecs_[i].end(), [&](const Blob<Dtype>* bottom) {
+              return bottom != blobs_[id].get() && &bottom->data_tensor() == &tensor;
+            });
+        if (is_view || activations_->StaysAfterPass(id) || written.count(&tensor) == 0) continue;
+        tensor.Release(Join("blob '", blob_names_[id], "' was freed, and there is none until the ",
+                            "next forward pass: computing it again failed: ", why));
+      }
+    }
+  };
+  const kernels::FlushDenormals flush;
+  const typename QuantizedTraining<Dtype>::Rounded rounded(quantized_training_.get(),
+                                                           QuantizedTraining<Dtype>::Pass::SAME);
+  const int end = static_cast<int>(layers_.size()) - 1;
+  vector<bool> done(layers_.size(), false);
+  Dtype loss = 0;
+  for (int i = 0; i <= end; ++i) {
+    const vector<Blob<Dtype>*>& tops = top_vecs_[i];
+    const bool needed = std::any_of(tops.begin(), tops.end(), [&](const Blob<Dtype>* top) {
+      return written.count(&top->data_tensor()) > 0;
+    });
+    if (!needed) continue;
+    for (const Blob<Dtype>* top : tops) written.insert(&top->data_tensor());
+    if (done[i]) continue;
+    try {
+      RunForward(i, end, &loss, &done);
+    } catch (const std::exception& error) {
+      return release_from(i, error.what());
+    }
+  }
+}
+
+// Readies a freed top for writing, also after the net's settings have changed; layers that take it
+// with mutable_cpu_data may read it.
+template <typename Dtype>
+void Net<Dtype>::PrepareTop(int blob_id) {
+  Tensor& data = blobs_[blob_id]->data_tensor();
+  data.Revive();
+  if (activations_->shares() && !activations_->StaysAfterPass(blob_id)) {
+    data.set_allocator(activations_->pool());
+  }
+}
+
+template <typename Dtype>
+void Net<Dtype>::FindTensors() {
+  for (size_t id = 0; id < blobs_.size(); ++id) {
+    activations_->SetTensor(id, &blobs_[id]->data_tensor());
+  }
+  std::vector<const Tensor*> parameters;
+  for (const shared_ptr<Blob<Dtype>>& param : params_) parameters.push_back(&param->data_tensor());
+  activations_->SetKept(std::move(parameters));
+}
+
+// A layer may have made its top another blob's tensor.
+template <typename Dtype>
+void Net<Dtype>::ReleaseAfter(int layer_id) {
+  for (const int id : top_id_vecs_[layer_id]) {
+    activations_->SetTensor(id, &blobs_[id]->data_tensor());
+  }
+  activations_->set_freed(true);
+  const bool always = activations_->sharing() == Sharing::ALWAYS;
+  for (const ActivationMemory::Dead& dead : activations_->DeadAfter(layer_id)) {
+    dead.tensor->Release(
+        Join("blob '", blob_names_[dead.blob], "' was freed after layer '", layer_names_[layer_id],
+             "', the last that reads it: set_share_activations(false) keeps it"),
+        always ? nullptr : activations_->recompute());
+  }
+}
+
+template class Net<float>;
+template class Net<double>;
+
+}  // namespace caffe

@@ -1,0 +1,199 @@
+// The registry of instruction sets, the processor's features, and CAFFE_CPU_ISA.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "caffe/error.hpp"
+#include "caffe/kernels/cpu/simd/instruction_set_row.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+#include "caffe/test/support/blocked_convolutions.hpp"
+#include "caffe/test/support/test_files.hpp"
+
+namespace caffe::kernels {
+namespace {
+
+TEST(CpuFeatures, HaveNamesOfTheirOwn) {
+  const auto all = static_cast<CpuFeatures>(~0u);
+  const std::vector<std::string> names = NamesOf(all);
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  EXPECT_EQ(NamesOf(CpuFeatures::NONE), std::vector<std::string>());
+  EXPECT_EQ(NamesOf(CpuFeatures::AVX2 | CpuFeatures::AMX_FP16),
+            (std::vector<std::string>{"avx2", "amx_fp16"}));
+}
+
+TEST(CpuFeatures, AreSetsOfBits) {
+  const CpuFeatures two = CpuFeatures::AVX2 | CpuFeatures::F16C;
+  EXPECT_TRUE(Includes(two, CpuFeatures::F16C));
+  EXPECT_TRUE(Includes(two, CpuFeatures::NONE));
+  EXPECT_FALSE(Includes(CpuFeatures::F16C, two));
+  EXPECT_EQ(Without(two, CpuFeatures::F16C), CpuFeatures::AVX2);
+  EXPECT_EQ(two & CpuFeatures::AVX2, CpuFeatures::AVX2);
+}
+
+// Linux leaves out of its list what it does not save registers for, as we do.
+TEST(CpuFeatures, AreThoseThatLinuxFound) {
+#if !defined(__x86_64__) || !defined(__linux__)
+  GTEST_SKIP() << "no x86-64 with Linux";
+#endif
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line) && line.compare(0, 5, "flags") != 0) {
+  }
+  if (line.compare(0, 5, "flags") != 0) GTEST_SKIP() << "/proc/cpuinfo has no flags";
+  std::istringstream words(line);
+  std::set<std::string> flags;
+  for (std::string word; words >> word;) flags.insert(word);
+  // Not in the list: amx_fp16, which old kernels do not name.
+  const std::vector<std::pair<CpuFeatures, std::vector<std::string>>> wanted = {
+      {CpuFeatures::AVX2, {"avx2", "fma"}},
+      {CpuFeatures::F16C, {"f16c"}},
+      {CpuFeatures::AVX_VNNI, {"avx_vnni"}},
+      {CpuFeatures::AVX512, {"avx512f", "avx512bw", "avx512dq", "avx512vl"}},
+      {CpuFeatures::AVX512_VNNI, {"avx512_vnni"}},
+      {CpuFeatures::AVX512_FP16, {"avx512_fp16"}},
+      {CpuFeatures::AVX512_BF16, {"avx512_bf16"}},
+      {CpuFeatures::AMX_INT8, {"amx_tile", "amx_int8"}},
+      {CpuFeatures::AMX_BF16, {"amx_tile", "amx_bf16"}}};
+  for (const auto& [feature, names] : wanted) {
+    const bool listed = std::all_of(names.begin(), names.end(), [&flags = flags](const auto& name) {
+      return flags.count(name) > 0;
+    });
+    const bool found = Includes(FoundCpuFeatures(), feature);
+    // Old versions of Linux do not name these.
+    const bool may_be_missing = names[0] == "avx_vnni" || names[0] == "avx512_fp16";
+    EXPECT_TRUE(found == listed || (found && may_be_missing)) << names[0] << found << listed;
+  }
+}
+
+TEST(InstructionSets, HaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const InstructionSet& set : RegisteredInstructionSets()) {
+    EXPECT_TRUE(names.insert(set.name()).second) << set.name();
+    EXPECT_TRUE(InstructionSet::Named(set.name()) == set);
+  }
+#if defined(__x86_64__)
+  EXPECT_EQ(names, (std::set<std::string>{"generic", "avx2", "avx2_vnni", "avx512", "avx512_vnni",
+                                          "amx", "emulated_amx"}));
+#endif
+}
+
+TEST(InstructionSets, BeginWithOneThatRunsEverywhere) {
+  const InstructionSet first = RegisteredInstructionSets().front();
+  EXPECT_EQ(first.needed(), CpuFeatures::NONE);
+  EXPECT_FALSE(first.by_name_only());
+  EXPECT_FALSE(first.has_tiles());
+}
+
+TEST(InstructionSets, HaveEitherAllVectorKernelsOrTiles) {
+  for (const InstructionSetRow& row : RegisteredRows()) {
+    SCOPED_TRACE(row.name);
+    const int vectors = (row.vector != nullptr) + (row.packed != nullptr) + (row.int8 != nullptr) +
+                        (row.winograd != nullptr) + (row.winograd_of_8 != nullptr);
+    EXPECT_EQ(vectors, row.tiles ? 0 : 5);
+    if (row.tiles) continue;
+    // What one kind of kernels packs the others read.
+    EXPECT_EQ(row.packed->block, row.int8->block);
+    EXPECT_EQ(row.packed->block % row.winograd->lanes, 0u);
+    EXPECT_EQ(8 % row.winograd_of_8->lanes, 0u);
+  }
+}
+
+// Kernels that rows share run wherever one of these rows does: the plainest has the fewest
+// features.
+TEST(InstructionSets, HaveTheFeaturesOfTheKernelsThatTheyShare) {
+  for (const InstructionSetRow& row : RegisteredRows()) {
+    const auto expect_features_of_first = [&](const auto& shares) {
+      const auto first = std::find_if(RegisteredRows().begin(), RegisteredRows().end(), shares);
+      EXPECT_TRUE(Includes(row.needed, first->needed)) << row.name << " and " << first->name;
+    };
+    if (row.vector) {
+      expect_features_of_first([&](const auto& other) { return other.vector == row.vector; });
+    }
+    if (row.winograd_of_8) {
+      expect_features_of_first(
+          [&](const auto& other) { return other.winograd == row.winograd_of_8; });
+    }
+  }
+}
+
+TEST(InstructionSets, AreSupportedWhereTheirFeaturesAreFound) {
+  const std::vector<InstructionSet> supported = SupportedInstructionSets();
+  ASSERT_FALSE(supported.empty());
+  for (const InstructionSet& set : RegisteredInstructionSets()) {
+    SCOPED_TRACE(set.name());
+    const bool listed = std::count(supported.begin(), supported.end(), set) > 0;
+    EXPECT_EQ(listed, set.supported() && !set.by_name_only());
+    EXPECT_EQ(set.supported(), NamesOf(Without(set.needed(), FoundCpuFeatures())).empty());
+  }
+}
+
+TEST(InstructionSets, ChooseTheirOwnKernels) {
+  const InstructionSet before = CpuInstructionSet();
+  for (const InstructionSet& set : TestedInstructionSets()) {
+    SCOPED_TRACE(set.name());
+    SetCpuInstructionSet(set);
+    EXPECT_TRUE(CpuInstructionSet() == set);
+    const InstructionSet vectors = VectorInstructionSet();
+    EXPECT_FALSE(vectors.has_tiles());
+    EXPECT_TRUE(set.has_tiles() || vectors == set);
+    EXPECT_EQ(&ChosenKernels(), vectors.row().vector);
+    EXPECT_EQ(&ChosenPackedTiles(), vectors.row().packed);
+    EXPECT_EQ(&ChosenInt8Tiles(), vectors.row().int8);
+    EXPECT_EQ(&ChosenWinograd(16), vectors.row().winograd);
+    EXPECT_EQ(&ChosenWinograd(8), vectors.row().winograd_of_8);
+    EXPECT_EQ(ChosenAmxTiles(), set.row().tiles);
+    EXPECT_EQ(BlockChannels(), ChosenInt8Tiles().block);
+    EXPECT_EQ(HasByteProducts(), std::string(vectors.name()).find("vnni") != std::string::npos);
+    for (const auto& [family, name] : ChosenKernelFamilies()) {
+      EXPECT_TRUE(name == "none" || InstructionSet::Named(name).supported()) << family << name;
+    }
+    EXPECT_EQ(ChosenKernelFamilies().back().second, set.has_tiles() ? set.name() : "none");
+  }
+  SetCpuInstructionSet(before);
+}
+
+TEST(InstructionSets, WithVnniShareTheKernelsOfFloats) {
+  for (const InstructionSet& set : FloatInstructionSets()) {
+    EXPECT_EQ(std::string(set.name()).find("vnni"), std::string::npos) << set.name();
+  }
+  EXPECT_TRUE(FloatInstructionSets().front() == SupportedInstructionSets().front());
+}
+
+void ExpectListsSupported(const std::string& error) {
+  for (const InstructionSet& set : SupportedInstructionSets()) ExpectContains(error, set.name());
+}
+
+TEST(InstructionSets, WithoutTheNameAreRefusedWithTheValidOnes) {
+  const std::string error = ErrorOf([] { InstructionSet::Named("sse9"); });
+  ExpectContains(error, "'sse9'");
+  ExpectListsSupported(error);
+  ExpectContains(error, "emulated_amx");
+}
+
+TEST(InstructionSets, ThatAreNotSupportedAreRefusedWithWhatIsMissing) {
+  // A row of our own, for what no processor has.
+  InstructionSetRow row = InstructionSet::Named("generic").row();
+  row.name = "of_tomorrow";
+  row.needed = CpuFeatures::AVX2 | static_cast<CpuFeatures>(1u << 31);
+  EXPECT_FALSE(InstructionSet(row).supported());
+  const std::string error = ErrorOf([&] { SetCpuInstructionSet(InstructionSet(row)); });
+  ExpectContains(error, "of_tomorrow: this machine lacks");
+  ExpectListsSupported(error);
+  for (const InstructionSet& set : RegisteredInstructionSets()) {
+    if (set.supported()) continue;
+    const std::string refusal = ErrorOf([&] { SetCpuInstructionSet(set); });
+    ExpectContains(refusal, set.name());
+    for (const std::string& name : NamesOf(Without(set.needed(), FoundCpuFeatures()))) {
+      ExpectContains(refusal, name);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace caffe::kernels

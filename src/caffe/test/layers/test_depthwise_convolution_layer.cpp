@@ -1,0 +1,88 @@
+#include "caffe/test/support/layer_example.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+std::string Layer(const std::string& type, const std::string& param) {
+  return "type: '" + type +
+         "' convolution_param { weight_filler { type: 'gaussian' std: 1 } bias_filler { type: "
+         "'gaussian' std: 1 } " +
+         param + " }";
+}
+
+const std::vector<LayerCase> kCases = {
+    {"Same", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1"), {{{2, kOddC, kOddH, 3}}}},
+    {"GroupGiven",
+     Layer("DepthwiseConvolution", "num_output: 4 group: 4 kernel_size: 3 stride: 2 pad: 1"),
+     {{{2, 4, 7, 6}}}},
+    {"TwoOutputsPerChannel",
+     Layer("DepthwiseConvolution", "num_output: 6 kernel_h: 2 kernel_w: 3 bias_term: false"),
+     {{{2, 3, 5, 4}}}},
+    {"ManyOutputsPerChannel",
+     Layer("DepthwiseConvolution", "num_output: 15 kernel_size: 2"),
+     {{{2, 3, 5, 4}}}},
+    {"StrideAboveKernel",
+     Layer("DepthwiseConvolution", "kernel_size: 2 stride: 3"),
+     {{{2, 3, 9, 8}}}},
+    {"Dilated",
+     Layer("DepthwiseConvolution", "kernel_size: 3 stride: 2 dilation: 3 pad: 4"),
+     {{{2, 3, 8, 9}}}},
+    {"LargeKernel", Layer("DepthwiseConvolution", "kernel_size: 5 pad: 2"), {{{1, 2, 6, 7}}}},
+    {"NoSpatialAxis", Layer("DepthwiseConvolution", "axis: 3"), {{{2, 3, 2, kOddC}}}},
+    {"PadOfTheWidthAlone",
+     Layer("DepthwiseConvolution", "kernel_size: 3 pad_w: 1"),
+     {{{2, 3, 5, 4}}}},
+    {"OneAxis", Layer("DepthwiseConvolution", "kernel_size: 3 pad: 1 stride: 2"), {{{2, 3, 9}}}},
+    {"ThreeAxes", Layer("DepthwiseConvolution", "kernel_size: 2"), {{{1, 2, 3, 4, 3}}}},
+    {"OtherName",
+     Layer("ConvolutionDepthwise", "num_output: 3 kernel_size: 3 pad: 1"),
+     {{{2, 3, 5, 4}}}},
+    {"OtherNameIgnoresNumOutput",
+     Layer("ConvolutionDepthwise", "num_output: 7 kernel_size: 3 bias_term: false"),
+     {{{2, 3, 5, 4}}}},
+    {"TwoBottoms",
+     Layer("ConvolutionDepthwise", "kernel_size: 2"),
+     {{{2, 2, 3, 3}}, {{2, 2, 3, 3}}},
+     2},
+};
+INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"Group",
+     Layer("DepthwiseConvolution", "kernel_size: 3 group: 2 num_output: 4"),
+     {{{1, 4, 5, 5}}},
+     "group is the number of channels, 4, in a depthwise convolution: leave it out, it is 2"},
+    {"NumOutput",
+     Layer("DepthwiseConvolution", "kernel_size: 3 num_output: 6"),
+     {{{1, 4, 5, 5}}},
+     "group 4 does not divide num_output 6"},
+    {"NoKernel", Layer("ConvolutionDepthwise", ""), {{{1, 4, 5, 5}}}, "kernel_size is missing"},
+};
+INSTANTIATE_TEST_SUITE_P(DepthwiseConvolution, BadLayerCases, ::testing::ValuesIn(kBadCases),
+                         CaseName());
+
+TEST(DepthwiseConvolutionValues, EachChannelHasItsKernel) {
+  for (const char* type : {"DepthwiseConvolution", "ConvolutionDepthwise"}) {
+    Example example(std::string("type: '") + type +
+                    "' convolution_param { num_output: 2 kernel_size: 2 }");
+    example.Bottom({1, 2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).SetUp();
+    EXPECT_EQ(example.layer().blobs()[0]->shape(), (std::vector<int>{2, 1, 2, 2}));
+    example.Parameter(0, {1, 0, 0, 10, 0, 1, 0, 0}).Parameter(1, {0.5, 0});
+    EXPECT_EQ(example.Forward(), (Floats{51.5, 62.5, 8, 9})) << type;
+  }
+}
+
+// Whole rows and columns that no window reaches have no gradient.
+TEST(DepthwiseConvolutionValues, WhatNoWindowReachesHasNoGradient) {
+  Example example(
+      "type: 'DepthwiseConvolution' convolution_param { kernel_size: 1 stride: 3 bias_term: false "
+      "}");
+  example.Bottom({1, 1, 2, 5}, Floats(10, 1)).SetUp();
+  example.Parameter(0, {2});
+  EXPECT_EQ(example.Forward(), (Floats{2, 2}));
+  EXPECT_EQ(example.Backward({1, 3}), (Floats{2, 0, 0, 6, 0, 0, 0, 0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace caffe

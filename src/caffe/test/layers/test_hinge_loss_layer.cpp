@@ -1,0 +1,42 @@
+#include "caffe/test/support/layer_example.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+const std::vector<LayerCase> kCases = {
+    {"L1", "type: 'HingeLoss'", {{{kOddN, 5}, Fill::DISTINCT}, {{kOddN}, Fill::LABELS, false, 5}}},
+    {"L2",
+     "type: 'HingeLoss' hinge_loss_param { norm: L2 }",
+     {{{kOddN, 2, kOddC}, Fill::DISTINCT}, {{kOddN, 1}, Fill::LABELS, false, 2}}},
+};
+INSTANTIATE_TEST_SUITE_P(HingeLoss, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"Labels",
+     "type: 'HingeLoss'",
+     {{{2, 3}}, {{2, 3}, Fill::LABELS, false, 3}},
+     "one label for each item of the scores of shape 2 3 "},
+    {"Label",
+     "type: 'HingeLoss'",
+     {{{1, 3}}, {{1}, Fill::LABELS, false, 3, {3}}},
+     "label number 0 is 3: with 3 classes valid are 0 to 2",
+     1,
+     true},
+};
+INSTANTIATE_TEST_SUITE_P(HingeLoss, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+TEST(HingeLossValues, CountsWhatIsWithinTheMargin) {
+  const Floats scores = {2, -3, 0.5, -0.5, 0.25, 0};
+  Example l1("type: 'HingeLoss'");
+  l1.Bottom({2, 3}, scores).Bottom({2}, {0, 1}).SetUp();
+  EXPECT_FLOAT_EQ(l1.loss(), (1.5f + 0.5f + 0.75f + 1) / 2);
+  EXPECT_EQ(l1.Backward({2}), (Floats{0, 0, 1, 1, -1, 1}));
+  Example l2("type: 'HingeLoss' hinge_loss_param { norm: L2 }");
+  l2.Bottom({2, 3}, scores).Bottom({2}, {0, 1}).SetUp();
+  EXPECT_FLOAT_EQ(l2.loss(), (2.25f + 0.25f + 0.5625f + 1) / 2);
+  EXPECT_EQ(l2.Backward({1}), (Floats{0, 0, 1.5, 0.5, -0.75, 1}));
+}
+
+}  // namespace
+}  // namespace caffe

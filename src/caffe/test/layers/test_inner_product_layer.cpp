@@ -1,0 +1,75 @@
+#include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/net_fixture.hpp"
+
+namespace caffe {
+namespace {
+
+const std::vector<LayerCase> kCases = {
+    {"Plain",
+     "type: 'InnerProduct' inner_product_param { num_output: 5 weight_filler { type: 'gaussian' "
+     "std: 1 } bias_filler { type: 'gaussian' std: 1 } }",
+     {{{3, 2, 3, 2}}}},
+    {"OneRow",
+     "type: 'InnerProduct' inner_product_param { num_output: 7 weight_filler { type: 'gaussian' "
+     "std: 1 } bias_filler { type: 'gaussian' std: 1 } }",
+     {{{1, 33}}}},
+    {"Transposed",
+     "type: 'InnerProduct' inner_product_param { num_output: 4 transpose: true weight_filler { "
+     "type: 'gaussian' std: 1 } }",
+     {{{3, 6}}}},
+    {"TransposedOneRow",
+     "type: 'InnerProduct' inner_product_param { num_output: 4 transpose: true weight_filler { "
+     "type: 'gaussian' std: 1 } }",
+     {{{1, 6}}}},
+    // Of which FLOAT16 packs the weights.
+    {"WholeBlocks",
+     "type: 'InnerProduct' inner_product_param { num_output: 48 weight_filler { type: 'gaussian' "
+     "std: 1 } bias_filler { type: 'gaussian' std: 1 } }",
+     {{{9, 4, 2, 4}}}},
+    {"WholeBlocksOneRow",
+     "type: 'InnerProduct' inner_product_param { num_output: 16 bias_term: false "
+     "weight_filler { type: 'gaussian' std: 1 } }",
+     {{{1, 64}}}},
+    {"Axis",
+     "type: 'InnerProduct' inner_product_param { num_output: 4 axis: 2 bias_term: false "
+     "weight_filler { type: 'gaussian' std: 1 } }",
+     {{{2, 3, 5}}}},
+};
+INSTANTIATE_TEST_SUITE_P(InnerProduct, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"NoOutputs", "type: 'InnerProduct'", {{{2, 3}}}, "num_output must be positive, got 0"},
+    {"Axis",
+     "type: 'InnerProduct' inner_product_param { num_output: 2 axis: 3 }",
+     {{{2, 3}}},
+     "axis 3 is out of range"},
+    {"Overflow",
+     "type: 'InnerProduct' inner_product_param { num_output: 2000000000 }",
+     {{{2, 30}}},
+     "2.31 - 1 elements"},
+};
+INSTANTIATE_TEST_SUITE_P(InnerProduct, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+// y = relu(W x + b) with W = [1 .. 1; -1 .. -1; ...]: 16 outputs of 16 inputs.
+TEST(InnerProductLayer, InHalvesComputesTheActivationAndGivesItsPackedWeightsBack) {
+  const auto net = MakeNet(R"(
+      default_forward_type: FLOAT16
+      layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 16 } } }
+      layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'y'
+              inner_product_param { num_output: 16 bias_filler { type: 'constant' value: 3 } } }
+      layer { name: 'relu' type: 'ReLU' bottom: 'y' top: 'y' })");
+  std::vector<float16> weights;
+  for (int i = 0; i < 256; ++i) weights.push_back(float16(i / 16 % 2 ? -1.f : 1.f + i % 16));
+  Blob<float>& blob = *net->layers()[1]->blobs()[0];
+  std::copy(weights.begin(), weights.end(), blob.overwrite_cpu_data_as<float16>());
+  std::fill_n(net->input_blobs()[0]->mutable_cpu_data(), 32, 1.f);
+  for (int pass = 0; pass < 2; ++pass) {
+    const std::vector<double> y = Values(*net->Forward()[0]);
+    for (int i = 0; i < 32; ++i) ASSERT_EQ(y[i], i % 2 ? 0 : 136 + 3) << i;
+  }
+  const float16* restored = blob.cpu_data_as<float16>();
+  for (int i = 0; i < 256; ++i) ASSERT_EQ(float(restored[i]), float(weights[i])) << i;
+}
+
+}  // namespace
+}  // namespace caffe

@@ -1,0 +1,88 @@
+#include <random>
+
+#include "caffe/kernels/lrn.hpp"
+#include "caffe/kernels/reference.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+const std::vector<LayerCase> kCases = {
+    {"AcrossChannels",
+     "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 beta: 0.75 k: 2 }",
+     {{{2, 5, 2, 3}}}},
+    {"OtherPower", "type: 'LRN' lrn_param { local_size: 5 alpha: 1 beta: 1.5 }", {{{1, 4, 3, 2}}}},
+    {"WithinChannel",
+     "type: 'LRN' lrn_param { local_size: 3 alpha: 0.5 norm_region: WITHIN_CHANNEL }",
+     {{{2, 2, 4, 5}}}},
+    {"OddExtents", "type: 'LRN' lrn_param { local_size: 5 alpha: 0.5 }", {{{2, kOddC, kOddH, 3}}}},
+    {"WithinSmallChannels",
+     "type: 'LRN' lrn_param { local_size: 7 beta: 0.5 norm_region: WITHIN_CHANNEL }",
+     {{{2, kOddC, kOddH, 3}}}},
+    // Several tiles of an image.
+    {"Large", "type: 'LRN'", {{{1, 512, 11, 13}}}, 1, false, false},
+};
+INSTANTIATE_TEST_SUITE_P(LRN, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"EvenSize",
+     "type: 'LRN' lrn_param { local_size: 4 }",
+     {{{1, 4, 3, 3}}},
+     "local_size must be odd"},
+    {"TwoAxes", "type: 'LRN'", {{{1, 4}}}, "4 axes"},
+};
+INSTANTIATE_TEST_SUITE_P(LRN, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+/// Channels of (num, channels, plane) in blocks, the last one filled up with zeros; and back.
+template <typename T>
+std::vector<T> InBlocks(const kernels::LrnShape& s, int block, const std::vector<T>& plain,
+                        bool back) {
+  const size_t plane = size_t(s.height) * s.width, blocks = (s.channels + block - 1) / block;
+  std::vector<T> result(s.num * plane * (back ? s.channels : blocks * block), T(0.f));
+  for (int n = 0; n < s.num; ++n) {
+    for (int c = 0; c < s.channels; ++c) {
+      for (size_t i = 0; i < plane; ++i) {
+        const size_t at = (size_t(n) * s.channels + c) * plane + i;
+        const size_t blocked = ((n * blocks + c / block) * plane + i) * block + c % block;
+        back ? result[at] = plain[blocked] : result[blocked] = plain[at];
+      }
+    }
+  }
+  return result;
+}
+
+template <typename T>
+void CheckInBlocks(float unit) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> value(0.f, 3.f);
+  const kernels::LrnShape shapes[] = {
+      {2, 20, 3, 5, 5, false, 0.5, 0.75, 2},  {1, 96, 27, 27, 5, false, 1e-4, 0.75, 1},
+      {1, 3, 1, 1, 7, false, 1, 1.5, 1},      {3, 16, 9, 70, 1, false, 2, 0.5, 1},
+      {1, 512, 11, 13, 3, false, 1, 0.75, 1}, {1, 9, 2, 3, 5, false, 1, 0.75, 0}};
+  for (const kernels::LrnShape& s : shapes) {
+    for (const int block : {8, 16}) {
+      std::vector<T> x(size_t(s.num) * s.channels * s.height * s.width), expected(x.size());
+      for (T& v : x) v = T(value(random));
+      kernels::ReferenceLrn(s, x.data(), expected.data());
+      std::vector<T> y = InBlocks(s, block, x, false);
+      kernels::BlockedLrnForward(s, block, y.data(), y.data());  // in place
+      const std::vector<T> plain = InBlocks(s, block, y, true);
+      EXPECT_TRUE(std::equal(y.begin(), y.end(), InBlocks(s, block, plain, false).begin(),
+                             [](T a, T b) { return float(a) == float(b); }))
+          << "zeros fill up the last block";
+      for (size_t i = 0; i < x.size(); ++i) {
+        const float want = static_cast<float>(expected[i]);
+        ASSERT_NEAR(float(plain[i]), want, std::abs(want) * unit + 1e-7f)
+            << s.channels << " channels, blocks of " << block << ", element " << i;
+      }
+    }
+  }
+}
+
+TEST(LrnKernels, InBlocksAgreeWithTheDefinition) {
+  CheckInBlocks<float16>(1.f / 1024);
+  CheckInBlocks<float>(2e-6f);
+}
+
+}  // namespace
+}  // namespace caffe

@@ -1,0 +1,176 @@
+#include "caffe/layers/memory_data_layer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "caffe/test/support/layer_harness.hpp"
+#include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/picture_files.hpp"
+#include "caffe/test/support/source_layer.hpp"
+
+namespace caffe {
+namespace {
+
+const char kLayer[] =
+    "name: 'data' type: 'MemoryData' memory_data_param { batch_size: 2 channels: 1 height: 1 "
+    "width: 2 } ";
+
+/// Pixels `value` and `value` + 1.
+Datum PairDatum(int value, int label) {
+  Datum datum;
+  datum.set_channels(1);
+  datum.set_height(1);
+  datum.set_width(2);
+  datum.set_data({static_cast<char>(value), static_cast<char>(value + 1)});
+  datum.set_label(label);
+  return datum;
+}
+
+template <typename Dtype>
+class MemoryDataLayerTest : public ::testing::Test {
+ protected:
+  static MemoryDataLayer<Dtype>& LayerOf(Source<Dtype>* source) {
+    return dynamic_cast<MemoryDataLayer<Dtype>&>(source->layer);
+  }
+};
+using RealTypes = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(MemoryDataLayerTest, RealTypes);
+
+TYPED_TEST(MemoryDataLayerTest, HasTheShapeOfItsParameter) {
+  Source<TypeParam> source(kLayer);
+  EXPECT_EQ(source.data().shape(), (vector<int>{2, 1, 1, 2}));
+  EXPECT_EQ(source.label().shape(), (vector<int>{2}));
+  auto& layer = this->LayerOf(&source);
+  EXPECT_EQ(layer.batch_size(), 2);
+  EXPECT_EQ(layer.channels(), 1);
+  EXPECT_EQ(layer.height(), 1);
+  EXPECT_EQ(layer.width(), 2);
+  Source<TypeParam> by_dim("type: 'MemoryData' memory_data_param { dim: 3 dim: 2 }");
+  EXPECT_EQ(by_dim.data().shape(), (vector<int>{3, 2, 1, 1}));
+}
+
+TYPED_TEST(MemoryDataLayerTest, UsesMemoryOfTheCallers) {
+  Source<TypeParam> source(kLayer);
+  vector<TypeParam> data = {0, 1, 2, 3, 4, 5, 6, 7}, labels = {9, 8, 7, 6};
+  this->LayerOf(&source).Reset(data.data(), labels.data(), 4);
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(source.Values(1), (vector<TypeParam>{0, 1, 2, 3}));
+    EXPECT_EQ(source.data().cpu_data(), data.data());
+    EXPECT_EQ(source.Labels(1), (vector<int>{7, 6}));
+    EXPECT_EQ(source.data().cpu_data(), data.data() + 4);
+  }
+  data[0] = 100;  // seen without another call
+  EXPECT_EQ(source.Values(1)[0], 100);
+}
+
+TYPED_TEST(MemoryDataLayerTest, TransformsRecords) {
+  Source<TypeParam> source(kLayer + string("transform_param { scale: 2 mean_value: 1 }"));
+  auto& layer = this->LayerOf(&source);
+  layer.AddDatumVector({PairDatum(1, 5), PairDatum(3, 6), PairDatum(5, 7), PairDatum(7, 8)});
+  EXPECT_EQ(source.Values(2), (vector<TypeParam>{0, 2, 4, 6, 8, 10, 12, 14}));
+  layer.AddDatumVector({PairDatum(11, 1), PairDatum(13, 2)});
+  EXPECT_EQ(source.Labels(1), (vector<int>{1, 2}));
+  EXPECT_EQ(source.Values(1), (vector<TypeParam>{20, 22, 24, 26}));  // again
+}
+
+TYPED_TEST(MemoryDataLayerTest, TakesNewItemsWhenTheOldAreUsed) {
+  Source<TypeParam> source(kLayer);
+  auto& layer = this->LayerOf(&source);
+  const vector<Datum> four(4, PairDatum(1, 1));
+  layer.AddDatumVector(four);
+  ExpectContains(ErrorOf([&] { layer.AddDatumVector(four); }), "not used up");
+  ExpectContains(ErrorOf([&] { layer.set_batch_size(1); }), "not used up");
+  source.Forward();
+  ExpectContains(ErrorOf([&] { layer.AddDatumVector(four); }), "not used up");
+  source.Forward();
+  layer.set_batch_size(4);
+  layer.AddDatumVector(four);
+  source.Forward();
+  EXPECT_EQ(source.data().shape(), (vector<int>{4, 1, 1, 2}));
+  EXPECT_EQ(source.label().shape(), (vector<int>{4}));
+}
+
+TYPED_TEST(MemoryDataLayerTest, RefusesBadItems) {
+  Source<TypeParam> source(kLayer);
+  auto& layer = this->LayerOf(&source);
+  TypeParam value = 0;
+  ExpectContains(ErrorOf([&] { source.Forward(); }), "AddDatumVector, AddMatVector or Reset");
+  ExpectContains(ErrorOf([&] { layer.AddDatumVector({}); }), "nothing to add");
+  ExpectContains(ErrorOf([&] { layer.AddDatumVector({PairDatum(0, 0)}); }), "batch_size 2");
+  Datum wide = PairDatum(0, 0);
+  wide.set_height(2);
+  wide.set_width(1);
+  ExpectContains(ErrorOf([&] { layer.AddDatumVector({wide, wide}); }), "1 x 2 x 1");
+  ExpectContains(ErrorOf([&] { layer.Reset(nullptr, &value, 2); }), "data and labels");
+  ExpectContains(ErrorOf([&] { layer.Reset(&value, nullptr, 2); }), "data and labels");
+  ExpectContains(ErrorOf([&] { layer.Reset(&value, &value, 3); }), "3 items");
+  ExpectContains(ErrorOf([&] { layer.Reset(&value, &value, 0); }), "0 items");
+  ExpectContains(ErrorOf([&] { layer.set_batch_size(0); }), "batch_size");
+  vector<TypeParam> data(8), labels(4);
+  layer.Reset(data.data(), labels.data(), 4);
+  layer.set_batch_size(3);
+  ExpectContains(ErrorOf([&] { source.Forward(); }), "batch_size 3");
+}
+
+#ifdef USE_OPENCV
+TYPED_TEST(MemoryDataLayerTest, TransformsPictures) {
+  Source<TypeParam> source(
+      "type: 'MemoryData' memory_data_param { batch_size: 1 channels: 3 height: 1 width: 2 }");
+  auto& layer = this->LayerOf(&source);
+  layer.AddMatVector({CountingPicture(3, 1, 2), CountingPicture(3, 1, 2, 5)}, {4, 5});
+  EXPECT_EQ(source.Values(1), (vector<TypeParam>{0, 1, 50, 51, 100, 101}));
+  EXPECT_EQ(source.Labels(1), (vector<int>{5}));
+  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingPicture(3, 1, 2)}, {}); }), "labels");
+  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingPicture(3, 2, 2)}, {1}); }),
+                 "3 x 2 x 2");
+}
+#endif
+
+// As programs do: the layer is found in a net and cast.
+TEST(MemoryDataLayer, FeedsANetInEveryType) {
+  for (const char* types : {"", "default_forward_type: FLOAT16 "}) {
+    auto net = MakeNet(types + string("layer { top: 'data' top: 'label' ") + kLayer +
+                       "} layer { name: 'relu' type: 'ReLU' bottom: 'data' top: 'y' "
+                       "relu_param { negative_slope: 0.5 } }");
+    const auto layer = boost::dynamic_pointer_cast<MemoryDataLayer<float>>(net->layers()[0]);
+    ASSERT_TRUE(layer);
+    float data[] = {1, -2, 3, -4, 5, -6, 7, -8}, labels[] = {0, 1, 2, 4097};
+    layer->Reset(data, labels, 4);
+    net->Forward();
+    EXPECT_EQ(Values(*net->blob_by_name("y")), (std::vector<double>{1, -1, 3, -2}));
+    net->Forward();
+    EXPECT_EQ(Values(*net->blob_by_name("y")), (std::vector<double>{5, -3, 7, -4}));
+    EXPECT_EQ(Values(*net->blob_by_name("label")), (std::vector<double>{2, 4097}));
+    data[0] = -10;
+    net->Forward();
+    EXPECT_EQ(Values(*net->blob_by_name("y"))[0], -5);
+  }
+}
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"NoShape", "type: 'MemoryData'", {}, "batch_size, channels, height and width must be", 2},
+    {"Zero",
+     "type: 'MemoryData' memory_data_param { batch_size: 1 channels: 1 height: 0 width: 1 }",
+     {},
+     "must be given and positive",
+     2},
+    {"BothForms",
+     "type: 'MemoryData' memory_data_param { batch_size: 1 dim: 2 }",
+     {},
+     "or dim, not both",
+     2},
+    {"FiveAxes",
+     "type: 'MemoryData' memory_data_param { dim: 1 dim: 1 dim: 1 dim: 1 dim: 1 }",
+     {},
+     "4 axes",
+     2},
+    {"TooLarge",
+     "type: 'MemoryData' memory_data_param { dim: 65536 dim: 65536 }",
+     {},
+     "65536 x 65536 x 1 x 1 is too large",
+     2},
+    {"OneTop", kLayer, {}, "exactly 2 top", 1},
+};
+INSTANTIATE_TEST_SUITE_P(MemoryData, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+}  // namespace
+}  // namespace caffe

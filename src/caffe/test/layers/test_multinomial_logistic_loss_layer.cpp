@@ -1,0 +1,44 @@
+#include "caffe/test/support/layer_example.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+const std::vector<LayerCase> kCases = {
+    {"Plain",
+     "type: 'MultinomialLogisticLoss'",
+     {{{kOddN, 5}, Fill::POSITIVE}, {{kOddN}, Fill::LABELS, false, 5}}},
+};
+INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, LayerCases, ::testing::ValuesIn(kCases),
+                         CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"Labels",
+     "type: 'MultinomialLogisticLoss'",
+     {{{2, 3}}, {{3}, Fill::LABELS, false, 3}},
+     "one label for each item"},
+    {"Label",
+     "type: 'MultinomialLogisticLoss'",
+     {{{1, 3}}, {{1}, Fill::LABELS, false, 3, {-1}}},
+     "label number 0 is -1",
+     1,
+     true},
+};
+INSTANTIATE_TEST_SUITE_P(MultinomialLogisticLoss, BadLayerCases, ::testing::ValuesIn(kBadCases),
+                         CaseName());
+
+TEST(MultinomialLogisticLossValues, IsTheMeanNegativeLogarithm) {
+  Example example("type: 'MultinomialLogisticLoss'");
+  example.Bottom({2, 2}, {0.25, 0.75, 0.5, 0.5}).Bottom({2}, {0, 1}).SetUp();
+  EXPECT_FLOAT_EQ(example.loss(), std::log(8.) / 2);
+  EXPECT_EQ(example.Backward({1}), (Floats{-2, 0, 0, -1}));
+}
+
+TEST(MultinomialLogisticLossValues, AVanishingProbabilityIsNoInfinity) {
+  Example example("type: 'MultinomialLogisticLoss'");
+  example.Bottom({1, 1}, {0}).Bottom({1}, {0}).SetUp();
+  EXPECT_FLOAT_EQ(example.loss(), 20 * std::log(10.));
+}
+
+}  // namespace
+}  // namespace caffe

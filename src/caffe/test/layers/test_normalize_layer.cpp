@@ -1,0 +1,81 @@
+#include "caffe/test/support/layer_example.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+// Few channels at many places may all be near 0, where differences say nothing about the gradient:
+// such bottoms are POSITIVE.
+std::string Norm(const std::string& param) {
+  return "type: 'Normalize' norm_param { scale_filler { type: 'gaussian' mean: 2 std: 1 } " +
+         param + " }";
+}
+
+const std::vector<LayerCase> kCases = {
+    {"Image", Norm(""), {{{kOddN, 3, kOddH, 5}}}},
+    {"ImageAndChannels", Norm("channel_shared: false"), {{{kOddN, 3, kOddH, 5}}}},
+    {"Places", Norm("across_spatial: false"), {{{kOddN, 5, kOddH, kOddW}, Fill::POSITIVE}}},
+    {"PlacesAndChannels",
+     Norm("across_spatial: false channel_shared: false"),
+     {{{kOddN, 5, kOddH, kOddW}, Fill::POSITIVE}}},
+    {"Rows", Norm("across_spatial: false channel_shared: false"), {{{kOddN, 7}}}},
+    {"LargeEps", Norm("across_spatial: false eps: 2"), {{{kOddN, 3, kOddH}}}},
+    {"LargePlanes", Norm("across_spatial: false"), {{{1, 3, 1031}, Fill::POSITIVE}}},
+    {"NoFiller", "type: 'Normalize'", {{{kOddN, 3, 2}}}},
+    {"NormFace",
+     "type: 'Normalize' normalize_param { normalize_type: 'L2' }",
+     {{{kOddN, 5, kOddH}, Fill::POSITIVE}}},
+};
+INSTANTIATE_TEST_SUITE_P(Normalize, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"OneAxis", "type: 'Normalize'", {{{3}}}, "Normalize takes a bottom of 2 axes or more"},
+    {"Blob",
+     "type: 'Normalize' norm_param { channel_shared: false } blobs { shape { dim: 2 } data: 1 "
+     "data: 1 }",
+     {{{2, 3}}},
+     "parameter blob 0 has shape 2 \\(2\\) where 3 \\(3\\) is needed"},
+    {"SharedBlob",
+     "type: 'Normalize' blobs { shape { dim: 3 } data: 1 data: 1 data: 1 }",
+     {{{2, 3}}},
+     "parameter blob 0 has shape 3 \\(3\\) where \\(1\\) is needed"},
+    {"Both",
+     "type: 'Normalize' norm_param { } normalize_param { }",
+     {{{2, 3}}},
+     "norm_param \\(SSD\\) or normalize_param \\(NormFace\\), not both"},
+    {"L1",
+     "type: 'Normalize' normalize_param { normalize_type: 'L1' }",
+     {{{2, 3}}},
+     "normalize_type L1 is not available: use L2"},
+};
+INSTANTIATE_TEST_SUITE_P(Normalize, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+TEST(NormalizeValues, AcrossChannelsAtEachPlace) {
+  Example example(
+      "type: 'Normalize' norm_param { across_spatial: false channel_shared: false scale_filler { "
+      "type: 'constant' value: 20 } }");
+  example.Bottom({1, 2, 1, 2}, {3, 0, 4, 5}).SetUp();
+  EXPECT_EQ(example.layer().blobs()[0]->shape(), (std::vector<int>{2}));
+  const Floats y = example.Forward();
+  EXPECT_FLOAT_EQ(y[0], 12);
+  EXPECT_FLOAT_EQ(y[1], 0);
+  EXPECT_FLOAT_EQ(y[2], 16);
+  EXPECT_FLOAT_EQ(y[3], 20);
+}
+
+TEST(NormalizeValues, AcrossTheImage) {
+  Example example("type: 'Normalize'");
+  example.Bottom({2, 2, 1, 2}, {1, 1, 1, 1, 2, 4, 5, 2}).SetUp();
+  EXPECT_TRUE(example.layer().blobs()[0]->shape().empty());
+  const Floats y = example.Forward();
+  EXPECT_FLOAT_EQ(y[0], 0.5);
+  EXPECT_FLOAT_EQ(y[5], 4 / 7.f);
+}
+
+TEST(NormalizeValues, EpsIsAddedToTheSumOfSquares) {
+  Example example("type: 'Normalize' norm_param { eps: 9 }");
+  EXPECT_FLOAT_EQ(example.Bottom({1, 1}, {4}).SetUp().Forward()[0], 0.8f);
+}
+
+}  // namespace
+}  // namespace caffe

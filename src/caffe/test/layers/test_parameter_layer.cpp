@@ -1,0 +1,40 @@
+#include "caffe/test/support/layer_example.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+const std::vector<LayerCase> kCases = {
+    {"Random",
+     "type: 'Parameter' parameter_param { shape { dim: 3 dim: 5 } blob_filler { type: 'gaussian' "
+     "std: 1 } }",
+     {}},
+    {"OneNumber", "type: 'Parameter' parameter_param { shape { } }", {}},
+};
+INSTANTIATE_TEST_SUITE_P(Parameter, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"Without", "type: 'Parameter'", {}, "parameter_param: give the shape"},
+    {"Zero", "type: 'Parameter' parameter_param { shape { dim: 0 } }", {}, "shape has dim 0"},
+    {"Huge",
+     "type: 'Parameter' parameter_param { shape { dim: 4294967296 } }",
+     {},
+     "shape has dim 4294967296"},
+    {"Blob",
+     "type: 'Parameter' parameter_param { shape { dim: 2 } } blobs { shape { dim: 1 } data: 1 }",
+     {},
+     "parameter blob 0 has shape 1 \\(1\\) where 2 \\(2\\) is needed"},
+    {"Bottom", "type: 'Parameter' parameter_param { shape { dim: 2 } }", {{{2}}}, "0 bottom"},
+};
+INSTANTIATE_TEST_SUITE_P(Parameter, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+TEST(ParameterValues, ShowsItsParameter) {
+  Example example("type: 'Parameter' parameter_param { shape { dim: 2 } }");
+  example.SetUp();
+  EXPECT_EQ(example.Forward(), (Floats{0, 0}));
+  example.Parameter(0, {3, 4});
+  EXPECT_EQ(example.Forward(), (Floats{3, 4}));
+}
+
+}  // namespace
+}  // namespace caffe

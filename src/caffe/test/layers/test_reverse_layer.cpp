@@ -1,0 +1,69 @@
+#include "caffe/test/support/layer_example.hpp"
+#include "caffe/test/support/layer_harness.hpp"
+
+namespace caffe {
+namespace {
+
+const std::vector<LayerCase> kCases = {
+    {"Time", "type: 'Reverse'", {{{kOddN, kOddC, kOddH}}}, 1, false, true, 1, 1},
+    {"Middle",
+     "type: 'Reverse' reverse_param { axis: 1 }",
+     {{{kOddN, kOddC, kOddH}}},
+     1,
+     false,
+     true,
+     1,
+     1},
+    {"Last",
+     "type: 'Reverse' reverse_param { axis: -1 }",
+     {{{kOddN, kOddC, kOddH}}},
+     1,
+     false,
+     true,
+     1,
+     1},
+    {"Flip", "type: 'Flip'", {{{kOddN, kOddC, kOddH, kOddW}}}, 1, false, true, 1, 1},
+    {"FlipBoth",
+     "type: 'Flip' flip_param { flip_height: true }",
+     {{{kOddN, kOddC, kOddH, kOddW}}},
+     1,
+     false,
+     true,
+     1,
+     1},
+    {"FlipNone",
+     "type: 'Flip' flip_param { flip_width: false }",
+     {{{kOddN, kOddC, kOddH, kOddW}}},
+     1,
+     false,
+     true,
+     1,
+     1},
+};
+INSTANTIATE_TEST_SUITE_P(Reverse, LayerCases, ::testing::ValuesIn(kCases), CaseName());
+
+const std::vector<BadLayerCase> kBadCases = {
+    {"Axis",
+     "type: 'Reverse' reverse_param { axis: 2 }",
+     {{{2, 3}}},
+     "reverse_param: axis 2 is out of range"},
+    {"Flip", "type: 'Flip'", {{{2, 3, 4}}}, "Flip takes a bottom of 4 axes"},
+};
+INSTANTIATE_TEST_SUITE_P(Reverse, BadLayerCases, ::testing::ValuesIn(kBadCases), CaseName());
+
+TEST(ReverseValues, TheLastComesFirst) {
+  Example example("type: 'Reverse'");
+  example.Bottom({3, 2}, {1, 2, 3, 4, 5, 6}).SetUp();
+  EXPECT_EQ(example.Forward(), (Floats{5, 6, 3, 4, 1, 2}));
+  EXPECT_EQ(example.Backward({5, 6, 3, 4, 1, 2}), (Floats{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(FlipValues, MirrorsRows) {
+  Example width("type: 'Flip'");
+  EXPECT_EQ(width.Bottom({1, 1, 2, 2}, {1, 2, 3, 4}).SetUp().Forward(), (Floats{2, 1, 4, 3}));
+  Example height("type: 'Flip' flip_param { flip_width: false flip_height: true }");
+  EXPECT_EQ(height.Bottom({1, 1, 2, 2}, {1, 2, 3, 4}).SetUp().Forward(), (Floats{3, 4, 1, 2}));
+}
+
+}  // namespace
+}  // namespace caffe

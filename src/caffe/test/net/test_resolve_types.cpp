@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+
+#include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/test_files.hpp"
+#include "caffe/types.hpp"
+#include "caffe/util/insert_splits.hpp"
+
+namespace caffe {
+namespace {
+
+constexpr ElementType F = ElementType::FLOAT;
+constexpr ElementType D = ElementType::DOUBLE;
+constexpr ElementType H = ElementType::FLOAT16;
+
+constexpr char kInput[] = R"( layer { name: "in" type: "Input" top: "x" } )";
+
+std::vector<LayerTypes> Resolve(const std::string& text, ElementType net_type = F) {
+  NetParameter net;
+  InsertSplits(ParseNet(text), &net);
+  return ResolveTypes(net, net_type);
+}
+
+/// The types of a convolution with the given fields in a net with the given defaults.
+LayerTypes Convolution(const std::string& defaults, const std::string& fields,
+                       ElementType net_type = F) {
+  return Resolve(defaults + kInput + "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' " +
+                     fields + " }",
+                 net_type)
+      .back();
+}
+
+std::ostream& operator<<(std::ostream& stream, const LayerTypes& t) {
+  return stream << Name(t.forward_type) << " " << Name(t.backward_type) << " "
+                << Name(t.forward_math) << " " << Name(t.backward_math);
+}
+
+/// Four types, storage forward and backward, then math, as text to compare and print.
+std::string Text(const LayerTypes& types) {
+  std::ostringstream stream;
+  stream << types;
+  return stream.str();
+}
+std::string Text(ElementType forward, ElementType backward, ElementType forward_math,
+                 ElementType backward_math) {
+  return Text(LayerTypes{forward, backward, forward_math, backward_math});
+}
+
+TEST(ResolveTypes, UnsetMeansTheNetsOwnType) {
+  EXPECT_EQ(Text(Convolution("", "", F)), Text(F, F, F, F));
+  EXPECT_EQ(Text(Convolution("", "", D)), Text(D, D, D, D));
+}
+
+TEST(ResolveTypes, TakesTheNetsDefaults) {
+  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16", "")), Text(H, F, H, F));
+  EXPECT_EQ(Text(Convolution("default_backward_type: FLOAT16", "")), Text(F, H, F, H));
+}
+
+// "Pseudo" FP16: stored in half precision, multiplied in float.
+TEST(ResolveTypes, DefaultMathIsApartFromDefaultStorage) {
+  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16 default_forward_math: FLOAT "
+                             "default_backward_type: FLOAT16 default_backward_math: FLOAT",
+                             "")),
+            Text(H, H, F, F));
+}
+
+TEST(ResolveTypes, AnExplicitFloatIsNotUnset) {
+  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT", "", D)), Text(F, D, F, D));
+  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16", "forward_type: FLOAT")),
+            Text(F, F, F, F));
+}
+
+TEST(ResolveTypes, TheLayersOwnFieldsComeFirst) {
+  EXPECT_EQ(Text(Convolution("", "forward_type: FLOAT16 backward_type: DOUBLE")), Text(H, D, H, D));
+  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT16 default_forward_math: FLOAT16",
+                             "forward_math: FLOAT")),
+            Text(H, F, F, F));
+}
+
+// NVCaffe's order: own math, own storage, default math, default storage.
+TEST(ResolveTypes, OwnStorageBeatsDefaultMath) {
+  EXPECT_EQ(Text(Convolution("default_forward_type: FLOAT default_forward_math: FLOAT",
+                             "forward_type: FLOAT16")),
+            Text(H, F, H, F));
+  EXPECT_EQ(Text(Convolution("default_backward_math: FLOAT16", "backward_type: FLOAT")),
+            Text(F, F, F, F));
+}
+
+TEST(ResolveTypes, GradientsOfDataLayersAreTheNetsType) {
+  const std::vector<LayerTypes> types =
+      Resolve(std::string("default_forward_type: FLOAT16 default_backward_type: FLOAT16") + kInput);
+  EXPECT_EQ(types[0].forward_type, H);
+  EXPECT_EQ(types[0].backward_type, F);
+}
+
+TEST(ResolveTypes, AnInsertedSplitTakesItsProducersTypes) {
+  const std::vector<LayerTypes> types = Resolve(std::string(kInput) + R"(
+      layer { name: "c" type: "Convolution" bottom: "x" top: "y" forward_type: FLOAT16
+              backward_math: DOUBLE }
+      layer { name: "s" type: "Silence" bottom: "y" bottom: "y" })");
+  ASSERT_EQ(types.size(), 4u);
+  EXPECT_EQ(Text(types[2]), Text(types[1]));
+  EXPECT_EQ(Text(types[2]), Text(H, F, H, D));
+}
+
+TEST(ResolveTypes, AnInsertedSplitOfADataLayerToo) {
+  const std::vector<LayerTypes> types = Resolve(R"(default_backward_type: FLOAT16
+      layer { name: "in" type: "Input" top: "x" }
+      layer { name: "s" type: "Silence" bottom: "x" bottom: "x" })");
+  EXPECT_EQ(types[1].backward_type, F);
+}
+
+TEST(ResolveTypes, ASplitOfTheUsersTakesTheDefaults) {
+  const std::vector<LayerTypes> types = Resolve(std::string("default_forward_type: FLOAT16 ") + R"(
+      layer { name: "in" type: "Input" top: "x" forward_type: FLOAT }
+      layer { name: "mine" type: "Split" bottom: "x" top: "a" top: "b" })");
+  EXPECT_EQ(types[1].forward_type, H);
+}
+
+TEST(ResolveTypes, AnInPlaceLayerTakesItsProducersStorage) {
+  const std::string convolution =
+      std::string(kInput) +
+      "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'y' forward_type: FLOAT16 } ";
+  EXPECT_EQ(Resolve(convolution + "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' }")[2]
+                .forward_type,
+            H);
+  EXPECT_EQ(Resolve(convolution + "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'z' }")[2]
+                .forward_type,
+            F);
+  EXPECT_EQ(Resolve(convolution + "layer { name: 'r' type: 'ReLU' bottom: 'y' top: 'y' "
+                                  "forward_type: FLOAT }")[2]
+                .forward_type,
+            F);
+}
+
+TEST(ResolveTypes, LayersWithoutKernelsOfThatTypeKeepTheNetsType) {
+  const std::vector<LayerTypes> types = Resolve(R"(
+      default_forward_type: FLOAT16 default_backward_type: FLOAT16
+      layer { name: "a" type: "SomebodysOwn" top: "x" }
+      layer { name: "b" type: "SomebodysOwn" bottom: "x" top: "y" forward_type: FLOAT16 })",
+                                                D);
+  EXPECT_EQ(Text(types[0]), Text(D, D, D, D));
+  EXPECT_EQ(Text(types[1]), Text(D, D, D, D));
+}
+
+TEST(ResolveTypes, RefusesTypesThatNoLayerComputesIn) {
+  for (const std::string type : {"INT", "UINT", "BOOL"}) {
+    const std::string message = ErrorOf([&] { Convolution("", "forward_type: " + type); });
+    ExpectContains(message, "layer 'c' (Convolution)");
+    ExpectContains(message, "forward_type is " + type);
+    ExpectContains(ErrorOf([&] { Convolution("default_backward_math: " + type, ""); }),
+                   "default_backward_math is " + type);
+  }
+}
+
+TEST(OwnTypes, LooksAtTheLayerAlone) {
+  LayerParameter layer;
+  EXPECT_EQ(Text(OwnTypes(layer, D)), Text(D, D, D, D));
+  layer.set_forward_type(FLOAT16);
+  layer.set_backward_math(FLOAT);
+  EXPECT_EQ(Text(OwnTypes(layer, D)), Text(H, D, H, F));
+}
+
+}  // namespace
+}  // namespace caffe

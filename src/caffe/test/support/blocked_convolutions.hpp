@@ -1,0 +1,95 @@
+#ifndef CAFFE_TEST_BLOCKED_CONVOLUTIONS_HPP_
+#define CAFFE_TEST_BLOCKED_CONVOLUTIONS_HPP_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "caffe/kernels/convolution.hpp"
+#include "caffe/kernels/instruction_set.hpp"
+
+// What tests of kernels on channels in blocks share.
+namespace caffe::kernels {
+
+/// What this machine runs, and AMX in software.
+inline std::vector<InstructionSet> TestedInstructionSets() {
+  std::vector<InstructionSet> sets = SupportedInstructionSets();
+  sets.push_back(InstructionSet::Named("emulated_amx"));
+  return sets;
+}
+
+/// Tests that run on all of them: INSTANTIATE_ON_EVERY_SET(Fixture).
+class OnInstructionSet : public ::testing::TestWithParam<InstructionSet> {
+ protected:
+  OnInstructionSet() { SetCpuInstructionSet(GetParam()); }
+  ~OnInstructionSet() override { SetCpuInstructionSet(before_); }
+
+ private:
+  const InstructionSet before_ = CpuInstructionSet();
+};
+#define INSTANTIATE_ON_EVERY_SET(Fixture)                                               \
+  INSTANTIATE_TEST_SUITE_P(Sets, Fixture, ::testing::ValuesIn(TestedInstructionSets()), \
+                           [](const auto& info) { return std::string(Name(info.param)); })
+
+/// Along one spatial axis.
+struct Extents {
+  int input, kernel, stride = 1, pad = 0, dilation = 1;
+};
+
+inline ConvolutionShape Shape(int channels, int outputs, int group,
+                              const std::vector<Extents>& axes) {
+  ConvolutionShape s;
+  s.channels = channels;
+  s.outputs = outputs;
+  s.group = group;
+  for (const Extents& axis : axes) {
+    s.input.push_back(axis.input);
+    s.kernel.push_back(axis.kernel);
+    s.stride.push_back(axis.stride);
+    s.pad.push_back(axis.pad);
+    s.dilation.push_back(axis.dilation);
+    const int window = axis.dilation * (axis.kernel - 1) + 1;
+    s.output.push_back((axis.input + 2 * axis.pad - window) / axis.stride + 1);
+  }
+  return s;
+}
+
+inline ConvolutionShape Square(int channels, int outputs, int group, const Extents& extents) {
+  return Shape(channels, outputs, group, {extents, extents});
+}
+
+/// (num, channels, spatial) to (num, channels / block, spatial, block).
+template <typename T>
+std::vector<T> ToBlocks(const std::vector<T>& plain, size_t num, size_t channels, size_t spatial,
+                        size_t block) {
+  const size_t blocks = (channels + block - 1) / block;
+  std::vector<T> result(num * blocks * spatial * block, static_cast<T>(0.f));
+  for (size_t n = 0; n < num; ++n) {
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t i = 0; i < spatial; ++i) {
+        result[((n * blocks + c / block) * spatial + i) * block + c % block] =
+            plain[(n * channels + c) * spatial + i];
+      }
+    }
+  }
+  return result;
+}
+
+/// `num` images, each followed by `gap` elements with the value `between`.
+template <typename T>
+std::vector<T> WithGaps(const std::vector<T>& images, size_t num, size_t gap, T between) {
+  std::vector<T> result;
+  const size_t image = num ? images.size() / num : 0;
+  for (size_t n = 0; n < num; ++n) {
+    result.insert(result.end(), images.begin() + n * image, images.begin() + (n + 1) * image);
+    result.insert(result.end(), gap, between);
+  }
+  return result;
+}
+
+}  // namespace caffe::kernels
+
+#endif  // CAFFE_TEST_BLOCKED_CONVOLUTIONS_HPP_

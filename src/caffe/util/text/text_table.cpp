@@ -1,0 +1,36 @@
+#include "caffe/util/text/text_table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace caffe {
+
+void TextTable::Print(std::ostream& out) const {
+  std::vector<size_t> widths(rows_[0].size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - row[i].size(), ' ');
+      line += (i == 0 ? "" : "  ") + (i < left_ ? row[i] + space : space + row[i]);
+    }
+    out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+  }
+}
+
+std::string ThreeDigits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+std::string PercentText(double share) {
+  if (share == 0) return "0";
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.0001 ? "<0.01 %%" : "%.2f %%", 100 * share);
+  return text;
+}
+
+}  // namespace caffe
