@@ -84,7 +84,7 @@ def pass_places(function):
                         if path.name != "passes.cpp")
     tests = all_text(f"{TESTS}/inference/test_inference_*.cpp") + all_text(f"{TESTS}/inference/test_*plan*.cpp")
     return [
-        Place("include/caffe/inference/passes.hpp", text("include/caffe/inference/passes.hpp"),
+        Place("src/caffe/inference/passes/passes.hpp", text("src/caffe/inference/passes/passes.hpp"),
               rf"\b{function}\(", f"declare {function}"),
         Place("src/caffe/inference/passes/", sources, rf"^Graph {function}\(", f"define {function} in a file of its own"),
         Place("docs/optimizer.md", text("docs/optimizer.md"), r"^\| `NAME` \|",
@@ -185,7 +185,7 @@ def test_layer_types():
 def test_passes():
     found = passes()
     assert len(found) > 10
-    header = text("include/caffe/inference/passes.hpp")
+    header = text("src/caffe/inference/passes/passes.hpp")
     declared = set(re.findall(r"^Graph (\w+)\(Graph graph\);", header, re.MULTILINE))
     assert declared - {"PlanMemory"} == {function for _, function in found}, \
         "declared without a row of passes.cpp, or the other way round"
@@ -199,7 +199,7 @@ def test_passes():
 
 
 def test_activations():
-    report(missing("activation", kinds("include/caffe/kernels/activation.hpp", "Activation"), activation_places()) +
+    report(missing("activation", kinds("src/caffe/kernels/activation.hpp", "Activation"), activation_places()) +
            missing("fused activation", fused_kinds(), fused_places()))
 
 

@@ -1,4 +1,4 @@
-#include "caffe/layers/gelu_layer.hpp"
+#include "caffe/layers/activation/gelu_layer.hpp"
 
 namespace caffe {
 namespace {

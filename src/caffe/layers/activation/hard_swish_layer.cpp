@@ -1,4 +1,4 @@
-#include "caffe/layers/hard_swish_layer.hpp"
+#include "caffe/layers/activation/hard_swish_layer.hpp"
 
 namespace caffe {
 namespace {
