@@ -90,8 +90,7 @@ void MatchBBox(const vector<NormalizedBBox>& gt, const vector<NormalizedBBox>& p
                vector<float>* match_overlaps);
 
 // How MultiBoxLoss compares predictions with true boxes, in steps and with the SSD fork's
-// signatures. Keys of the maps are labels, -1 with share_location; the layer's own way is
-// caffe/util/detection/multibox.hpp.
+// signatures. Keys of the maps are labels, -1 with share_location.
 
 /// For each item and label, the index of the true box that each prior is matched to (-1: none, -2:
 /// over the border), and its largest overlap. An item without true boxes gets empty maps.

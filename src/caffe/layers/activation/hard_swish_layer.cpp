@@ -1,5 +1,7 @@
 #include "caffe/layers/activation/hard_swish_layer.hpp"
 
+#include "caffe/kernels/activation.hpp"
+
 namespace caffe {
 namespace {
 
