@@ -19,33 +19,29 @@ cd "$work/moved/include"
 grep -rhoE '^ *# *include ["<]caffe/[^">]+' caffe | sed 's/.*["<]//' | sort -u | while read -r header; do
   [ -e "$header" ] || { echo "installed headers include $header, which is not"; exit 1; }
 done
-# Each header alone, as the consumer is compiled. common.hpp, where most of the time goes, is compiled
-# once for those that include it anyway.
+# Each header alone, as the consumer is compiled. layer.hpp, which most include, is compiled once.
 flags=$(sed -n 's/^ *"command": "[^ ]* \(.*\) -o [^"]*",*$/\1/p' "$work/build/compile_commands.json" |
   head -n 1)
-using=caffe/common.hpp
-while true; do
-  more=$(grep -rlE "include [\"<]($using)[\">]" caffe | cat - <(tr '|' '\n' <<< "$using") | sort -u |
-    tr '\n' '|')
-  [ "${more%|}" != "$using" ] || break
-  using=${more%|}
+with_layer=caffe/layer.hpp before=
+while [ "$with_layer" != "$before" ]; do
+  before=$with_layer
+  with_layer=$({ tr '|' '\n' <<< "$before"; grep -rlE "include [\"<]($before)[\">]" caffe; } |
+    sort -u | paste -sd '|')
 done
-mkdir "$work/pch"
 compile() {
-  "${CXX:-c++}" $flags -Wall -Wextra -Werror -Wno-sign-compare -Wno-unused-parameter -x c++ "$@"
+  "${CXX:-c++}" $flags -x "$@"
 }
-export -f compile
-export flags using work
-compile -x c++-header caffe/common.hpp -o "$work/pch/common.hpp.gch"
 alone() {
-  local pch=()
-  if grep -qxE "$using" <<< "$1"; then pch=(-include "$work/pch/common.hpp"); fi
-  compile -fsyntax-only "${pch[@]}" - <<< "#include <$1>"$'\n'"#include <$1>" || echo "$1 does not compile alone"
+  local precompiled=()
+  if grep -qxE "$with_layer" <<< "$1"; then precompiled=(-include "$work/layer.hpp"); fi
+  compile c++ -fsyntax-only "${precompiled[@]}" - <<< "#include <$1>" || echo "$1" >> "$work/failed"
 }
-export -f alone
-find caffe -name '*.hpp' -o -name '*.h' | sort |
-  xargs -P "$(nproc)" -I{} bash -c 'alone {}' > "$work/alone.txt"
-if [ -s "$work/alone.txt" ]; then
-  cat "$work/alone.txt"
+export -f compile alone
+export flags with_layer work
+compile c++-header caffe/layer.hpp -o "$work/layer.hpp.gch"
+find caffe -name '*.hpp' -o -name '*.h' | xargs -P "$(nproc)" -I{} bash -c 'alone {}'
+if [ -e "$work/failed" ]; then
+  echo "installed headers that do not compile alone:"
+  cat "$work/failed"
   exit 1
 fi

@@ -18,8 +18,8 @@ struct SoftSuppression;
 /// An SSD detector's predictions as a list of boxes: decoded, those of each class above
 /// confidence_threshold (the nms_param.top_k best) thinned out by non-maximum suppression, and of
 /// all classes the keep_top_k best (Liu et al., "SSD: Single Shot MultiBox Detector"). With
-/// soft_nms scores of boxes that overlap better ones decay instead
-/// (Soft-NMS), until they are not above confidence_threshold.
+/// soft_nms scores of boxes that overlap better ones decay instead, until they are not above
+/// confidence_threshold.
 ///
 /// Bottoms: locations (N, priors * classes * 4), the classes being one with share_location; scores
 /// (N, priors * num_classes); priors (1, 2, priors * 4); possibly the images, which are not used.
@@ -30,8 +30,8 @@ struct SoftSuppression;
 /// Top: (1, 1, detections, 7), rows of item, label, score, xmin, ymin, xmax, ymax, by item and
 /// label, the best first. Without any detection there is a row (item, -1, ..., -1) for each item.
 ///
-/// Writes files as save_output_param says; output_directory is
-/// not emptied. `visualize` does nothing.
+/// Writes files as save_output_param says; output_directory is not emptied. `visualize` does
+/// nothing.
 template <typename Dtype>
 class DetectionOutputLayer : public Layer<Dtype> {
  public:

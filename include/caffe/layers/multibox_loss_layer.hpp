@@ -23,10 +23,10 @@ struct TrueBox;
 /// Wen, Bian, Lei and Li 2018), also the first stage's probabilities (N, priors * 2) of background
 /// and object and its locations (N, priors * 4): these move the priors first, and negatives whose
 /// probability of an object is below objectness_score are too easy to be mined. Top: the loss.
-/// Priors are matched to true boxes by overlap. The location loss is that of the
-/// matched ones against their encoded true boxes; the confidence loss, of the matched ones and, as
-/// background, of the negatives that mining chose, or of all priors with mining_type NONE: softmax
-/// or, with LOGISTIC, one sigmoid a class.
+/// Priors are matched to true boxes by overlap. The location loss is that of the matched ones
+/// against their encoded true boxes; the confidence loss, of the matched ones and, as background,
+/// of the negatives that mining chose, or of all priors with mining_type NONE: softmax or, with
+/// LOGISTIC, one sigmoid a class.
 ///
 /// MAX_NEGATIVE takes the neg_pos_ratio times as many negatives that lose most, HARD_EXAMPLE the
 /// sample_size of all priors, positive or negative; both with nms_param only those that do not
