@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caffe/inference/graph/regions.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/test_files.hpp"
 
