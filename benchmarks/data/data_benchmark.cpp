@@ -264,7 +264,7 @@ void WriteFiles(const std::vector<Datum>& records, const std::string& folder) {
 
 void Print(const std::string& what, const Speed& speed, const std::string& more = "") {
   std::cout << std::left << std::setw(34) << what << std::right << std::fixed
-            << std::setprecision(0) << std::setw(8) << speed.rate << " pictures/s"
+            << std::setprecision(0) << std::setw(8) << speed.rate << " images/s"
             << std::setprecision(3) << std::setw(10) << speed.core_ms << " core ms each" << more
             << std::endl;
 }

@@ -14,7 +14,7 @@
 namespace caffe::inference {
 namespace {
 
-/// The time of a candidate, weighted by what the node's outputs take in its formats.
+/// The time of a candidate, weighted by the bytes of the node's outputs in its formats.
 double CostOf(const Graph& graph, const Node& node, const Candidate& candidate) {
   double floats = 0, own = 0;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -30,7 +30,7 @@ bool RoundsWeights(const Node& node) {
   return MultipliesWeights(node) && node.type() != "Deconvolution";
 }
 
-/// All candidates of all nodes with their times, and a choice among them.
+/// The candidates of all nodes with their times, and the search for the best combination.
 class Choice {
  public:
   /// `timed` and `least` are `context` in the shapes that are timed, and in the smallest.
@@ -54,7 +54,7 @@ class Choice {
       if (!candidates_.back().empty()) continue;
       Require(!graph_.nodes[i].integers, "layer '", graph_.nodes[i].name(), "' (",
               graph_.nodes[i].type(), "): no kernel computes it with integers alone");
-      // A layer that refuses the numbers that it was timed with runs all the same.
+      // A layer that refuses the numbers that it would be timed with is taken nevertheless.
       candidates_.back() = timing_->target().any_layer().Candidates(context_, graph_.nodes[i]);
       candidates_.back().resize(1);
       found_.back().timed = candidates_.back();
@@ -74,11 +74,11 @@ class Choice {
   /// The index of the chosen candidate of each node.
   const std::vector<int>& Search();
   const Candidate& chosen(int node) const { return candidates_[node][choice_[node]]; }
-  /// What there was to choose from for the node, after Search.
+  /// The node's candidates, after Search.
   LayerCandidates Described(int node) const;
 
  private:
-  /// What came out for a node before anything was chosen.
+  /// The candidates found for a node.
   struct Found {
     std::vector<Candidate> timed;
     std::vector<LayerCandidates::Rejected> rejected;
@@ -160,14 +160,14 @@ bool HasZeroPoints(const LoweringContext& context, const Node& node, const Candi
   return false;
 }
 
-/// True if what it computes is made of 8-bit integers. Of further inputs some give a shape alone.
+/// True if it computes from 8-bit integers. Further inputs may give only a shape.
 bool IsInBytes(const Candidate& candidate) {
   const auto is = [](const Format& format) { return format.type == ElementType::INT8; };
   return is(candidate.inputs.at(0)) &&
          std::all_of(candidate.outputs.begin(), candidate.outputs.end(), is);
 }
 
-/// What the node may compute in; nothing said: it multiplies no weights.
+/// The types that the node may compute in; empty: it has no weights.
 std::set<ElementType> Choice::MathsOf(int index, const LoweringOptions& options) const {
   return MultipliesWeights(graph_.nodes[index]) ? options.maths[index] : std::set<ElementType>();
 }
@@ -180,7 +180,7 @@ void Choice::Found::Reject(const std::string& implementation, const std::string&
   rejected.push_back({implementation, reason});
 }
 
-/// Why a candidate for the node's largest shapes is none for the build; "" if it is one.
+/// Why a candidate for the node's largest shapes cannot be used in the build; "" if it can.
 std::string Choice::WhyNot(const Implementation& implementation, const Node& node,
                            const Candidate& candidate, const std::set<ElementType>& maths) const {
   const auto is_one = [&](const LoweringContext& shaped) {
@@ -203,7 +203,7 @@ std::string Choice::WhyNot(const Implementation& implementation, const Node& nod
   return "";
 }
 
-/// Those of one implementation; why others are none is noted in the context.
+/// The candidates of one implementation; the context notes why others are rejected.
 std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, const Node& node,
                                       const LoweringContext& context) const {
   const bool any = &implementation == &timing_->target().any_layer();
@@ -226,8 +226,8 @@ std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, cons
   return ways;
 }
 
-/// All ways of computing the node in these types (empty: in any). `found`, which may be null, gets
-/// the reasons why others are none.
+/// All candidates for the node in these types (empty: in any). `found`, which may be null, gets the
+/// reasons why others are rejected.
 std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& maths,
                                       Found* found) const {
   const Node& node = graph_.nodes[index];
@@ -264,8 +264,8 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
   return Timed(index, Listed(index, {ElementType::FLOAT}, found), found);
 }
 
-// Those that are near the fastest are timed in turns twice more: which is faster must not depend on
-// what else the machine did while one of them was timed.
+// Those close to the fastest are timed in turns twice more, so that the order does not depend on
+// other work of the machine while one of them was timed.
 std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates,
                                      Found* found) const {
   constexpr int kRounds = 2;
@@ -297,7 +297,7 @@ std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidate
   return kept;
 }
 
-/// True if the candidate reads the value in this format wherever the node reads it.
+/// True if the candidate reads the value in this format at each of the node's inputs.
 bool ReadsAs(const Node& node, const Candidate& candidate, int value, const Format& format) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == value && candidate.inputs[i] != format) return false;
@@ -315,15 +315,15 @@ bool WritesAs(const Node& node, const Candidate& candidate, int value, const For
   return true;
 }
 
-/// True if blocks would fill up the value's channels to twice as many, or more.
+/// True if blocks would pad the value's channels to twice as many or more.
 bool MostlyFillsBlocks(const Target& target, const Value& value) {
   return value.shape.size() >= 2 && 2 * value.shape[1] <= target.block(ElementType::INT8);
 }
 
-// What its maker can write in 8 bits and all readers can read so lies in 8 bits, whatever was
-// measured: to write and read four times as much is never faster, and noise does not decide how
-// much memory is taken. Likewise inputs of few channels (pictures) become 8-bit integers in Caffe's
-// order where all readers take them so. Only where layers may compute in nothing else.
+// A value that its producer can write and all readers can read in 8 bits is kept in 8 bits,
+// whatever was measured: four times the memory traffic is never faster, and memory use must not
+// depend on noise. Likewise inputs of few channels (images) become 8-bit integers in Caffe's order
+// if all readers take them. Only where layers may compute in no other type.
 void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   const int producer = producers_[value];
   if (readers_[value].empty() || graph_.IsOutput(value) || !context_.ranges[value].known()) return;
@@ -331,7 +331,7 @@ void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   if (producer >= 0) nodes.push_back(producer);
   const std::set<ElementType> nothing_else = {ElementType::INT8};
   for (const int node : nodes) {
-    // What integers compute lies in bytes anyway, in whatever layout is fastest.
+    // Integer-only nodes have bytes anyway, in whatever layout is fastest.
     if (options.maths[node] != nothing_else || graph_.nodes[node].integers) return;
   }
   const Target& target = timing_->target();
@@ -342,8 +342,8 @@ void Choice::KeepInBytes(int value, const LoweringOptions& options) {
   if (!Restrict(value, nodes, target.layout())) Restrict(value, nodes, Layout::PLAIN);
 }
 
-/// Leaves the nodes those candidates that have the value in 8 bits in this layout. False, and
-/// nothing happens, if one has none.
+/// Keeps only the nodes' candidates that have the value in 8 bits in this layout. Returns false,
+/// and does nothing, if a node has none.
 bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
   const Format bytes = {ElementType::INT8, layout};
   std::map<int, std::vector<int>> kept;
@@ -375,7 +375,7 @@ Format Choice::FormatOf(int value) const {
   return chosen(producer).outputs[place - node.outputs.begin()];
 }
 
-/// What it takes to bring a value into the formats in which it is wanted.
+/// The time of reorders to all formats in which the value is read.
 double Choice::CostOfValue(int value) const {
   const Format made = FormatOf(value);
   std::vector<Format> wanted;
@@ -403,7 +403,7 @@ double Choice::CostOfValue(int value) const {
   return cost;
 }
 
-/// Of these nodes and the values that they touch.
+/// The cost of these nodes and the values that they touch.
 double Choice::CostAround(const std::vector<int>& nodes) const {
   double cost = 0;
   std::set<int> values;
@@ -462,8 +462,8 @@ void Choice::Descend() {
   }
 }
 
-// From each node's fastest on, and from all nodes in one type and the target's layout, as far as
-// they can: such choices lie in valleys that single steps may not reach.
+// Starts from each node's fastest candidate, and from all nodes in one type and the target's layout
+// where possible: these are in local minima that single steps may not reach.
 const std::vector<int>& Choice::Search() {
   std::vector<int> best;
   double least = std::numeric_limits<double>::infinity();
@@ -529,7 +529,7 @@ LayerCandidates Choice::Described(int index) const {
   return all;
 }
 
-/// Makes the graph that a choice stands for.
+/// Builds the graph of the chosen candidates.
 class Rewriting {
  public:
   Rewriting(const LoweringContext& context, const LoweringContext& timed,
@@ -580,7 +580,7 @@ class Rewriting {
       const int value = node.outputs[i];
       formats_[value] = candidate.outputs[i];
       if (graph_.IsOutput(value) && candidate.outputs[i] != Format()) {
-        // The output's name stays with what people read.
+        // The output keeps its name for users.
         node.outputs[i] = Copy(value, candidate.outputs[i]);
         copies_[{value, candidate.outputs[i]}] = node.outputs[i];
         formats_[value] = Format();
@@ -597,7 +597,7 @@ class Rewriting {
     }
   }
 
-  /// The value in this format: itself or a copy, which is made now if there is none.
+  /// The value in this format: itself or a copy, which is created if there is none.
   int In(int value, const Format& format) {
     if (formats_[value] == format) return value;
     const auto known = copies_.find({value, format});
@@ -638,7 +638,7 @@ class Rewriting {
   Timing* const timing_;
   const Target& target_;
   Graph graph_;
-  std::vector<Format> formats_;                   // of the values that were there
+  std::vector<Format> formats_;                   // of the original values
   std::map<std::pair<int, Format>, int> copies_;  // of values in other formats
 };
 

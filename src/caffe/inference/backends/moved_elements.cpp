@@ -9,7 +9,7 @@
 namespace caffe::inference {
 namespace {
 
-/// What a resizing layer says of itself.
+/// The parameters of a resizing layer.
 template <typename Layer>
 struct OpenLayer : Layer {
   using Layer::Layer;

@@ -64,7 +64,7 @@ void MovingStep::Run(void*) {
   }
 }
 
-// Channels of all values are their own: none of those that fill up would come to lie in between.
+// True if all values have whole blocks of channels, so that no padding comes in between.
 bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;

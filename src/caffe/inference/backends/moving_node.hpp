@@ -8,7 +8,7 @@
 
 namespace caffe::inference {
 
-// Nodes that move elements of any type and change none.
+// Nodes that only move elements, of any type.
 
 /// A Concat or Slice along axis 1.
 bool JoinsChannels(const Graph& graph, const Node& node);
@@ -61,7 +61,7 @@ class MovingFamily : public Implementation {
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override;
 
  private:
-  /// What the channels of a value of this type are filled up to a multiple of.
+  /// Channels of a value of this type are padded to a multiple of it.
   virtual int ChannelMultipleOf(ElementType type) const = 0;
   virtual std::unique_ptr<Step> MakeMoving(const Node& node) const = 0;
   virtual std::unique_ptr<Step> MakeReshaping() const = 0;

@@ -8,7 +8,8 @@
 
 namespace caffe::inference {
 
-/// Puts a value into another format. Lowering adds these nodes itself: it is no candidate for one.
+/// Converts a value to another format. Lowering inserts these nodes itself: it is not a candidate
+/// for any node.
 class ReorderFamily : public Implementation {
  public:
   const char* name() const override { return "reorder"; }

@@ -14,7 +14,7 @@
 namespace caffe::inference {
 namespace {
 
-constexpr double kNever = 1e30;  // in a cache: no candidate
+constexpr double kNever = 1e30;  // in a cache: not a candidate
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
   std::string key = Join(target_.TimingKey(), " ", iterations_ == 0 ? "guess " : "",
                          node.implementation, " ", Name(node.math), " ", node.type());
   if (node.integers) key += " of integers";
-  // A time says nothing of scratch memory: what is limited is timed by itself.
+  // A time says nothing about scratch memory: times with a limit are separate.
   if (max_workspace_ > 0) key += Join(" within ", max_workspace_);
   for (const int input : node.inputs) key += describe(input);
   key += " ->";
@@ -47,7 +47,7 @@ Timing::Alone Timing::AloneOf(const LoweringContext& context, const Node& node,
   lowered = node;
   lowered.math = candidate.math;
   lowered.implementation = candidate.FullName();
-  // The node's values alone, as the candidate has them.
+  // Only the node's values, in the candidate's formats.
   std::map<int, std::pair<int, Format>> places;
   bool contradicts = false;
   const auto take = [&](int* value, const Format& format) {

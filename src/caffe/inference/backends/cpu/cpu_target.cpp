@@ -90,7 +90,7 @@ class ThisProcessor : public Target {
                 " threads");
   }
 
-  // A layer that computes in another type or layout than it was given is no candidate for that one.
+  // A layer that computes in another type or layout than it was given is not a candidate for it.
   double Measure(const Graph& graph, const Node& node, int iterations,
                  size_t max_workspace) const override {
     const kernels::FlushDenormals flush_denormals;
@@ -106,8 +106,8 @@ class ThisProcessor : public Target {
     const Constant scratch = NewConstant(ElementType::INT8, step->scratch_bytes());
     double least = std::numeric_limits<double>::infinity();
     const auto start = Clock::now();
-    // A short one is run more often: its time is disturbed more easily. A slow one is told from the
-    // others by fewer runs.
+    // A short one is run more often, since its time is disturbed more easily; a slow one needs
+    // fewer runs to be told from the others.
     const auto ends = [&](int runs) {
       const double spent = MicrosecondsSince(start);
       return runs > 3 &&
@@ -124,7 +124,7 @@ class ThisProcessor : public Target {
     return least;
   }
 
-  // What kernels reached where it was measured, relative to oneDNN's.
+  // The measured speed of kernels, relative to oneDNN's.
   double RelativeTime(const Candidate& candidate) const override {
     const std::string name = candidate.implementation->name();
     if (name == "winograd") return 0.5;

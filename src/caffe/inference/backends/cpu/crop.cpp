@@ -25,7 +25,7 @@ class CropStep : public Step {
                 x_.zero_point == y_.zero_point && x_.shape.size() == y_.shape.size() &&
                 x_.shape[0] == y_.shape[0] && x_.shape[1] == y_.shape[1],
             "its blobs do not lie as kernels take them");
-    // The channels of a position are some doubles: what is copied at a time.
+    // Copies the channels of a position as doubles.
     const int unit = static_cast<int>(x_.block * SizeOf(x_.type) / sizeof(double));
     const auto blocked = [&](const Operand& operand) {
       Shape shape = {operand.shape[0], (operand.shape[1] + operand.block - 1) / operand.block};
@@ -76,7 +76,7 @@ class Family : public Implementation {
   const char* name() const override { return "crop"; }
   bool Takes(const Node&) const override { return true; }
   bool TakesZeroPoints(const Node&) const override { return true; }
-  // Of bottom 1 nothing but the shape is read: it may lie as it likes.
+  // Only the shape of bottom 1 is read: it may have any layout.
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
     if (!CropsPositions(context.graph, node)) return context.None("is for Crop of positions");

@@ -1,5 +1,5 @@
-// An activation by itself, from 8-bit integers to 8-bit integers: one of 256 numbers becomes one of
-// 256, so that it is looked up, and rounded once.
+// An activation by itself, from 8-bit integers to 8-bit integers: a table of 256 entries, rounded
+// once.
 #include <numeric>
 
 #include "byte_step.hpp"

@@ -1,5 +1,5 @@
-// Layers with weights by the definitions of integer_reference.hpp: what other kernels are compared
-// with, and what computes where there is none.
+// Layers with weights by the definitions of integer_reference.hpp: the reference for other kernels,
+// and the fallback where there is none.
 #include <algorithm>
 
 #include "byte_step.hpp"
@@ -59,7 +59,7 @@ class DefinitionStep : public Step {
     }
     by_.input_zero_point = x_.zero_point;
     SetOutputs(node_, y_, &by_);
-    // Once: weights and zero points stay what they are.
+    // Once: weights and zero points do not change.
     if (bias_.size() != outputs) {
       bias_ = FoldedBiases(node_, WeightsByOutput(node_, shape_), outputs, x_.zero_point);
     }

@@ -11,8 +11,7 @@
 namespace caffe::inference::cpu {
 namespace {
 
-/// True if the channels of all values lie in whole blocks, so that none that fill up come to lie in
-/// between.
+/// True if the channels of all values fill whole blocks, so that no padding comes in between.
 bool AreWhole(const Graph& graph, const Node& node) {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;
@@ -22,7 +21,7 @@ bool AreWhole(const Graph& graph, const Node& node) {
          std::all_of(node.outputs.begin(), node.outputs.end(), whole);
 }
 
-/// True if the factors are one for each image and channel: their blocks go with those of the rest.
+/// True if there is a factor for each image and channel: their blocks match those of the others.
 bool HasFactorsByChannel(const Graph& graph, const Node& node) {
   const bool adds = node.type() == "Axpy";
   const Shape& x = graph.values[node.inputs[adds ? 1 : 0]].shape;

@@ -1,4 +1,4 @@
-// LRN and Softmax across channels, which lie last, so that nobody has to reorder around them.
+// LRN and Softmax across channels in the channels-last layout, which need no reorders around them.
 #include "caffe/kernels/cuda/across_channels.hpp"
 
 #include "caffe/cuda/stream.hpp"

@@ -1,5 +1,5 @@
 // A node by its Layer, in Caffe's order: in FLOAT with all of its epilogue, or in FLOAT16 without
-// one. Each runner has a layer of its own, which copies the parameters to the GPU once.
+// one. Each runner has its own layer, which copies the parameters to the GPU once.
 #include <algorithm>
 
 #include "caffe/error.hpp"
@@ -70,7 +70,7 @@ class DeviceLayerStep : public LayerStep {
   size_t bytes() const override { return 0; }
 
  private:
-  /// Of one of the places between the layers, up to where the next may begin.
+  /// Bytes of one of the buffers between the layers, padded to their alignment.
   size_t BytesBetween() const { return (chain_.count() * sizeof(float) + 255) / 256 * 256; }
 
   NodeChain chain_;
@@ -87,16 +87,16 @@ class Family : public Implementation {
 
   std::vector<Candidate> Candidates(const LoweringContext& context,
                                     const Node& node) const override {
-    const Format floats = {ElementType::FLOAT, kPlain}, halves = {ElementType::FLOAT16, kPlain};
+    const Format floats = {ElementType::FLOAT, kPlain}, fp16 = {ElementType::FLOAT16, kPlain};
     std::vector<Candidate> candidates = {Formats(*this, node, ElementType::FLOAT, floats, floats)};
     const Operation& operation = node.operation();
-    // What other kernels compute they keep in halves, too: a layer would keep floats.
+    // Other kernels also store their results in FLOAT16, where a layer would store floats.
     const bool others = MultipliesWeights(node) && node.type() != "Deconvolution";
     if (!operation.native || operation.source || !node.epilogue.empty() || others ||
         !context.Stores(ElementType::FLOAT16)) {
       return candidates;
     }
-    Candidate candidate = Formats(*this, node, ElementType::FLOAT16, halves, halves);
+    Candidate candidate = Formats(*this, node, ElementType::FLOAT16, fp16, fp16);
     for (size_t i = 0; i < candidate.inputs.size(); ++i) {
       if (operation.IsFloatBottom(static_cast<int>(i))) candidate.inputs[i] = floats;
     }

@@ -1,5 +1,5 @@
-// Convolutions with all that follows them in one kernel, in every type, by the ways that
-// kernels/cuda/fused_convolution.hpp knows: a variant each.
+// Convolutions and all that follows them in one kernel, in every type; each implementation of
+// kernels/cuda/fused_convolution.hpp is a variant.
 #include <algorithm>
 
 #include "caffe/blob.hpp"
@@ -12,8 +12,8 @@
 namespace caffe::inference::cuda {
 namespace {
 
-/// The node's geometry, channels filled up as input and output lie; nothing where kernels cannot
-/// compute it so. `residual` may be null.
+/// The node's geometry, with channels padded as in the input's and output's layouts; not set where
+/// kernels cannot compute it. `residual` may be null.
 std::optional<kernels::ConvolutionShape> FilledShape(const Node& node, const Value& input,
                                                      const Value& output, const Value* residual) {
   auto shape = ConvolutionShapeOf(node, input.shape, output.shape);
@@ -28,7 +28,7 @@ std::optional<kernels::ConvolutionShape> FilledShape(const Node& node, const Val
     shape->outputs = outputs;
     return shape;
   }
-  // Each channel by itself: those that fill up, too.
+  // Each channel by itself: the padding, too.
   if (shape->group != shape->channels || shape->group != shape->outputs || channels != outputs) {
     return {};
   }
@@ -41,7 +41,7 @@ const Value* ResidualOf(const Graph& graph, const Node& node, const NodePostOps&
   return &graph.values[node.epilogue[epilogue.residual].operand];
 }
 
-/// The weights with zeros for what fills up. T: float or int8_t.
+/// The weights with zeros for the padding. T: float or int8_t.
 template <typename T>
 std::vector<T> FillUp(const kernels::ConvolutionShape& given,
                       const kernels::ConvolutionShape& filled, const T* weights) {
@@ -158,8 +158,8 @@ class Family : public Implementation {
   }
 
  private:
-  /// Candidates that write `written`, one for each way of computing; residuals come as the output
-  /// lies, or as integers that are written or read anyway.
+  /// Candidates that write `written`, one for each variant; residuals have the output's format, or
+  /// integers that are written or read anyway.
   void Add(const LoweringContext& context, const Node& node, ElementType math, const Format& input,
            ElementType written, std::vector<Candidate>* candidates) const {
     if (!context.Wants(math)) return;

@@ -24,7 +24,7 @@ double MicrosecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-/// A node of a graph of its own, bound to memory of the GPU's.
+/// The only node of a graph, bound to GPU memory.
 class Rig {
  public:
   Rig(const Graph& graph, const Node& node, const std::shared_ptr<GpuQueue>& queue)
@@ -54,7 +54,8 @@ class Rig {
   }
 
   Operand Made(const Value& value) {
-    // The same numbers again and again: the host takes longer to draw them than the GPU to compute.
+    // Repeats the same numbers: drawing them on the host would take longer than computing on the
+    // GPU.
     constexpr size_t kDrawn = 1 << 16;
     Operand operand = Described(value, value.shape);
     const size_t drawn = std::min(operand.elements(), kDrawn), bytes = operand.bytes();
@@ -80,8 +81,8 @@ class Rig {
 };
 
 /// The least time of a run, in microseconds, over `iterations` recordings of several. As in an
-/// engine, nothing but the GPU's own time counts where they can be recorded. A slow one is told
-/// from the others by one run.
+/// engine, nothing but the GPU's own time counts where they can be recorded. One run suffices for a
+/// slow one.
 double LeastTime(const std::function<void()>& run, int iterations, Stream& stream) {
   constexpr double kSlow = 20'000, kEnough = 2'000;
   const auto time = [&](const auto& work) {
@@ -109,7 +110,7 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
   return least;
 }
 
-/// A way for which the GPU has no room is none there.
+/// A variant whose scratch memory does not fit is not a candidate.
 void* ScratchOf(size_t bytes, Rig* rig) {
   try {
     return rig->Scratch(bytes);

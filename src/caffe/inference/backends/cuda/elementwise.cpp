@@ -1,5 +1,5 @@
-// What is done to each element by itself: activations, scales and shifts of channels, and Eltwise,
-// in every type and layout.
+// Elementwise operations: activations, scales and shifts of channels, and Eltwise, in every type
+// and layout.
 #include <algorithm>
 
 #include "caffe/cuda/stream.hpp"
@@ -15,7 +15,7 @@ bool IsAffine(const Node& node) { return node.operation().affine || node.type() 
 
 int ChannelsOf(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
 
-/// Numbers for channels that fill up, too, where these lie last.
+/// Numbers for the channels, with padding if they are last.
 std::vector<float> ForChannels(std::vector<float> values, const Value& value) {
   const size_t channels = ChannelsOf(value.shape);
   const bool last = value.layout == kLast;
@@ -35,7 +35,7 @@ class ElementwiseStep : public Step {
       Require(x.layout == layout_ && y.layout == layout_ && x.shape == y.shape,
               "its blobs do not lie alike");
     }
-    // Types differ in what they are filled up to.
+    // The padding depends on the type.
     channels_ = ChannelCount(y);
     for (const Operand& x : binding_.inputs) channels_ = std::min(channels_, ChannelCount(x));
   }
@@ -129,7 +129,7 @@ class Family : public Implementation {
     const auto activation = ActivationOfNode(node, ChannelsOf(shape));
     const bool affine = IsAffine(node) && AffineOf(context.graph, node);
     if (!activation && !affine && !IsCombination(node)) return context.None(kWhyNot);
-    // What differs between channels is known to pixels only.
+    // Parameters by channel need a layout of pixels.
     const bool by_channel = affine || (activation && !activation->slopes.empty());
     const bool has_channels = shape.size() >= 3;
     std::vector<Candidate> candidates;
@@ -173,7 +173,7 @@ class Family : public Implementation {
       for (const size_t i : {0, 1}) RequireParameter(node, i, ElementType::FLOAT, channels);
       return std::make_unique<AffineStep>(y.layout);
     }
-    // Slopes are packed: one for each channel, those that fill up included.
+    // Slopes are packed: one for each channel, padding included.
     const auto activation = ActivationOfNode(node, static_cast<int>(channels));
     Require(activation.has_value(), "layer '", node.name(), "' (", node.type(),
             ") is nothing that is done to elements");

@@ -1,5 +1,5 @@
-// Inner products: in every type as a convolution that sees all of an item at once, and in FLOAT and
-// FLOAT16 also by cuBLASLt, with bias and activation behind it.
+// Inner products: in every type as a convolution whose kernel covers a whole item, and in FLOAT and
+// FLOAT16 also by cuBLASLt, followed by bias and activation.
 #include "caffe/inference/backends/inner_product_node.hpp"
 
 #include "caffe/cuda/stream.hpp"
@@ -14,8 +14,8 @@
 namespace caffe::inference::cuda {
 namespace {
 
-/// A row is a picture, of which the kernel sees all: channels and places where channels lie last,
-/// else one place of as many channels. Nothing where a row is no picture.
+/// A row is an image that the kernel covers: channels and positions if channels are last, else one
+/// position of as many channels. Not set where a row is not an image.
 std::optional<kernels::ConvolutionShape> ShapeOf(const Operand& x,
                                                  const InnerProductExtents& extents) {
   kernels::ConvolutionShape shape;
@@ -32,7 +32,7 @@ std::optional<kernels::ConvolutionShape> ShapeOf(const Operand& x,
   return shape;
 }
 
-/// One place: the same in both layouts, of which kernels like channels last.
+/// One position: the same in both layouts; kernels prefer channels last.
 caffe::cuda::ConvolutionProblem ProblemOf(const kernels::ConvolutionShape& shape, int rows) {
   caffe::cuda::ConvolutionProblem problem;
   problem.num = rows;
@@ -41,7 +41,7 @@ caffe::cuda::ConvolutionProblem ProblemOf(const kernels::ConvolutionShape& shape
   return problem;
 }
 
-/// Weights for rows as they lie in Caffe's order, with zeros for channels that fill up.
+/// Weights for rows in Caffe's order, with zeros for padding channels.
 template <typename T>
 std::vector<T> FillUp(const kernels::ConvolutionShape& shape, const InnerProductExtents& extents,
                       const T* weights) {
@@ -64,12 +64,12 @@ class ConvolutionOfRows : public Step {
     Require(binding.outputs[0].layout == kPlain, "its top does not lie in Caffe's order");
     const InnerProductExtents extents = ExtentsOf(node_, x.shape, binding.outputs[0].shape);
     const auto shape = ShapeOf(x, extents);
-    Require(shape.has_value(), "a row of its bottom is no picture");
+    Require(shape.has_value(), "a row of its bottom is not an image");
     Operand y = binding.outputs[0];
     y.images = extents.rows;
     y.image = y.stride = extents.outputs;
     Operand dense = x;
-    dense.images = 1;  // of the runner's making
+    dense.images = 1;  // allocated by the runner
     way_.Bind(ProblemOf(*shape, extents.rows), node_, post_ops_, {dense, y, Operand()},
               binding.parameters);
   }

@@ -39,12 +39,12 @@ class GatherStep : public MovedBytesStep {
   }
 
  private:
-  /// An input, and the numbers of its elements, counted through all inputs.
+  /// An input, and the range of its elements in the numbering of all inputs.
   struct Source {
     size_t input;
     int begin, end;
   };
-  /// Where the elements of an output come from; -1: from none.
+  /// The source of each element of an output; -1: none.
   struct Sources {
     DeviceNumbers numbers;
     std::vector<Source> inputs;
@@ -80,7 +80,7 @@ class GatherStep : public MovedBytesStep {
   std::vector<Sources> sources_;  // of each output
 };
 
-/// Inputs with scales of their own, one behind the other; each has its table.
+/// Concatenates inputs with different scales, each by its table.
 class RescalingConcatStep : public IntegerStep {
  public:
   RescalingConcatStep(const Node& node, int axis) : IntegerStep(node), axis_(axis) {}

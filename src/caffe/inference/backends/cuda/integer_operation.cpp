@@ -196,7 +196,7 @@ class PoolingStep : public IntegerStep {
   kernels::ByteRange range_;
 };
 
-/// True if no channels that fill up come to lie between others.
+/// True if no padding comes between channels.
 bool AreWhole(const Graph& graph, const Node& node) {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;

@@ -1,5 +1,5 @@
-// Layers that move elements of any type and change none: Concat and Slice along the channels,
-// Flatten and Reshape. Mostly views have left them nothing to do.
+// Layers that only move elements, of any type: Concat and Slice along the channels, Flatten and
+// Reshape. Views make most of them no-ops.
 #include "caffe/inference/backends/moving_node.hpp"
 
 #include <algorithm>
