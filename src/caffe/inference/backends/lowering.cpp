@@ -61,7 +61,7 @@ class Choice {
     }
     if (options.progress) options.progress(count, count, "");
     for (int value = static_cast<int>(graph_.values.size()); value-- > 0;) {
-      KeepInBytes(value, options);
+      ForceInt8(value, options);
     }
     for (int i = 0; i < count; ++i) {
       std::vector<double>& costs = costs_.emplace_back();
@@ -93,7 +93,7 @@ class Choice {
   std::vector<Candidate> Listed(int index, const std::set<ElementType>& maths, Found* found) const;
   std::vector<Candidate> CandidatesOf(int index, const LoweringOptions& options);
   std::vector<Candidate> Timed(int index, std::vector<Candidate> candidates, Found* found) const;
-  void KeepInBytes(int value, const LoweringOptions& options);
+  void ForceInt8(int value, const LoweringOptions& options);
   bool Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout);
   Format FormatOf(int value) const;
   double CostOfValue(int value) const;
@@ -324,7 +324,7 @@ bool MostlyFillsBlocks(const Target& target, const Value& value) {
 // whatever was measured: four times the memory traffic is never faster, and memory use must not
 // depend on noise. Likewise inputs of few channels (images) become 8-bit integers in Caffe's order
 // if all readers take them. Only where layers may compute in no other type.
-void Choice::KeepInBytes(int value, const LoweringOptions& options) {
+void Choice::ForceInt8(int value, const LoweringOptions& options) {
   const int producer = producers_[value];
   if (readers_[value].empty() || graph_.IsOutput(value) || !context_.ranges[value].known()) return;
   std::vector<int> nodes = readers_[value];
