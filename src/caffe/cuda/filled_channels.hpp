@@ -11,7 +11,7 @@ namespace caffe::cuda {
 
 /// Channels padded to a multiple that tensor cores take in FLOAT16.
 inline int FilledChannels(int channels) {
-  const int unit = FavouredChannels(ElementType::FLOAT16);
+  const int unit = ChannelAlignment(ElementType::FLOAT16);
   return (channels + unit - 1) / unit * unit;
 }
 

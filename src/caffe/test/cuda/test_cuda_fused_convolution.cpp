@@ -290,7 +290,7 @@ TEST_P(FusedConvolutions, OfImagesMayReadSquaresOfPixelsAsOne) {
       problem.num = draw(1, 3);
       problem.used_channels = draw(1, 3);
       ConvolutionShape& s = problem.shape;
-      s.channels = cuda::FavouredChannels(type);
+      s.channels = cuda::ChannelAlignment(type);
       s.outputs = 8 * draw(1, 2);
       for (int a = 0; a < 2; ++a) {
         s.stride.push_back(draw(2, 4));

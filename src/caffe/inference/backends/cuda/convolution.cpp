@@ -19,7 +19,7 @@ std::optional<kernels::ConvolutionShape> FilledShape(const Node& node, const Val
   auto shape = ConvolutionShapeOf(node, input.shape, output.shape);
   if (!shape || shape->input.size() > 2 || CountOf(output.shape) == 0) return {};
   if (input.layout == kPlain) return shape;
-  const auto filled = [](const Value& value) { return FilledUp(value.shape[1], value.type); };
+  const auto filled = [](const Value& value) { return PadChannels(value.shape[1], value.type); };
   const int channels = filled(input), outputs = filled(output);
   const bool whole = channels == shape->channels && outputs == shape->outputs;
   if (residual && filled(*residual) != outputs) return {};

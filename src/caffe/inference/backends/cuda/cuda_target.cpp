@@ -178,9 +178,9 @@ class Gpu : public Target {
 
 }  // namespace
 
-int ChannelMultiple(ElementType type) { return caffe::cuda::FavouredChannels(type); }
+int ChannelMultiple(ElementType type) { return caffe::cuda::ChannelAlignment(type); }
 
-int FilledUp(int channels, ElementType type) {
+int PadChannels(int channels, ElementType type) {
   const int multiple = ChannelMultiple(type);
   return (channels + multiple - 1) / multiple * multiple;
 }

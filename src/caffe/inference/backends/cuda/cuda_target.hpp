@@ -29,7 +29,7 @@ const Implementation& AnyLayer();
 /// alignment that tensor cores prefer. The padding is finite but unspecified.
 int ChannelMultiple(ElementType type);
 /// `channels`, padded.
-int FilledUp(int channels, ElementType type);
+int PadChannels(int channels, ElementType type);
 
 /// An operand with channels last, padding included; or a plain dense one as one pixel.
 caffe::cuda::Pixels PixelsOf(const Operand& operand);

@@ -19,7 +19,7 @@ int ChannelsOf(const Shape& shape) { return shape.size() < 2 ? 1 : shape[1]; }
 std::vector<float> ForChannels(std::vector<float> values, const Value& value) {
   const size_t channels = ChannelsOf(value.shape);
   const bool last = value.layout == kLast;
-  values.resize(last ? FilledUp(static_cast<int>(channels), value.type) : channels, 0);
+  values.resize(last ? PadChannels(static_cast<int>(channels), value.type) : channels, 0);
   return values;
 }
 

@@ -22,7 +22,7 @@ std::optional<kernels::ConvolutionShape> ShapeOf(const Operand& x,
   const bool last = x.layout == kLast;
   if (last && (x.shape.size() != 4 || x.shape[0] != extents.rows)) return {};
   shape.input = last ? std::vector<int>{x.shape[2], x.shape[3]} : std::vector<int>{1, 1};
-  shape.channels = last ? FilledUp(x.shape[1], x.type) : extents.inputs;
+  shape.channels = last ? PadChannels(x.shape[1], x.type) : extents.inputs;
   shape.outputs = extents.outputs;
   shape.group = 1;
   shape.kernel = shape.input;
