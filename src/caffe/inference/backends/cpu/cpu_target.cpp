@@ -51,7 +51,7 @@ class Rig {
 
 constexpr char kOtherFormat[] = "computes this layer in another type or layout";
 
-class ThisProcessor : public Target {
+class Cpu : public Target {
  public:
   const char* name() const override { return ""; }
 
@@ -145,7 +145,7 @@ class ThisProcessor : public Target {
 int ChannelBlock() { return kernels::BlockChannels(); }
 
 const Target& CpuTarget() {
-  static const ThisProcessor target;
+  static const Cpu target;
   return target;
 }
 
