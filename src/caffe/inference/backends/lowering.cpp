@@ -31,10 +31,10 @@ bool RoundsWeights(const Node& node) {
 }
 
 /// The candidates of all nodes with their times, and the search for the best combination.
-class Choice {
+class FormatSearch {
  public:
   /// `timed` and `least` are `context` in the shapes that are timed, and in the smallest.
-  Choice(const LoweringContext& context, const LoweringContext& timed, const LoweringContext& least,
+  FormatSearch(const LoweringContext& context, const LoweringContext& timed, const LoweringContext& least,
          const LoweringOptions& options, Timing* timing)
       : context_(context),
         timed_(timed),
@@ -168,11 +168,11 @@ bool IsInBytes(const Candidate& candidate) {
 }
 
 /// The types that the node may compute in; empty: it has no weights.
-std::set<ElementType> Choice::MathsOf(int index, const LoweringOptions& options) const {
+std::set<ElementType> FormatSearch::MathsOf(int index, const LoweringOptions& options) const {
   return MultipliesWeights(graph_.nodes[index]) ? options.maths[index] : std::set<ElementType>();
 }
 
-void Choice::Found::Reject(const std::string& implementation, const std::string& reason) {
+void FormatSearch::Found::Reject(const std::string& implementation, const std::string& reason) {
   const auto same = [&](const LayerCandidates::Rejected& other) {
     return other.implementation == implementation && other.reason == reason;
   };
@@ -181,7 +181,7 @@ void Choice::Found::Reject(const std::string& implementation, const std::string&
 }
 
 /// Why a candidate for the node's largest shapes cannot be used in the build; "" if it can.
-std::string Choice::WhyNot(const Implementation& implementation, const Node& node,
+std::string FormatSearch::WhyNot(const Implementation& implementation, const Node& node,
                            const Candidate& candidate, const std::set<ElementType>& maths) const {
   const auto is_one = [&](const LoweringContext& shaped) {
     if (&shaped.graph == &graph_) return true;
@@ -204,7 +204,7 @@ std::string Choice::WhyNot(const Implementation& implementation, const Node& nod
 }
 
 /// The candidates of one implementation; the context notes why others are rejected.
-std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, const Node& node,
+std::vector<Candidate> FormatSearch::WaysOf(const Implementation& implementation, const Node& node,
                                       const LoweringContext& context) const {
   const bool any = &implementation == &timing_->target().any_layer();
   if (Touches(node, context.dependent) && !any) {
@@ -228,7 +228,7 @@ std::vector<Candidate> Choice::WaysOf(const Implementation& implementation, cons
 
 /// All candidates for the node in these types (empty: in any). `found`, which may be null, gets the
 /// reasons why others are rejected.
-std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& maths,
+std::vector<Candidate> FormatSearch::Listed(int index, const std::set<ElementType>& maths,
                                       Found* found) const {
   const Node& node = graph_.nodes[index];
   std::vector<Candidate> all;
@@ -247,7 +247,7 @@ std::vector<Candidate> Choice::Listed(int index, const std::set<ElementType>& ma
   return all;
 }
 
-std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& options) {
+std::vector<Candidate> FormatSearch::CandidatesOf(int index, const LoweringOptions& options) {
   const Node& node = graph_.nodes[index];
   Found* const found = &found_.back();
   std::vector<Candidate> wanted =
@@ -266,7 +266,7 @@ std::vector<Candidate> Choice::CandidatesOf(int index, const LoweringOptions& op
 
 // Those close to the fastest are timed in turns twice more, so that the order does not depend on
 // other work of the machine while one of them was timed.
-std::vector<Candidate> Choice::Timed(int index, std::vector<Candidate> candidates,
+std::vector<Candidate> FormatSearch::Timed(int index, std::vector<Candidate> candidates,
                                      Found* found) const {
   constexpr int kRounds = 2;
   constexpr double kNear = 2;
@@ -324,7 +324,7 @@ bool MostlyFillsBlocks(const Target& target, const Value& value) {
 // whatever was measured: four times the memory traffic is never faster, and memory use must not
 // depend on noise. Likewise inputs of few channels (images) become 8-bit integers in Caffe's order
 // if all readers take them. Only where layers may compute in no other type.
-void Choice::ForceInt8(int value, const LoweringOptions& options) {
+void FormatSearch::ForceInt8(int value, const LoweringOptions& options) {
   const int producer = producers_[value];
   if (readers_[value].empty() || graph_.IsOutput(value) || !context_.ranges[value].known()) return;
   std::vector<int> nodes = readers_[value];
@@ -344,7 +344,7 @@ void Choice::ForceInt8(int value, const LoweringOptions& options) {
 
 /// Keeps only the nodes' candidates that have the value in 8 bits in this layout. Returns false,
 /// and does nothing, if a node has none.
-bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
+bool FormatSearch::Restrict(int value, const std::vector<int>& nodes, Layout::Kind layout) {
   const Format bytes = {ElementType::INT8, layout};
   std::map<int, std::vector<int>> kept;
   for (const int node : nodes) {
@@ -367,7 +367,7 @@ bool Choice::Restrict(int value, const std::vector<int>& nodes, Layout::Kind lay
   return true;
 }
 
-Format Choice::FormatOf(int value) const {
+Format FormatSearch::FormatOf(int value) const {
   const int producer = producers_[value];
   if (producer < 0) return Format();
   const Node& node = graph_.nodes[producer];
@@ -376,7 +376,7 @@ Format Choice::FormatOf(int value) const {
 }
 
 /// The time of reorders to all formats in which the value is read.
-double Choice::CostOfValue(int value) const {
+double FormatSearch::CostOfValue(int value) const {
   const Format made = FormatOf(value);
   std::vector<Format> wanted;
   const auto want = [&](const Format& format) {
@@ -404,7 +404,7 @@ double Choice::CostOfValue(int value) const {
 }
 
 /// The cost of these nodes and the values that they touch.
-double Choice::CostAround(const std::vector<int>& nodes) const {
+double FormatSearch::CostAround(const std::vector<int>& nodes) const {
   double cost = 0;
   std::set<int> values;
   for (const int index : nodes) {
@@ -417,7 +417,7 @@ double Choice::CostAround(const std::vector<int>& nodes) const {
   return cost;
 }
 
-double Choice::Cost() const {
+double FormatSearch::Cost() const {
   std::vector<int> all;
   for (size_t i = 0; i < candidates_.size(); ++i) all.push_back(static_cast<int>(i));
   return CostAround(all);
@@ -425,7 +425,7 @@ double Choice::Cost() const {
 
 /// Tries every combination of candidates of one or two nodes; takes the best. False if nothing got
 /// better.
-bool Choice::Improve(const std::vector<int>& nodes) {
+bool FormatSearch::Improve(const std::vector<int>& nodes) {
   double least = CostAround(nodes);
   const double before = least;
   std::vector<int> best, tried(nodes.size(), 0);
@@ -449,7 +449,7 @@ bool Choice::Improve(const std::vector<int>& nodes) {
   return least < before;
 }
 
-void Choice::Descend() {
+void FormatSearch::Descend() {
   const int count = static_cast<int>(graph_.nodes.size());
   for (bool better = true; better;) {
     better = false;
@@ -464,7 +464,7 @@ void Choice::Descend() {
 
 // Starts from each node's fastest candidate, and from all nodes in one type and the target's layout
 // where possible: these are in local minima that single steps may not reach.
-const std::vector<int>& Choice::Search() {
+const std::vector<int>& FormatSearch::Search() {
   std::vector<int> best;
   double least = std::numeric_limits<double>::infinity();
   const auto start = [&](auto prefers) {
@@ -494,7 +494,7 @@ const std::vector<int>& Choice::Search() {
   return choice_;
 }
 
-LayerCandidates Choice::Described(int index) const {
+LayerCandidates FormatSearch::Described(int index) const {
   const Node& node = graph_.nodes[index];
   const std::vector<Candidate>& kept = candidates_[index];
   LayerCandidates all;
@@ -533,11 +533,11 @@ LayerCandidates Choice::Described(int index) const {
 class Rewriting {
  public:
   Rewriting(const LoweringContext& context, const LoweringContext& timed,
-            const LoweringOptions& options, const Choice& choice, Timing* timing)
+            const LoweringOptions& options, const FormatSearch& search, Timing* timing)
       : context_(context),
         timed_(timed),
         options_(options),
-        choice_(choice),
+        search_(search),
         timing_(timing),
         target_(timing->target()),
         graph_(context.graph) {}
@@ -546,7 +546,7 @@ class Rewriting {
     std::vector<Node> nodes;
     nodes.swap(graph_.nodes);
     formats_.assign(graph_.values.size(), Format());
-    for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], choice_.chosen(i));
+    for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], search_.chosen(i));
     for (Node& node : graph_.nodes) {
       WithContext([&] { return DescribeLayer(node); },
                   [&] {
@@ -634,7 +634,7 @@ class Rewriting {
   const LoweringContext& context_;
   const LoweringContext& timed_;
   const LoweringOptions& options_;
-  const Choice& choice_;
+  const FormatSearch& search_;
   Timing* const timing_;
   const Target& target_;
   Graph graph_;
@@ -668,12 +668,12 @@ Graph Lower(Graph graph, const LoweringOptions& options, Timing* timing) {
   const LoweringContext context = context_of(graph);
   const LoweringContext in_timed = context_of(has_range ? timed : graph);
   const LoweringContext in_least = context_of(has_range ? least : graph);
-  Choice choice(context, in_timed, in_least, options, timing);
-  choice.Search();
+  FormatSearch search(context, in_timed, in_least, options, timing);
+  search.Search();
   for (size_t i = 0; options.on_candidates && i < context.graph.nodes.size(); ++i) {
-    options.on_candidates(choice.Described(static_cast<int>(i)));
+    options.on_candidates(search.Described(static_cast<int>(i)));
   }
-  return Rewriting(context, in_timed, options, choice, timing).Run();
+  return Rewriting(context, in_timed, options, search, timing).Run();
 }
 
 }  // namespace caffe::inference
