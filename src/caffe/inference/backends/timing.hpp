@@ -38,14 +38,14 @@ class Timing {
 
  private:
   /// A graph of one node, as a candidate computes it.
-  struct Alone {
+  struct IsolatedNode {
     Graph graph;
     Node node;
     std::string key;  ///< in a cache
   };
   /// Throws Unsupported where the candidate wants one value in two formats.
-  Alone AloneOf(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
-  double Measured(const Candidate& candidate, Alone* alone) const;
+  IsolatedNode Isolated(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
+  double Measured(const Candidate& candidate, IsolatedNode* isolated) const;
   double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
   std::string KeyOf(const Graph& graph, const Node& node) const;
 
