@@ -25,9 +25,9 @@ double MicrosecondsSince(Clock::time_point begin) {
 }
 
 /// Operands with memory of their own for every value of a node.
-class Rig {
+class BenchmarkOperands {
  public:
-  Rig(const Graph& graph, const Node& node) {
+  BenchmarkOperands(const Graph& graph, const Node& node) {
     for (const int input : node.inputs) binding_.inputs.push_back(Made(graph.values[input]));
     for (const Epilogue& step : node.epilogue) {
       binding_.operands.push_back(step.operand < 0 ? Operand() : Made(graph.values[step.operand]));
@@ -100,8 +100,8 @@ class Cpu : public Target {
         layer && node.math == ElementType::FLOAT &&
         graph.values[node.outputs.empty() ? node.inputs[0] : node.outputs[0]].layout == kPlain;
     if (iterations == 0 && (!layer || plain_layer)) return 0;
-    const Rig rig(graph, node);
-    step->Bind(rig.binding());
+    const BenchmarkOperands operands(graph, node);
+    step->Bind(operands.binding());
     RequireWorkspace(step->scratch_bytes(), max_workspace);
     const Constant scratch = NewConstant(ElementType::INT8, step->scratch_bytes());
     double least = std::numeric_limits<double>::infinity();

@@ -25,9 +25,9 @@ double MicrosecondsSince(Clock::time_point begin) {
 }
 
 /// The only node of a graph, bound to GPU memory.
-class Rig {
+class BenchmarkOperands {
  public:
-  Rig(const Graph& graph, const Node& node, const std::shared_ptr<GpuQueue>& queue)
+  BenchmarkOperands(const Graph& graph, const Node& node, const std::shared_ptr<GpuQueue>& queue)
       : queue_(queue), weights_(WithNode(graph, node), queue) {
     for (const int input : node.inputs) binding_.inputs.push_back(Made(graph.values[input]));
     for (const Epilogue& step : node.epilogue) {
@@ -111,9 +111,9 @@ double LeastTime(const std::function<void()>& run, int iterations, Stream& strea
 }
 
 /// A variant whose scratch memory does not fit is not a candidate.
-void* ScratchOf(size_t bytes, Rig* rig) {
+void* ScratchOf(size_t bytes, BenchmarkOperands* operands) {
   try {
-    return rig->Scratch(bytes);
+    return operands->Scratch(bytes);
   } catch (const Error& error) {
     throw Unsupported(Join("needs ", bytes, " bytes of scratch memory: ", error.what()));
   }
@@ -153,10 +153,10 @@ class Gpu : public Target {
     const auto step = ImplementationOf(*this, node.implementation).Make(graph, node);
     const LayerStep* layer = dynamic_cast<LayerStep*>(step.get());
     if (iterations == 0 && (!layer || node.math == ElementType::FLOAT)) return 0;
-    Rig rig(graph, node, queue);
-    step->Bind(rig.binding());
+    BenchmarkOperands operands(graph, node, queue);
+    step->Bind(operands.binding());
     RequireWorkspace(step->scratch_bytes(), max_workspace);
-    void* const scratch = ScratchOf(step->scratch_bytes(), &rig);
+    void* const scratch = ScratchOf(step->scratch_bytes(), &operands);
     step->Run(scratch);
     queue->stream().Synchronize();
     if (layer && node.math != ElementType::FLOAT && !layer->native()) {
