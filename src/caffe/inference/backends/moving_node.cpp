@@ -65,7 +65,7 @@ void MovingStep::Run(void*) {
 }
 
 // True if all values have whole blocks of channels, so that no padding comes in between.
-bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
+bool MovingImplBase::AreWhole(const Graph& graph, const Node& node, ElementType type) const {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;
     return shape.size() >= 3 && shape[1] % ChannelMultipleOf(type) == 0;
@@ -74,7 +74,7 @@ bool MovingFamily::AreWhole(const Graph& graph, const Node& node, ElementType ty
          std::all_of(node.outputs.begin(), node.outputs.end(), whole);
 }
 
-std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
+std::vector<Candidate> MovingImplBase::Candidates(const LoweringContext& context,
                                                 const Node& node) const {
   const bool joins = JoinsChannels(context.graph, node);
   if (!node.epilogue.empty() || !(joins || Reshapes(node))) {
@@ -95,7 +95,7 @@ std::vector<Candidate> MovingFamily::Candidates(const LoweringContext& context,
   return candidates;
 }
 
-std::unique_ptr<Step> MovingFamily::Make(const Graph&, const Node& node) const {
+std::unique_ptr<Step> MovingImplBase::Make(const Graph&, const Node& node) const {
   if (Reshapes(node)) return MakeReshaping();
   Require((node.type() == "Concat" && node.outputs.size() == 1) ||
               (node.type() == "Slice" && node.inputs.size() == 1),

@@ -50,9 +50,9 @@ class MovingStep : public Step {
 
 /// Concat, Slice, Flatten and Reshape, in Caffe's order and, along the channels, in a target's own
 /// layout.
-class MovingFamily : public Implementation {
+class MovingImplBase : public Implementation {
  public:
-  explicit MovingFamily(Layout::Kind layout) : layout_(layout) {}
+  explicit MovingImplBase(Layout::Kind layout) : layout_(layout) {}
   const char* name() const override { return "move"; }
   bool Takes(const Node&) const override { return true; }
   bool TakesZeroPoints(const Node&) const override { return true; }

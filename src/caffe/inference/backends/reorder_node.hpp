@@ -10,7 +10,7 @@ namespace caffe::inference {
 
 /// Converts a value to another format. Lowering inserts these nodes itself: it is not a candidate
 /// for any node.
-class ReorderFamily : public Implementation {
+class ReorderImplBase : public Implementation {
  public:
   const char* name() const override { return "reorder"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,

@@ -129,7 +129,7 @@ bool HaveChannels(const Graph& graph, const Node& node) {
          std::all_of(node.outputs.begin(), node.outputs.end(), has);
 }
 
-class Family : public Implementation {
+class AnyLayerImpl : public Implementation {
  public:
   const char* name() const override { return "layer"; }
 
@@ -174,8 +174,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& AnyLayer() {
-  static const Family family;
-  return family;
+  static const AnyLayerImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

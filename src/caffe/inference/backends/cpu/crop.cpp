@@ -71,7 +71,7 @@ bool CropsPositions(const Graph& graph, const Node& node) {
          (axis < 0 ? axis + static_cast<int>(bottom.size()) : axis) >= 2;
 }
 
-class Family : public Implementation {
+class CropImpl : public Implementation {
  public:
   const char* name() const override { return "crop"; }
   bool Takes(const Node&) const override { return true; }
@@ -105,8 +105,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Crop() {
-  static const Family family;
-  return family;
+  static const CropImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

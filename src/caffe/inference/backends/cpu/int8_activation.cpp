@@ -62,7 +62,7 @@ std::optional<NodePostOps> FunctionOf(const Graph& graph, const Node& node) {
   return ActivationOfNode(node, graph.values[node.inputs[0]].shape[1]);
 }
 
-class Family : public Implementation {
+class Int8ActivationImpl : public Implementation {
  public:
   const char* name() const override { return "int8_activation"; }
   std::vector<Candidate> Candidates(const LoweringContext& context,
@@ -83,8 +83,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Activation() {
-  static const Family family;
-  return family;
+  static const Int8ActivationImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -87,9 +87,9 @@ class Int8Step : public ConvolutionStep {
   std::unique_ptr<const kernels::FoundByteSum> sum_;
 };
 
-class Family : public Implementation {
+class Int8ConvolutionImpl : public Implementation {
  public:
-  Family(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
+  Int8ConvolutionImpl(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
   const char* name() const override { return name_; }
   bool has_variants() const override { return variants_ != kDirect; }
   bool Takes(const Node& node) const override {
@@ -193,13 +193,13 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Convolution() {
-  static const Family family("int8", kDirect);
-  return family;
+  static const Int8ConvolutionImpl implementation("int8", kDirect);
+  return implementation;
 }
 
 const Implementation& Int8Winograd() {
-  static const Family family("int8_winograd", kWinograd);
-  return family;
+  static const Int8ConvolutionImpl implementation("int8_winograd", kWinograd);
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

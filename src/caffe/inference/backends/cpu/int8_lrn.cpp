@@ -47,7 +47,7 @@ bool IsAcrossChannels(const Graph& graph, const Node& node) {
          graph.values[node.inputs[0]].shape.size() == 4;
 }
 
-class Family : public Implementation {
+class Int8LrnImpl : public Implementation {
  public:
   const char* name() const override { return "int8_lrn"; }
   bool RoundsInputs(const Graph& graph, const Node& node) const override {
@@ -69,8 +69,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Lrn() {
-  static const Family family;
-  return family;
+  static const Int8LrnImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

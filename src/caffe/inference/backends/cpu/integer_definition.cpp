@@ -88,7 +88,7 @@ class DefinitionStep : public Step {
   std::optional<kernels::Residual> residual_;
 };
 
-class Family : public Implementation {
+class IntegerDefinitionImpl : public Implementation {
  public:
   const char* name() const override { return "integer_definition"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -114,8 +114,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerDefinition() {
-  static const Family family;
-  return family;
+  static const IntegerDefinitionImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -47,7 +47,7 @@ bool TakesBlocks(const Graph& graph, const Node& node) {
   }
 }
 
-class Family : public Implementation {
+class IntegerOperationImpl : public Implementation {
  public:
   const char* name() const override { return "integers"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -89,8 +89,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerOperation() {
-  static const Family family;
-  return family;
+  static const IntegerOperationImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

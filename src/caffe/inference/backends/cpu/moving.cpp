@@ -53,9 +53,9 @@ class ReshapingStep : public Step {
   Binding binding_;
 };
 
-class Family : public MovingFamily {
+class MovingImpl : public MovingImplBase {
  public:
-  Family() : MovingFamily(kBlocked) {}
+  MovingImpl() : MovingImplBase(kBlocked) {}
 
  private:
   int ChannelMultipleOf(ElementType) const override { return ChannelBlock(); }
@@ -68,8 +68,8 @@ class Family : public MovingFamily {
 }  // namespace
 
 const Implementation& Moving() {
-  static const Family family;
-  return family;
+  static const MovingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

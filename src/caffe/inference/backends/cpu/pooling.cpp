@@ -59,9 +59,9 @@ class PoolingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public PoolingFamily {
+class PoolingImpl : public PoolingImplBase {
  public:
-  Family() : PoolingFamily(kBlocked) {}
+  PoolingImpl() : PoolingImplBase(kBlocked) {}
 
  private:
   std::unique_ptr<Step> MakeStep(const Node& node) const override {
@@ -72,8 +72,8 @@ class Family : public PoolingFamily {
 }  // namespace
 
 const Implementation& Pooling() {
-  static const Family family;
-  return family;
+  static const PoolingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -65,7 +65,7 @@ bool IsSoftmax(const Node& node) {
   return node.type() == "Softmax" && (axis == 1 || axis == -3);
 }
 
-class AcrossChannelsFamily : public Implementation {
+class AcrossChannelsImpl : public Implementation {
  public:
   const char* name() const override { return "across channels"; }
 
@@ -94,8 +94,8 @@ class AcrossChannelsFamily : public Implementation {
 }  // namespace
 
 const Implementation& AcrossChannels() {
-  static const AcrossChannelsFamily family;
-  return family;
+  static const AcrossChannelsImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -81,7 +81,7 @@ class DeviceLayerStep : public LayerStep {
   bool native_ = true;
 };
 
-class Family : public Implementation {
+class AnyLayerImpl : public Implementation {
  public:
   const char* name() const override { return "layer"; }
 
@@ -114,8 +114,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& AnyLayer() {
-  static const Family family;
-  return family;
+  static const AnyLayerImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -106,7 +106,7 @@ class ConvolutionStep : public Step {
   BoundConvolution way_;
 };
 
-class Family : public Implementation {
+class ConvolutionImpl : public Implementation {
  public:
   const char* name() const override { return "convolution"; }
   bool has_variants() const override { return true; }
@@ -215,8 +215,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Convolution() {
-  static const Family family;
-  return family;
+  static const ConvolutionImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -118,7 +118,7 @@ bool IsCombination(const Node& node) {
 
 constexpr char kWhyNot[] = "is for activations, scales of channels and Eltwise by themselves";
 
-class Family : public Implementation {
+class ElementwiseImpl : public Implementation {
  public:
   const char* name() const override { return "elementwise"; }
 
@@ -201,8 +201,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Elementwise() {
-  static const Family family;
-  return family;
+  static const ElementwiseImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

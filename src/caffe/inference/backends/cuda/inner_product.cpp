@@ -81,7 +81,7 @@ class ConvolutionOfRows : public Step {
   BoundConvolution way_;
 };
 
-class ConvolutionFamily : public Implementation {
+class InnerProductImpl : public Implementation {
  public:
   const char* name() const override { return "inner_product"; }
   bool has_variants() const override { return true; }
@@ -200,7 +200,7 @@ class GemmStep : public Step {
   std::vector<const void*> parameters_;
 };
 
-class GemmFamily : public Implementation {
+class GemmImpl : public Implementation {
  public:
   const char* name() const override { return "gemm"; }
 
@@ -233,13 +233,13 @@ class GemmFamily : public Implementation {
 }  // namespace
 
 const Implementation& InnerProduct() {
-  static const ConvolutionFamily family;
-  return family;
+  static const InnerProductImpl implementation;
+  return implementation;
 }
 
 const Implementation& Gemm() {
-  static const GemmFamily family;
-  return family;
+  static const GemmImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

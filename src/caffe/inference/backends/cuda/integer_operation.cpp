@@ -220,7 +220,7 @@ bool TakesChannelsLast(const Graph& graph, const Node& node) {
   }
 }
 
-class Family : public Implementation {
+class IntegerOperationImpl : public Implementation {
  public:
   const char* name() const override { return "integers"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -261,8 +261,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerOperation() {
-  static const Family family;
-  return family;
+  static const IntegerOperationImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

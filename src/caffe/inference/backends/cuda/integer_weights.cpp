@@ -55,7 +55,7 @@ class WeightedStep : public Step {
   kernels::Rescaling by_;
 };
 
-class Family : public Implementation {
+class IntegerWeightsImpl : public Implementation {
  public:
   const char* name() const override { return "integer_weights"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -109,8 +109,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerWeights() {
-  static const Family family;
-  return family;
+  static const IntegerWeightsImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

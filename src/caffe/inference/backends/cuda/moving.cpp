@@ -51,9 +51,9 @@ class ReshapingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public MovingFamily {
+class MovingImpl : public MovingImplBase {
  public:
-  Family() : MovingFamily(kLast) {}
+  MovingImpl() : MovingImplBase(kLast) {}
 
  private:
   int ChannelMultipleOf(ElementType type) const override { return ChannelMultiple(type); }
@@ -66,8 +66,8 @@ class Family : public MovingFamily {
 }  // namespace
 
 const Implementation& Moving() {
-  static const Family family;
-  return family;
+  static const MovingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -35,9 +35,9 @@ class PoolingStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public PoolingFamily {
+class PoolingImpl : public PoolingImplBase {
  public:
-  Family() : PoolingFamily(kLast) {}
+  PoolingImpl() : PoolingImplBase(kLast) {}
 
  private:
   std::unique_ptr<Step> MakeStep(const Node& node) const override {
@@ -48,8 +48,8 @@ class Family : public PoolingFamily {
 }  // namespace
 
 const Implementation& Pooling() {
-  static const Family family;
-  return family;
+  static const PoolingImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda

@@ -56,15 +56,15 @@ class ReorderStep : public Step {
   Operand x_, y_;
 };
 
-class Family : public ReorderFamily {
+class ReorderImpl : public ReorderImplBase {
   std::unique_ptr<Step> MakeStep() const override { return std::make_unique<ReorderStep>(); }
 };
 
 }  // namespace
 
 const Implementation& Reorder() {
-  static const Family family;
-  return family;
+  static const ReorderImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda
