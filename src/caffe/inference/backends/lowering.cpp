@@ -34,8 +34,8 @@ bool RoundsWeights(const Node& node) {
 class FormatSearch {
  public:
   /// `timed` and `least` are `context` in the shapes that are timed, and in the smallest.
-  FormatSearch(const LoweringContext& context, const LoweringContext& timed, const LoweringContext& least,
-         const LoweringOptions& options, Timing* timing)
+  FormatSearch(const LoweringContext& context, const LoweringContext& timed,
+               const LoweringContext& least, const LoweringOptions& options, Timing* timing)
       : context_(context),
         timed_(timed),
         least_(least),
@@ -182,7 +182,8 @@ void FormatSearch::Found::Reject(const std::string& implementation, const std::s
 
 /// Why a candidate for the node's largest shapes cannot be used in the build; "" if it can.
 std::string FormatSearch::WhyNot(const Implementation& implementation, const Node& node,
-                           const Candidate& candidate, const std::set<ElementType>& maths) const {
+                                 const Candidate& candidate,
+                                 const std::set<ElementType>& maths) const {
   const auto is_one = [&](const LoweringContext& shaped) {
     if (&shaped.graph == &graph_) return true;
     LoweringContext wanted = shaped;
@@ -205,7 +206,7 @@ std::string FormatSearch::WhyNot(const Implementation& implementation, const Nod
 
 /// The candidates of one implementation; the context notes why others are rejected.
 std::vector<Candidate> FormatSearch::WaysOf(const Implementation& implementation, const Node& node,
-                                      const LoweringContext& context) const {
+                                            const LoweringContext& context) const {
   const bool any = &implementation == &timing_->target().any_layer();
   if (Touches(node, context.dependent) && !any) {
     return context.None("is not for shapes that depend on the data");
@@ -229,7 +230,7 @@ std::vector<Candidate> FormatSearch::WaysOf(const Implementation& implementation
 /// All candidates for the node in these types (empty: in any). `found`, which may be null, gets the
 /// reasons why others are rejected.
 std::vector<Candidate> FormatSearch::Listed(int index, const std::set<ElementType>& maths,
-                                      Found* found) const {
+                                            Found* found) const {
   const Node& node = graph_.nodes[index];
   std::vector<Candidate> all;
   for (const Implementation* implementation : timing_->target().implementations()) {
@@ -267,7 +268,7 @@ std::vector<Candidate> FormatSearch::CandidatesOf(int index, const LoweringOptio
 // Those close to the fastest are timed in turns twice more, so that the order does not depend on
 // other work of the machine while one of them was timed.
 std::vector<Candidate> FormatSearch::Timed(int index, std::vector<Candidate> candidates,
-                                     Found* found) const {
+                                           Found* found) const {
   constexpr int kRounds = 2;
   constexpr double kNear = 2;
   const Node& node = graph_.nodes[index];

@@ -75,7 +75,7 @@ bool MovingImplBase::AreWhole(const Graph& graph, const Node& node, ElementType 
 }
 
 std::vector<Candidate> MovingImplBase::Candidates(const LoweringContext& context,
-                                                const Node& node) const {
+                                                  const Node& node) const {
   const bool joins = JoinsChannels(context.graph, node);
   if (!node.epilogue.empty() || !(joins || Reshapes(node))) {
     return context.None("is for Concat and Slice of channels, Flatten and Reshape");

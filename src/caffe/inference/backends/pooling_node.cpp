@@ -6,7 +6,7 @@
 namespace caffe::inference {
 
 std::vector<Candidate> PoolingImplBase::Candidates(const LoweringContext& context,
-                                                 const Node& node) const {
+                                                   const Node& node) const {
   if (node.type() != "Pooling") return context.None("is for Pooling");
   if (node.outputs.size() != 1 || !node.epilogue.empty() ||
       node.layer.pooling_param().pool() == PoolingParameter_PoolMethod_STOCHASTIC ||

@@ -5,7 +5,7 @@
 namespace caffe::inference {
 
 std::vector<Candidate> ReorderImplBase::Candidates(const LoweringContext& context,
-                                                 const Node&) const {
+                                                   const Node&) const {
   return context.None("is put in where two layers want a blob differently");
 }
 

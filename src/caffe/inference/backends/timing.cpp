@@ -40,7 +40,7 @@ std::string Timing::KeyOf(const Graph& graph, const Node& node) const {
 }
 
 Timing::IsolatedNode Timing::Isolated(const LoweringContext& context, const Node& node,
-                              const Candidate& candidate) const {
+                                      const Candidate& candidate) const {
   IsolatedNode isolated;
   Graph& graph = isolated.graph;
   Node& lowered = isolated.node;

@@ -44,7 +44,8 @@ class Timing {
     std::string key;  ///< in a cache
   };
   /// Throws Unsupported where the candidate wants one value in two formats.
-  IsolatedNode Isolated(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
+  IsolatedNode Isolated(const LoweringContext& context, const Node& node,
+                        const Candidate& candidate) const;
   double Measured(const Candidate& candidate, IsolatedNode* isolated) const;
   double Guess(const LoweringContext& context, const Node& node, const Candidate& candidate) const;
   std::string KeyOf(const Graph& graph, const Node& node) const;

@@ -89,7 +89,8 @@ class Int8Step : public ConvolutionStep {
 
 class Int8ConvolutionImpl : public Implementation {
  public:
-  Int8ConvolutionImpl(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
+  Int8ConvolutionImpl(const char* name, const Variants& variants)
+      : name_(name), variants_(variants) {}
   const char* name() const override { return name_; }
   bool has_variants() const override { return variants_ != kDirect; }
   bool Takes(const Node& node) const override {
