@@ -342,7 +342,7 @@ TYPED_TEST(DataTransformerTest, DecodesRecords) {
             12u);
   Datum broken = EncodedDatum(image);
   broken.mutable_data()->resize(20);
-  ExpectContains(this->TransformError("", broken), "20 bytes are no picture");
+  ExpectContains(this->TransformError("", broken), "20 bytes are not an image");
   broken.clear_data();
   ExpectContains(this->TransformError("", broken), "0 bytes");
 }

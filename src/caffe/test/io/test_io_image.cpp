@@ -124,7 +124,7 @@ TEST(ImageTest, DecodesRecords) {
   EXPECT_EQ(datum.channels(), 1);
   EXPECT_EQ(DecodeDatumToCVMat(encoded, true).channels(), 3);
   datum.set_encoded(true);
-  ExpectContains(ErrorOf([&] { DecodeDatumNative(&datum); }), "no picture");
+  ExpectContains(ErrorOf([&] { DecodeDatumNative(&datum); }), "not an image");
 }
 
 #endif  // USE_OPENCV

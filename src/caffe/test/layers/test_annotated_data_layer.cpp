@@ -261,7 +261,7 @@ TEST(AnnotatedData, SaysWhatIsWrong) {
   AnnotatedDatum broken = Rectangle(4, 4, {1, 1, 2, 2});
   broken.mutable_datum()->set_width(5);
   ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),
-                 "record 'key0': the record has 48 bytes for a picture of 3 x 4 x 5");
+                 "record 'key0': the record has 48 bytes for an image of 3 x 4 x 5");
   broken.clear_datum();
   ExpectContains(SetUpError<float>(Parameter(NewDatabase({broken}), "batch_size: 1")),
                  "is no AnnotatedDatum message");

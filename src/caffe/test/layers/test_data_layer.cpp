@@ -286,7 +286,7 @@ TYPED_TEST(DataLayerTest, NamesABadRecord) {
   ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "1 x 2 x 2");
   datum.set_encoded(true);
 #ifdef USE_OPENCV
-  ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "no picture");
+  ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "not an image");
 #else
   ExpectContains(RecordError<TypeParam>(datum.SerializeAsString()), "USE_OPENCV");
 #endif

@@ -168,7 +168,7 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadWindowFiles) {
     return SetUpError<TypeParam>(Parameter(NewFile(text), data));
   };
   const string good = Picture(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"});
-  ExpectContains(error(""), "names no pictures");
+  ExpectContains(error(""), "names no images");
   ExpectContains(error("picture.jpg 1"), "picture 0: 'picture.jpg' stands where the #");
   ExpectContains(error("# 1\n"), "number is 1, expected is 0");
   ExpectContains(error(good + "# 1"), "picture 1: the path is missing");

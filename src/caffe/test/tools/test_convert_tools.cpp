@@ -260,7 +260,7 @@ TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {
   const char* tool = "convert_imageset";
   Write("list", "a.png 1\nd.png 2\n");
   ExpectContains(ToolError(tool, "-check_size %pictures/ %list %db"),
-                 "d.png: the picture is 3 x 6");
+                 "d.png: the image is 3 x 6");
   ExpectContains(ToolError(tool, "-resize_width 3 %pictures/ %list %db"), "-resize_height");
   ExpectContains(ToolError(tool, "-encode_type xyz %pictures/ %list %db"), "'xyz'");
   ExpectContains(ToolError(tool, "%elsewhere/ %list %db"), "none of the 2 files");
@@ -270,7 +270,7 @@ TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {
   Write("list", "a.png 1\nd.png two\n");
   ExpectContains(ToolError(tool, "%pictures/ %list %db"), "line 2: the label 'two'");
   Write("list", "");
-  ExpectContains(ToolError(tool, "%pictures/ %list %db"), "names no pictures");
+  ExpectContains(ToolError(tool, "%pictures/ %list %db"), "names no images");
   EXPECT_EQ(Count("db"), 0);
 }
 
