@@ -259,7 +259,7 @@ TEST(NetworkDefinition, NormalizesAnInput) {
   ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, 0); }), "scale not 0");
 }
 
-TEST(NetworkDefinition, NormalizesItsInputByAMeanPicture) {
+TEST(NetworkDefinition, NormalizesItsInputByAMeanImage) {
   NetworkDefinition net("code");
   net.AddInput("x", {2, 1, 1, 3});
   net.AddLayer(

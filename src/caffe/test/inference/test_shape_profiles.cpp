@@ -20,7 +20,7 @@ ShapeProfile Range(const Shape& least, const Shape& best, const Shape& most) {
   return {{{"data", least}}, {{"data", best}}, {{"data", most}}};
 }
 
-/// A convolution of pictures, and a second one of twice the stride.
+/// A convolution of images, and a second one of twice the stride.
 NetworkDefinition SmallNet() {
   return NetworkDefinition::FromCaffe(
       ParseNet("name: 'small' input: 'data' input_shape { dim: 1 dim: 3 dim: 16 dim: 16 } "
@@ -139,7 +139,7 @@ TEST(ShapeProfiles, RefusesRangesThatAreNone) {
     const char* error;
   };
   ShapeProfile other = Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 8, 8}), least;
-  other.opt["picture"] = {1, 3, 8, 8};
+  other.opt["image"] = {1, 3, 8, 8};
   least.min["data"] = {1, 3, 8, 8};
   const Case cases[] = {
       {Range({1, 3, 9, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}),
@@ -147,7 +147,7 @@ TEST(ShapeProfiles, RefusesRangesThatAreNone) {
       {Range({1, 3, 8, 8}, {1, 3, 8, 17}, {1, 3, 16, 16}), "opt 1x3x8x17 and max 1x3x16x16"},
       {Range({1, 3, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "has 4 axes (1x3x16x16), and 1x3x8 has 3"},
       {Range({0, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16}), "an extent that is not positive"},
-      {other, "opt: the net has no input 'picture'; it has 'data'"},
+      {other, "opt: the net has no input 'image'; it has 'data'"},
       {least, "has a min shape only"},
       {Range({1, 3, 2, 2}, {1, 3, 8, 8}, {1, 3, 16, 16}),
        "its min shapes (data 1x3x2x2) cannot be run: layer 'out' (Convolution)"},
@@ -437,7 +437,7 @@ TEST(ShapeProfiles, FoldsWhatDoesNotDependOnTheRange) {
   };
   EXPECT_FALSE(has_priors(Range({1, 3, 32, 32}, {1, 3, 32, 32}, {4, 3, 32, 32})));
   EXPECT_TRUE(has_priors(Range({1, 3, 31, 32}, {1, 3, 32, 32}, {1, 3, 32, 32})))
-      << "the blobs keep their sizes, the picture does not";
+      << "the blobs keep their sizes, the image does not";
 }
 
 TEST(ShapeProfiles, ReferenceBackendFollowsTheRange) {
@@ -449,7 +449,7 @@ TEST(ShapeProfiles, ReferenceBackendFollowsTheRange) {
   ExpectTheSameInRange(profile, 3e-5, 4, seed, &net, &context);
 }
 
-/// Random nets in random ranges of the sizes of their pictures, lowered in whatever way.
+/// Random nets in random ranges of the sizes of their images, lowered in whatever way.
 TEST(ShapeProfiles, RandomNetsComputeTheSameInEachShape) {
   int nets = 0;
   for (const unsigned seed : Seeds(15)) {

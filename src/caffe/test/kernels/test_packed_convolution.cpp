@@ -192,11 +192,11 @@ TEST_P(PackedConvolutions, AgreeWithTheDefinition) {
       {"depthwise with a stride", Square(32, 32, 32, {40, 3, 2, 1}), 1, false},
       {"depthwise in bands", Square(16, 16, 16, {90, 5, 1, 2}), 1, false},
       {"depthwise that fills no block", Square(13, 13, 13, {9, 3, 1, 1}), 2, false},
-      {"a picture", Square(3, 64, 1, {35, 7, 2, 3}), 2, true},
-      {"a picture, large kernel", Square(3, 24, 1, {67, 11, 4, 0}), 1, true},
-      {"a grey picture", Square(1, 20, 1, {28, 5}), 3, true},
-      {"a picture, 1x1", Square(3, 8, 1, {13, 1}), 2, true},
-      {"a picture, 1x1 with a stride", Square(3, 8, 1, {13, 1, 2}), 2, true},
+      {"an image", Square(3, 64, 1, {35, 7, 2, 3}), 2, true},
+      {"an image, large kernel", Square(3, 24, 1, {67, 11, 4, 0}), 1, true},
+      {"a grey image", Square(1, 20, 1, {28, 5}), 3, true},
+      {"an image, 1x1", Square(3, 8, 1, {13, 1}), 2, true},
+      {"an image, 1x1 with a stride", Square(3, 8, 1, {13, 1, 2}), 2, true},
       {"no image", Square(16, 16, 1, {5, 3}), 0, false},
   };
   for (const auto& c : cases) {

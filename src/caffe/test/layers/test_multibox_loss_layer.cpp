@@ -217,7 +217,7 @@ TEST_F(MultiBoxLossValues, GradientsOfScoresAreProbabilities) {
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(gradient[i], wanted[i], 1e-6) << i;
 }
 
-TEST_F(MultiBoxLossValues, APictureWithoutBoxesHasNoNegatives) {
+TEST_F(MultiBoxLossValues, AnImageWithoutBoxesHasNoNegatives) {
   EXPECT_EQ(Loss("", none_).loss(), 0);
   EXPECT_NEAR(Loss("mining_type: NONE", none_).loss(), two_ + e_ + (e2_ - 2), 1e-6);
 }

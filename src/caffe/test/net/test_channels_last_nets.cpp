@@ -27,7 +27,7 @@ using cuda::ChannelsLastScope;
 using cuda::ChannelsLastUse;
 using Values = std::vector<float>;
 
-// All layers that compute with channels last, from a picture to an inner product.
+// All layers that compute with channels last, from an image to an inner product.
 const char kNet[] = R"(
   layer { name: 'in' type: 'Input' top: 'x' top: 'label'
     input_param { shape { dim: 4 dim: 3 dim: 9 dim: 7 } shape { dim: 4 } } }
@@ -65,7 +65,7 @@ const char kNet[] = R"(
 const char* const kInner[] = {"conv", "bn",   "point", "each",    "max",   "sum", "larger",
                               "both", "norm", "part0", "product", "shift", "up",  "mean"};
 
-/// A net in types of the name, with the picture of `seed`.
+/// A net in types of the name, with the image of `seed`.
 std::unique_ptr<Net<float>> MakeNet(const std::string& type, unsigned seed, Phase phase = TRAIN) {
   NetParameter param;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
@@ -75,8 +75,8 @@ std::unique_ptr<Net<float>> MakeNet(const std::string& type, unsigned seed, Phas
   auto net = std::make_unique<Net<float>>(param);
   std::mt19937 random(seed);
   std::normal_distribution<float> pixel;
-  Blob<float>* picture = net->input_blobs()[0];
-  std::generate_n(picture->mutable_cpu_data(), picture->count(), [&] { return pixel(random); });
+  Blob<float>* image = net->input_blobs()[0];
+  std::generate_n(image->mutable_cpu_data(), image->count(), [&] { return pixel(random); });
   Blob<float>* label = net->input_blobs()[1];
   std::generate_n(label->mutable_cpu_data(), label->count(), [&] { return random() % 5; });
   return net;
@@ -163,7 +163,7 @@ uint64_t Turns(Net<float>* net) {
   return LayoutChanges() - before;
 }
 
-// The picture, what the inner product reads and its gradient; and, once a change of the weights,
+// The image, what the inner product reads and its gradient; and, once a change of the weights,
 // those of the two products that have several channels and places.
 TEST_P(ChannelsLastNets, TurnTheEndsOnly) {
   const ChannelsLastScope use(ChannelsLastUse::ALWAYS);

@@ -320,7 +320,7 @@ TEST_F(RanksTest, UndoTheLossScale) {
   ExpectEqual(Together<float>(2, param(4), 6), Alone<float>(param(8), 6), 1e-6);
 }
 
-// The white picture is rank 1's: the exponential of its pixels overflows there alone.
+// The white image is rank 1's: the exponential of its pixels overflows there alone.
 TEST_F(RanksTest, SkipAStepThatOverflowsOnAnyOfThem) {
   const std::string database = Database(/*dazzling=*/9);
   const std::string layers =
