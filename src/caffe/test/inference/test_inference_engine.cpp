@@ -11,7 +11,7 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/captured_log.hpp"
-#include "caffe/test/support/hungry_layer.hpp"
+#include "caffe/test/support/out_of_memory_layer.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -92,15 +92,15 @@ std::vector<float> RunOnce(ExecutionContext* context, const std::vector<float>& 
 }
 
 TEST(Engine, NamesTheLayerThatMemoryIsRefusedTo) {
-  HungryLayer::Register();
+  OutOfMemoryLayer::Register();
   for (const Backend backend : {Backend::CPU, Backend::REFERENCE}) {
     for (const std::string step : {"setup", "reshape", "forward", "elements"}) {
       const std::string message = ErrorOf([&] {
-        NetworkDefinition net("hungry");
+        NetworkDefinition net("out_of_memory");
         net.AddInput("data", {1, 2});
         LayerParameter layer;
         layer.set_name(step);
-        layer.set_type("Hungry");
+        layer.set_type("OutOfMemory");
         layer.add_bottom("data");
         layer.add_top("top");
         net.AddLayer(layer);
@@ -110,7 +110,7 @@ TEST(Engine, NamesTheLayerThatMemoryIsRefusedTo) {
         ExecutionContext context(Builder(config).Build(net));
         context.Run();
       });
-      ExpectContains(message, "layer '" + step + "' (Hungry)");
+      ExpectContains(message, "layer '" + step + "' (OutOfMemory)");
       ExpectContains(message, ": out of memory");
     }
   }
