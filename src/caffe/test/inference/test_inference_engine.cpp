@@ -11,8 +11,8 @@
 #include "caffe/kernels/instruction_set.hpp"
 #include "caffe/test/support/blocked_convolutions.hpp"
 #include "caffe/test/support/captured_log.hpp"
-#include "caffe/test/support/out_of_memory_layer.hpp"
 #include "caffe/test/support/inference_test.hpp"
+#include "caffe/test/support/out_of_memory_layer.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 

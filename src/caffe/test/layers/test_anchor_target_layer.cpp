@@ -15,12 +15,7 @@ const char kMany[] =
 
 const std::vector<LayerCase> kCases = {
     {"ThreeBottoms", kMany, {{{1, 8, 6, 8}}, kTruths, kImage}, 4, false, false},
-    {"WithTheImage",
-     kMany,
-     {{{1, 8, 6, 8}}, kTruths, kImage, {{1, 3, 48, 64}}},
-     4,
-     false,
-     false},
+    {"WithTheImage", kMany, {{{1, 8, 6, 8}}, kTruths, kImage, {{1, 3, 48, 64}}}, 4, false, false},
 };
 INSTANTIATE_TEST_SUITE_P(AnchorTarget, LayerCases, ::testing::ValuesIn(kCases), CaseName());
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/net_fixture.hpp"
-#include "caffe/test/support/image_files.hpp"
 #include "caffe/test/support/source_layer.hpp"
 
 namespace caffe {
@@ -120,8 +120,7 @@ TYPED_TEST(MemoryDataLayerTest, TransformsImages) {
   EXPECT_EQ(source.Values(1), (vector<TypeParam>{0, 1, 50, 51, 100, 101}));
   EXPECT_EQ(source.Labels(1), (vector<int>{5}));
   ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingImage(3, 1, 2)}, {}); }), "labels");
-  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingImage(3, 2, 2)}, {1}); }),
-                 "3 x 2 x 2");
+  ExpectContains(ErrorOf([&] { layer.AddMatVector({CountingImage(3, 2, 2)}, {1}); }), "3 x 2 x 2");
 }
 #endif
 

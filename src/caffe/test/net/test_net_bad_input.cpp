@@ -7,8 +7,8 @@
 #include <random>
 
 #include "caffe/net.hpp"
-#include "caffe/test/support/out_of_memory_layer.hpp"
 #include "caffe/test/support/net_fixture.hpp"
+#include "caffe/test/support/out_of_memory_layer.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"
 

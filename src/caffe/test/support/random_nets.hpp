@@ -104,8 +104,7 @@ class RandomNet {
     return to;
   }
 
-  Image Convolution(const Image& from, int outputs, int kernel, int stride, int pad,
-                      int group) {
+  Image Convolution(const Image& from, int outputs, int kernel, int stride, int pad, int group) {
     Image to = {NewName("blob"), outputs, 0, 0};
     std::ostringstream parameters;
     parameters << "convolution_param { num_output: " << outputs << " kernel_size: " << kernel
@@ -133,7 +132,7 @@ class RandomNet {
     const int kernel = Number(1, 3), stride = Number(1, 2);
     const int group = Number(0, 2) == 0 ? from.channels : 1;
     Image to = {NewName("blob"), group * Number(1, 3), (from.height - 1) * stride + kernel,
-                  (from.width - 1) * stride + kernel};
+                (from.width - 1) * stride + kernel};
     std::ostringstream parameters;
     parameters << "convolution_param { num_output: " << to.channels << " kernel_size: " << kernel
                << " stride: " << stride << " group: " << group << " }";

@@ -46,7 +46,7 @@ enum class Order { kBlueFirst, kRedFirst };
 
 /// Writes a file of images/ to `input`, resized to it.
 inline void ReadImage(const std::string& image, const std::string& transform, Order order,
-                        Blob<float>* input) {
+                      Blob<float>* input) {
   const cv::Mat image = ReadImageToCVMat(SharedData("images/" + image), input->height(),
                                          input->width(), input->channels() == 3);
   Require(!image.empty(), image, ": cannot be read");

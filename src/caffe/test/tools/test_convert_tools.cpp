@@ -259,8 +259,7 @@ TEST_F(ConvertImagesetTest, LeavesOutWhatIsNoImage) {
 TEST_F(ConvertImagesetTest, SaysWhatIsWrong) {
   const char* tool = "convert_imageset";
   Write("list", "a.png 1\nd.png 2\n");
-  ExpectContains(ToolError(tool, "-check_size %images/ %list %db"),
-                 "d.png: the image is 3 x 6");
+  ExpectContains(ToolError(tool, "-check_size %images/ %list %db"), "d.png: the image is 3 x 6");
   ExpectContains(ToolError(tool, "-resize_width 3 %images/ %list %db"), "-resize_height");
   ExpectContains(ToolError(tool, "-encode_type xyz %images/ %list %db"), "'xyz'");
   ExpectContains(ToolError(tool, "%elsewhere/ %list %db"), "none of the 2 files");
