@@ -1,4 +1,4 @@
-// Convolutions of GPU engines beside their definition: every way that a device has, in every
+// Convolutions of GPU engines against their definition: every implementation of a device, in every
 // mixture of types.
 #include <gtest/gtest.h>
 

@@ -18,8 +18,8 @@ Constant Ones(const Shape& shape) {
   return Constant::Of(shape, std::vector<float>(CountOf(shape), 1.f));
 }
 
-/// Convolutions with a residual, pooling, a Concat, a Deconvolution, an inner product: every way to
-/// lie in memory.
+/// Convolutions with a residual, pooling, a Concat, a Deconvolution, an inner product: every layout
+/// in memory.
 NetworkDefinition Net() {
   NetworkDefinition net("net");
   net.AddInput("x", {2, 16, 6, 6});
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(Types, DamagedPlans,
                                            Precision::INT8),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
-// What cannot be planned: a place for what nobody knows the size of.
+// Memory cannot be planned for values of unknown size.
 TEST(PlanArena, IsNoLargerThanItsValues) {
   Graph graph = *Built(Net(), Precision::FP32)->graph();
   graph.arena_bytes = size_t(1) << 50;
@@ -247,7 +247,7 @@ TEST(CpuBackend, TellsTypesOfResidualsApartInTheTimingCache) {
   }
 }
 
-// From one image to the next there are 53 elements here: no whole number of channels.
+// From one image to the next there are 53 elements here: not a whole number of channels.
 TEST(CpuBackend, ConvolvesImagesWithUnevenGapsBetweenThem) {
   NetworkDefinition net("gaps");
   net.AddInput("x", {2, 53});
@@ -287,7 +287,7 @@ TEST(CpuBackend, BuildsSourcesThatAreNotFolded) {
   EXPECT_EQ(context.Output("y")[1], 3);
 }
 
-// A lookup takes no numbers but indices: those that candidates are timed with are none.
+// A lookup takes only indices: the numbers that candidates are timed with are not valid ones.
 TEST(CpuBackend, BuildsLayersThatRefuseTheNumbersTheyAreTimedWith) {
   NetworkDefinition net("lookup");
   net.AddInput("x", {2});
@@ -304,7 +304,7 @@ TEST(CpuBackend, BuildsLayersThatRefuseTheNumbersTheyAreTimedWith) {
   EXPECT_EQ(Floats(context.Output("y"), context.Output("y") + 4), (Floats{5, 6, 1, 2}));
 }
 
-/// Ten times the bottom: a layer that the optimizer has never heard of.
+/// Ten times the bottom: a layer that the optimizer does not know.
 class TenfoldLayer : public Layer<float> {
  public:
   using Layer<float>::Layer;
@@ -323,7 +323,7 @@ class TenfoldLayer : public Layer<float> {
                     const vector<Blob<float>*>&) override {}
 };
 
-// The part of each image is not beside that of the next one.
+// The part of each image is not contiguous with that of the next one.
 TEST(CpuBackend, GathersPiecesForLayersWhoseShapesAreUnknown) {
   LayerRegistry<float>::AddCreator("Tenfold", [](const LayerParameter& param) {
     return boost::shared_ptr<Layer<float>>(new TenfoldLayer(param));

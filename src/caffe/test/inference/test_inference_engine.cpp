@@ -19,7 +19,7 @@
 namespace caffe::inference {
 namespace {
 
-/// Twice the bottom plus a parameter: a layer that the optimizer has never heard of.
+/// Twice the bottom plus a parameter: a layer that the optimizer does not know.
 class TwicePlusLayer : public Layer<float> {
  public:
   explicit TwicePlusLayer(const LayerParameter& param) : Layer<float>(param) {}
@@ -283,7 +283,7 @@ TEST(Builder, RefusesInputShapesThatWeightsDoNotFit) {
   }
 }
 
-// Of a wrong file nothing fits; of a net that was changed since, something may.
+// In a wrong file nothing fits; in that of a net that was changed since, some parameters may.
 TEST(Definition, SaysWhichLayersHaveNoWeights) {
   const std::string file = NewFileName(), wrong = NewFileName();
   const auto net = [](const std::string& second) {
@@ -363,7 +363,7 @@ TEST(Builder, TakesTablesOfNetsWhoseInputWasNormalizedBefore) {
   net.SetRange("x", 0, 255);
   expect_near(RunInInt8(net, table, kPixels), 0.03);
 
-  // One of the net as it is says both.
+  // A table of the net itself has both.
   table.Set("x", Range(0, 255));
   table.Set("x_normalized", Range(-1, 2.05));
   NetworkDefinition other = NetOfPixels();
@@ -371,7 +371,7 @@ TEST(Builder, TakesTablesOfNetsWhoseInputWasNormalizedBefore) {
   expect_near(RunInInt8(other, table, kPixels), 0.03);
 }
 
-// What is said of 'a' is not said of 'a+b'.
+// A setting of 'a' does not apply to 'a+b'.
 TEST(Builder, TellsLayersApartWhoseNamesLookLikeJoinedOnes) {
   NetworkDefinition net("plus");
   net.AddInput("x", {1, 2});
@@ -479,7 +479,7 @@ TEST_F(Plan, NoticesEveryWrongByte) {
   }
 }
 
-// Damage that the checksum does not show is an Error or an engine, never a crash.
+// Damage with a right checksum is an Error or a valid engine, never a crash.
 TEST_F(Plan, SurvivesDamageThatIsSigned) {
   const unsigned seed = TestSeed();
   SCOPED_TRACE(seed);

@@ -316,7 +316,8 @@ TEST(ToNetParameter, WritesLayersBlobsAndInputs) {
   EXPECT_EQ(RunAsNet(net.graph(), {{"data", {5, 1}}}), (NamedValues{{"x", {7, 0}}}));
 }
 
-// y = relu(x + 1 + constant), as one node; z is no output and nobody reads it; nor the input w.
+// y = relu(x + 1 + constant), as one node; z is not an output and no node reads it; nor the input
+// w.
 TEST(ToNetParameter, TakesNodesApart) {
   Graph graph;
   graph.name = "fused";

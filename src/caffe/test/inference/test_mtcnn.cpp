@@ -92,7 +92,7 @@ TEST_F(Mtcnn, FindsTwoFacesThatYuFaceDetectFinds) {
   ExpectFoundToo("yufacedetectnet_v2", "test1", 0.9, image, faces);
 }
 
-// A group of people; each has eyes above the nose above the mouth.
+// A group of people; in each face the eyes are above the nose, and the nose above the mouth.
 TEST_F(Mtcnn, FindsTheGroupThatSsdFinds) {
   const cv::Mat image = Image("faces_misc/linzaer_1.jpg");
   const auto faces = MakeDetector().Detect(image);

@@ -49,8 +49,8 @@ void FillWithNoise(std::mt19937* random, Blob<float>* blob) {
   for (int i = 0; i < blob->count(); ++i) blob->mutable_cpu_data()[i] = noise(*random);
 }
 
-/// Blobs that a detector's last layer reads instead of what it makes, whose boxes are in an order
-/// that hangs on the last bit.
+/// Blobs that a detector's last layer reads instead of its output, whose order of boxes depends on
+/// the last bit.
 std::set<std::string> ComparedBlobs(const Net<float>& net) {
   std::set<std::string> names;
   for (size_t i = 0; i < net.layers().size(); ++i) {
@@ -282,7 +282,7 @@ TEST(ShapeProfiles, AreInThePlanWithCommonWeightsOnce) {
   EXPECT_EQ(ReadFile(again), ReadFile(file));
 }
 
-// Every other byte of what a plan says may be anything.
+// Any byte of a plan's description may be damaged.
 TEST(ShapeProfiles, SurviveDamagedPlans) {
   const auto built = Build(SmallNet(), {Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 12, 12}),
                                         Range({1, 3, 8, 8}, {1, 3, 8, 8}, {1, 3, 16, 16})});
@@ -422,7 +422,7 @@ TEST_P(ShapesInPrecision, DetectorsHaveThePriorsOfEachSize) {
   ExpectTheSameInRange(profile, GetParam().bound, 4, seed, &net, &context);
 }
 
-// Where no size changes priors are constants as ever.
+// Where no size changes priors are constants.
 TEST(ShapeProfiles, FoldsWhatDoesNotDependOnTheRange) {
   const NetworkDefinition definition = NetworkDefinition::FromCaffe(ParseNet(DetectorText()), {});
   const auto has_priors = [&](const ShapeProfile& profile) {

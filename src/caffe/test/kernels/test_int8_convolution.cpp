@@ -1,4 +1,4 @@
-// Convolution of 8-bit integers beside its definition, to the bit, on every instruction set that
+// Convolution of 8-bit integers against its definition, to the bit, on every instruction set that
 // this machine runs.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Convolution of channels in blocks beside the definition, on every instruction set that this
+// Convolution of channels in blocks against the definition, on every instruction set that this
 // machine runs.
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ double Activated(const Activation& f, double x) {
   return x;
 }
 
-/// What a test gives to the kernel beside images and weights.
+/// A test's operands in addition to images and weights.
 template <typename Y>
 struct Extras {
   const std::vector<float>* bias = nullptr;
@@ -228,7 +228,7 @@ TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
   Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, false);
 }
 
-// 256 + 1 lies between two brain floats, the even one is 256; 256 + 3 becomes 260. A NaN with its
+// 256 + 1 lies between two BF16 values, the even one is 256; 256 + 3 becomes 260. A NaN with its
 // highest bits zero stays one, and what is too large is an infinity.
 TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -363,7 +363,7 @@ TEST_P(PackedConvolutions, ScaleTheWeightsOfEachOutput) {
   EXPECT_EQ(As<float>(back), (std::vector<float>{1, 2, 30, 40, 2.5, 3}));
 }
 
-// Products of subnormal halves are normal floats; what they sum up to may be subnormal again.
+// Products of subnormal FP16 values are normal floats; their sum may be subnormal again.
 TEST_P(PackedConvolutions, KeepSubnormalHalves) {
   const ConvolutionShape s = Square(16, 16, 1, {6, 1});
   const auto convolution = PackedConvolution::Make(s, false);
@@ -376,7 +376,7 @@ TEST_P(PackedConvolutions, KeepSubnormalHalves) {
 }
 
 TEST_P(PackedConvolutions, RoundOnceToNearestEven) {
-  // 2048 + 1 lies between two halves, the even one is 2048; 2048 + 3 becomes 2052.
+  // 2048 + 1 lies between two FP16 values, the even one is 2048; 2048 + 3 becomes 2052.
   for (const auto& [term, expected] : {std::pair<float, float>{1, 2048}, {3, 2052}}) {
     const ConvolutionShape s = Square(2, 1, 1, {1, 1});
     const auto convolution = PackedConvolution::Make(s, false);

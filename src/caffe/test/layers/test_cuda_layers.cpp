@@ -1,4 +1,5 @@
-// What layers do on a GPU beside what their cases check; in builds with CUDA, on the tests' device.
+// What layers do on a GPU in addition to what their cases check; in builds with CUDA, on the tests'
+// device.
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@ std::vector<double> Priors() {
   return priors;
 }
 
-/// Item 0 has a box beside the first two priors and one on the last, item 1 a difficult one.
+/// Item 0 has a box next to the first two priors and one on the last, item 1 a difficult one.
 std::vector<double> Truths() {
   return {0, 1, 0, .1, .1, .3, .35, 0, 0, 2, 0, .8, .1, .95, .4, 0, 1, 2, 0, .5, .5, .7, .7, 1};
 }

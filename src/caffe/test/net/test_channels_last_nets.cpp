@@ -220,10 +220,10 @@ TEST(ChannelsLastUse, DependsOnTheProblem) {
   using Options = cuda::ConvolutionOptions;
   const ElementType kHalf = ElementType::FLOAT16, kFloat = ElementType::FLOAT;
   const Case cases[] = {
-      {"halves", [](Shape*, Options*) {}, kHalf, true},
+      {"FP16", [](Shape*, Options*) {}, kHalf, true},
       {"floats", [](Shape*, Options*) {}, kFloat, false},
       {"floats that may be rounded", [](Shape*, Options* o) { o->math = 1; }, kFloat, true},
-      {"halves without tensor cores", [](Shape*, Options* o) { o->math = 3; }, kHalf, false},
+      {"FP16 without tensor cores", [](Shape*, Options* o) { o->math = 3; }, kHalf, false},
       {"without cuDNN", [](Shape*, Options* o) { o->use_cudnn = false; }, kHalf, false},
       {"an algorithm by number", [](Shape*, Options* o) { o->data_algorithm = 1; }, kHalf, false},
       {"groups of one channel", [](Shape* s, Options*) { s->group = 16; }, kHalf, true},

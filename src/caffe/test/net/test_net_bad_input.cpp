@@ -45,7 +45,7 @@ TEST(NetBadInput, ComputesNothingOfAnInputWithoutAShape) {
   EXPECT_EQ(net->blob_by_name("b")->shape(), (Shape{1, 2}));
 }
 
-// Types of single projects' nets: how to write them oneself.
+// Types of single projects' nets: the message says how to write a custom layer.
 TEST(NetBadInput, SaysHowToWriteALayerThatIsNotIncluded) {
   const string message = Refusal("layer { name: 'r' type: 'Repeat' bottom: 'data' top: 'r' }");
   ExpectContains(message, "layer 'r' (Repeat)");

@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Models, CaffeReference, testing::ValuesIn(References("c
 
 #ifdef USE_OPENCV
 
-/// What meta.txt beside a reference of OpenCV's says.
+/// The meta.txt of a reference from OpenCV.
 struct OpenCvCase {
   std::string net, weights;  ///< file names
   double mean[3] = {0, 0, 0}, scale = 1;

@@ -94,7 +94,7 @@ class RandomNet {
 
   // A layer with one top, which is added to the images (or takes its bottom's place).
   Image Pointwise(const std::string& type, const Image& from, const std::string& parameters) {
-    // Nobody may have read what is overwritten.
+    // No layer may have read what is overwritten.
     const bool in_place = from.name != "data" && !read_.count(from.name) && Coin();
     Image to = from;
     if (!in_place) to.name = NewName("blob");
