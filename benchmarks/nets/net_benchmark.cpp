@@ -28,8 +28,7 @@ DEFINE_string(reference, "",
               "Write deploy's images and output to this path and .input or .output, and end.");
 DEFINE_string(weights, "", "Weights of deploy (caffemodel) instead of random ones.");
 DEFINE_string(image, "", "A file whose image fills the batch, instead of random numbers.");
-DEFINE_string(transform, "",
-              "Fields of a transform_param for -image: scale: 0.5 mean_value: 104");
+DEFINE_string(transform, "", "Fields of a transform_param for -image: scale: 0.5 mean_value: 104");
 DEFINE_bool(compare, false, "Compare FLOAT16 with FLOAT, and end.");
 DEFINE_bool(layers, false, "With -compare: layer by layer too.");
 DEFINE_double(seconds, 4, "How long -compare takes, about.");

@@ -25,9 +25,8 @@ struct BlobStatistics {
 ///
 /// Counted are the blobs that a layer with an INT8 form (by the operation table) reads or writes.
 /// All others stay float: labels, indices, boxes, losses, probabilities that leave the net. Of a
-/// blob that layers change in place only the final values are counted: the earlier ones lie inside
-/// a fused layer. Of the net's inputs each stage is counted, before and after the layers that
-/// prepare them.
+/// blob that layers change in place only the final values are counted: the others are inside a
+/// fused layer. Of inputs, those before and after the layers that prepare them.
 class ActivationStatistics {
  public:
   /// The net must be in the TEST phase, without set_share_activations; it must outlive this.

@@ -51,8 +51,7 @@ struct BlobCalibration {
 ///     "conv1"  0.71 -0.012
 ///
 /// '#' begins a comment; those before the first section are kept. Names are in quotes; \"
-/// \\ \n \t and \xHH stand for what they do in C. Only the threshold and the type of a blob are
-/// required.
+/// \\ \n \t and \xHH stand for what they do in C. Only threshold and type are required.
 class CalibrationTable {
  public:
   /// Throws Error with the file, the line, and what is wrong there. `name` stands for the file in

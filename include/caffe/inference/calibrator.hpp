@@ -132,8 +132,7 @@ class AutoCalibrator : public BatchCalibrator {
 };
 
 struct CalibrationOptions {
-  /// The smallest set in the publication has 125 images; fewer than this say little about the
-  /// tails.
+  /// The smallest published set has 125 images; fewer than this say little about the tails.
   static constexpr int64_t kEnoughImages = 100;
 
   /// Fewer are an Error; 0: the log warns of fewer than kEnoughImages.

@@ -74,8 +74,9 @@ class Engine {
   /// Names of inputs and outputs.
   std::vector<std::string> inputs() const { return Names(*graph(), graph()->inputs); }
   std::vector<std::string> outputs() const { return Names(*graph(), graph()->outputs); }
-  /// The number of threads that layers were timed with (BuilderConfig::threads); 0: not timed, or
-  /// for a GPU. Contexts may use another number, for which other implementations may be faster.
+  /// The number of threads that layers were timed with
+  /// (BuilderConfig::threads); 0: not timed, or for a GPU. Contexts may
+  /// use another number, for which other implementations may be faster.
   int tuned_threads() const { return tuned_threads_; }
   /// How images become the input; null if unknown.
   const ImagePreprocessing* preprocessing() const { return graph()->preprocessing.get(); }
@@ -92,12 +93,10 @@ class Engine {
   /// profile.
   const std::shared_ptr<const Graph>& graph(int profile = 0) const;
 
-  /// The scale and zero point of the 8-bit integers that an output was made of; nothing where it
-  /// was computed in floats.
+  /// Scale and zero point of an output that was computed in integers; not set for floats.
   std::optional<AffineParameters> OutputAffine(const std::string& output) const;
 
-  /// The layers of a profile, in the order in which they run, without those that were optimized
-  /// away.
+  /// The layers of a profile, in the order of execution, without those optimized away.
   std::vector<LayerInfo> layers(int profile = 0) const;
   size_t weight_bytes() const;
   /// Memory of each context for activations and scratch, once it has run all profiles. The first
@@ -172,9 +171,10 @@ class ExecutionContext {
   /// The same for several inputs at once, by name; the others stay as they are.
   void SetInputShapes(const std::map<std::string, Shape>& shapes);
 
-  /// Uses only this profile from now on, starting at its largest shapes; its memory is allocated at
-  /// its first run. By default the first profile is used that has the shapes in its range. Contents
-  /// of inputs are lost. Throws Error for an unknown profile; nothing has changed then.
+  /// Uses only this profile from now on, starting at its largest shapes;
+  /// its memory is allocated at its first run. By default the first profile
+  /// is used that has the shapes in its range. Contents of inputs are lost.
+  /// Throws Error for an unknown profile; nothing has changed then.
   void SetProfile(int profile);
   /// The current profile.
   int profile() const;
@@ -195,13 +195,14 @@ class ExecutionContext {
   /// write inputs and enqueue the next run; it must not throw, nor destroy the context.
   void Enqueue(std::function<void(std::exception_ptr)> done);
 
-  /// Enqueues a run on `stream`, a stream of the engine's GPU, and returns. `places` has the
-  /// address of each input and output, by name, in the GPU's memory: FLOAT elements in Caffe's
-  /// order, in the shapes that Run would have; addresses are multiples of 16. The caller must not
-  /// touch them until the run is done. From the second run with the same addresses on it is one
-  /// CUDA graph. Several contexts may compute at the same time, each on its own stream; runs of one
-  /// context are ordered. Throws Error, naming it, for a binding that is missing or unknown, or
-  /// whose shape depends on the data; for an engine for the CPU; and with the layer that failed.
+  /// Enqueues a run on `stream`, a stream of the engine's GPU, and returns. `places`
+  /// has the address of each input and output, by name, in the GPU's memory: FLOAT
+  /// elements in Caffe's order, in the shapes that Run would have; addresses are
+  /// multiples of 16. The caller must not touch them until the run is done. From the
+  /// second run with the same addresses on it is one CUDA graph. Several contexts may
+  /// compute at the same time, each on its own stream; runs of one context are ordered.
+  /// Throws Error, naming it, for a binding that is missing or unknown, or whose shape
+  /// depends on the data; for an engine for the CPU; and with the layer that failed.
   void Enqueue(Stream& stream, const std::map<std::string, void*>& places);
 
   /// Set while nothing is enqueued; null: none. They must outlive their use. Run rethrows what they

@@ -54,8 +54,7 @@ class InputSource {
   int last_layer_ = -1;
 };
 
-/// Items [first, first + count) of a batch of `batch` items; a tensor whose extent 0 is not `batch`
-/// is taken whole.
+/// Items [first, first + count) of a batch of `batch` items; all if extent 0 is not `batch`.
 NamedTensor Items(const NamedTensor& all, int batch, int first, int count);
 
 /// Writes the inputs of one batch of at most max_batch() items and sets the context to their

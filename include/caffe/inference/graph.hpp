@@ -52,10 +52,10 @@ struct Value {
   ElementType type = ElementType::FLOAT;
   AffineParameters affine;  ///< of INT8 and UINT8
   Layout::Kind layout = Layout::PLAIN;
-  /// CHANNELS_BLOCKED: channels in a block. CHANNELS_LAST: channels are padded to a multiple of it.
+  /// CHANNELS_BLOCKED: channels in a block. CHANNELS_LAST:
+  /// channels are padded to a multiple of it.
   int block = 1;
-  /// Factors of the channels (axis 1) that turn this value into the net's blob; empty: they are
-  /// equal.
+  /// Factors of channels (axis 1) that turn this value into the net's blob; empty: equal.
   std::vector<float> channel_scales;
   std::shared_ptr<const void> data;  ///< of a constant: CountOf(shape) elements of `type`
   View view;
@@ -75,8 +75,7 @@ struct Epilogue {
 };
 
 /// How a node computes in integer-only arithmetic: its inputs and output 0 are 8-bit integers with
-/// the scales and zero points of their values; its parameters are described in
-/// kernels/integer_*.hpp.
+/// their values' scales and zero points; kernels/integer_*.hpp describes its parameters.
 struct IntegerArithmetic {
   kernels::Rounding rounding = kernels::Rounding::DOUBLE;
   int32_t least = 0, most = 255;  ///< bounds of output 0's bytes: ReLU, ReLU6 and Clip
@@ -92,8 +91,7 @@ struct Node {
   /// Names of the layers that were merged into it; empty: it is the layer of its name. Not kept in
   /// plans.
   std::vector<std::string> siblings;
-  /// Names of the BatchNorm, Scale, Bias and Power layers folded into its weights. Not kept in
-  /// plans.
+  /// The BatchNorm, Scale, Bias and Power layers folded into its weights. Not kept in plans.
   std::vector<std::string> folded;
   /// Not set: the node computes in floats, or rescales sums of integers in floats.
   std::optional<IntegerArithmetic> integers;

@@ -7,8 +7,7 @@
 
 namespace caffe {
 
-/// How the magnitudes of a blob's values are distributed, with exact counts of zeros, negative and
-/// non-finite values.
+/// A histogram of the magnitudes of a blob's values, with exact counts of special values.
 ///
 /// Values may arrive in any order and number: when one exceeds the range, the range doubles and
 /// neighbouring bins are merged, so that one pass over the data is enough. Bins are a power of two

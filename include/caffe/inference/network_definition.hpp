@@ -89,7 +89,8 @@ class NetworkDefinition {
   };
   const std::vector<Normalization>& normalizations() const { return normalizations_; }
 
-  /// Defaults of BuilderConfig::quantization: the `quantization` of a Caffe net.
+  /// Defaults of BuilderConfig::quantization:
+  /// the `quantization` of a Caffe net.
   void SetQuantization(const Quantization& quantization) { quantization_ = quantization; }
   const Quantization& quantization() const { return quantization_; }
   /// Ranges from quantization-aware training, which need no calibration. Blobs that the net lacks

@@ -22,8 +22,7 @@ constexpr int StepsOf(bool is_unsigned) { return is_unsigned ? kUint8Steps : kIn
 double MinMaxThreshold(const Histogram& histogram);
 
 /// The smallest threshold that `percent` percent of all finite values, zeros included, do not
-/// exceed; within a bin magnitudes are assumed to be spread evenly. Throws Error unless 0 < percent
-/// <= 100.
+/// exceed; within a bin magnitudes are spread evenly. Throws Error unless 0 < percent <= 100.
 double PercentileThreshold(const Histogram& histogram, double percent);
 
 /// The threshold with the least mean squared error of rounding and saturation together, among
@@ -47,8 +46,7 @@ double SaturatedShare(const Histogram& histogram, double threshold);
 /// Inference with TensorRT, GTC 2017. A candidate keeps the first m bins. P is the histogram's
 /// first m bins, its last one also counting all outliers behind. Q is the same m bins without the
 /// outliers, merged to `levels` levels, each level's count then spread over those of its bins that
-/// are not empty. Where the talk is silent or ambiguous, the choices are these, each with a unit
-/// test:
+/// are not empty. Where the talk is silent or ambiguous this is done, each with a unit test:
 ///
 ///   zero bin       the talk keeps it. Zeros are exact after quantization: they are not in the
 ///                  histogram's bins, so that the many zeros behind a ReLU do not pass for an error

@@ -8,8 +8,9 @@
 
 namespace caffe::cuda {
 
-// For layers that compute on a GPU in their bottom's layout, Caffe's or channels last: no
-// reordering inside a chain of them. Gradients take the order of the values that they belong to.
+// For layers that compute on a GPU in their bottom's layout,
+// Caffe's or channels last: no reordering inside a chain of them.
+// Gradients take the order of the values that they belong to.
 
 /// (num, channels, spatial...) with channels last. PLAIN where that is the same order in memory,
 /// and for shapes without spatial axes.

@@ -27,8 +27,7 @@ struct BuildContext {
   std::vector<Range> ranges;    ///< of each value: how it becomes 8-bit integers
   std::vector<size_t> scratch;  ///< scratch bytes of each node; empty: not known
 
-  /// A build for the configuration's backend. Throws Error for a configuration that cannot be
-  /// built.
+  /// A build for the configuration's backend. Throws Error for an invalid configuration.
   static BuildContext For(const BuilderConfig& config);
 
   bool Skips(const std::string& pass) const;

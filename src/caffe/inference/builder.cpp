@@ -123,8 +123,7 @@ BlobCalibration Denormalized(const BlobCalibration& normalized,
   return raw;
 }
 
-/// Turns a table of the net with normalized inputs into one for the net that normalizes them
-/// itself.
+/// Adapts a table of the net with normalized inputs to the net that normalizes them.
 void TakeNormalizations(const NetworkDefinition& net, CalibrationTable* table) {
   for (const NetworkDefinition::Normalization& normalization : net.normalizations()) {
     const BlobCalibration* found = table->Find(normalization.input);

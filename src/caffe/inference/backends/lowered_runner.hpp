@@ -11,7 +11,8 @@
 
 namespace caffe::inference {
 
-/// The memory that a target's steps compute in. Its operations are ordered with the steps' work.
+/// The memory that a target's steps compute in. Its
+/// operations are ordered with the steps' work.
 class TargetMemory {
  public:
   virtual ~TargetMemory() = default;
@@ -49,14 +50,14 @@ class LoweredRunner : public Runner {
   void* place(int value) { return OperandOf(value).data; }
   /// False where SetPlace would change nothing.
   bool Moves(int value, const void* memory) const { return given_[value] != memory; }
-  /// Puts an input or output, and the values within it, into the caller's memory, at a multiple of
-  /// the target's alignment; null: into the runner's own again. If it throws, nothing has changed.
+  /// Puts an input or output, and the values within it, into the
+  /// caller's memory, at a multiple of the target's alignment; null:
+  /// into the runner's own again. If it throws, nothing has changed.
   void SetPlace(int value, void* memory);
   /// Creates all steps again, in the present shapes and places: for steps that have lost their
   /// state. Throws Error.
   void RenewSteps();
-  /// Frees steps and memory, for targets that need a context to do so. Nothing may be called
-  /// afterwards.
+  /// Frees steps and memory, for targets that need a context to do so. The last call.
   void Clear();
 
  private:

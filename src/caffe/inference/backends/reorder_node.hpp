@@ -8,8 +8,7 @@
 
 namespace caffe::inference {
 
-/// Converts a value to another format. Lowering inserts these nodes itself: it is not a candidate
-/// for any node.
+/// Converts a value to another format. Lowering inserts these nodes: they have no candidates.
 class ReorderImplBase : public Implementation {
  public:
   const char* name() const override { return "reorder"; }

@@ -29,15 +29,15 @@ class Target {
   virtual size_t alignment() const = 0;
   /// True if kernels take unsigned 8-bit integers as well as signed ones.
   virtual bool takes_unsigned() const = 0;
-  /// True if integer-only convolutions add a residual while they write (quantize/fused_sums.hpp).
+  /// True if integer-only convolutions add a residual
+  /// while they write (quantize/fused_sums.hpp).
   virtual bool fuses_integer_sums() const = 0;
 
   /// Runs `list`, which asks for the candidates of all nodes of a graph or binds all its steps, if
   /// that makes a second time faster.
   virtual void Prepare(const std::function<void()>& list) const { (void)list; }
 
-  /// Identifies what a measured time is valid for: library, revision of its kernels, machine,
-  /// threads.
+  /// What a measured time is valid for: library, revision of its kernels, machine, threads.
   virtual std::string TimingKey() const = 0;
   /// The least time, in microseconds, of `iterations` runs of a node of a graph of its own, lowered
   /// and packed. 0 iterations: 0, once it is known that it can run. Throws Unsupported if it is no

@@ -38,8 +38,7 @@ class EngineComparison {
   /// such inputs as the engine, or they have no blob in common that is computed.
   EngineComparison(Net<float>* reference, std::shared_ptr<const Engine> engine);
 
-  /// Runs both on the reference's inputs, which the caller has written, or on the next batch of its
-  /// data layers.
+  /// Runs both on the reference's inputs, written by the caller, or its data layers' next batch.
   void Add();
 
   /// In the order in which the engine makes them.

@@ -10,15 +10,13 @@ namespace caffe::inference {
 class ErrorMeasure {
  public:
   void Add(const float* reference, const float* values, size_t count);
-  /// Counts a piece of another shape than its reference, as detections may be: it cannot be
-  /// compared.
+  /// A piece of another shape than its reference, as of detections: it cannot be compared.
   void AddOtherShape() { ++other_shapes_; }
 
   size_t count() const { return count_; }
   int other_shapes() const { return other_shapes_; }
-  /// Values that are finite on one side only. They are not part of other measures, and make
-  /// SignalToNoise and Relative as bad as possible. Values that are finite on neither side are not
-  /// compared.
+  /// Values that are finite on one side only: no part of other measures, but SignalToNoise and
+  /// Relative are as bad as possible. Values that are finite on neither side are not compared.
   int64_t not_finite() const { return not_finite_; }
 
   double largest_reference() const { return largest_reference_; }  ///< magnitude

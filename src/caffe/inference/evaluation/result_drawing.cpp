@@ -258,8 +258,7 @@ cv::Mat Drawn(const Panel& panel, const ClassNames& names, const Pen& pen, int w
   return image;
 }
 
-/// Bars show scores if all of them are 0 to 1, else their position between the smallest and the
-/// largest.
+/// Bars show scores if all are 0 to 1, else positions from the smallest to the largest.
 Panel BestClasses(const NamedTensor& item, int top) {
   const auto [least, most] = std::minmax_element(item.values.begin(), item.values.end());
   const bool shares = *least >= 0 && *most <= 1;

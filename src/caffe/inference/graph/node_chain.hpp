@@ -8,8 +8,7 @@
 
 namespace caffe::inference {
 
-/// A node's own layer and those of its epilogue, run one after the other in FLOAT and Caffe's
-/// order.
+/// A node's own layer and those of its epilogue, run in turn in FLOAT and Caffe's order.
 class NodeChain {
  public:
   explicit NodeChain(const Node& node) : main_(MainLayer(node)), epilogue_(EpilogueLayers(node)) {}

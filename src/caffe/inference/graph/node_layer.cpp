@@ -131,8 +131,7 @@ void Bind(const NodeLayer::Place& place, Blob<float>* blob) {
   }
 }
 
-/// Moves the layer's result to its place. False if it was computed elsewhere or in another type or
-/// layout.
+/// Moves the layer's result to its place. False if it was elsewhere or in another format.
 bool Collect(const NodeLayer::Place& place, Blob<float>* blob) {
   Tensor& tensor = blob->data_tensor();
   const bool native =

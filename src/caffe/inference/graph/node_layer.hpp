@@ -36,7 +36,8 @@ class NodeLayer {
   /// The same for elements of other types and layouts. Returns false if the layer computed in other
   /// ones than the tops', which were then converted.
   bool RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
-  /// RunPlaced, then drops other layouts of the operands: they are not worth keeping.
+  /// RunPlaced, then drops other layouts of
+  /// the operands: they are not worth keeping.
   bool RunAndForget(const std::vector<Place>& bottoms, const std::vector<Place>& tops);
   /// Computes in this type from now on (FLOAT or FLOAT16). Before Reshape.
   void set_type(ElementType type) { layer_->set_types(LayerTypes::All(type)); }
@@ -65,8 +66,7 @@ NodeLayer MainLayer(const Node& node);
 std::vector<NodeLayer> EpilogueLayers(const Node& node);
 
 /// True if the shapes of the node's outputs follow from those of its inputs alone, so that they are
-/// known before it runs. False for custom layers and for layers whose number of results depends on
-/// the data.
+/// known before it runs. False for custom layers, and for numbers of detections.
 bool ShapesAreKnown(const Node& node);
 
 /// The type of the node for a layer of this type. Passes and backends know types by their names and

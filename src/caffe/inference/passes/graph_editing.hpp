@@ -16,8 +16,7 @@ bool MultipliesWeights(const Node& node);
 /// Convolution and its depthwise forms.
 bool IsConvolution(const Node& node);
 
-/// The activation that kernels with weights can apply to their sums in place of the layer; not set
-/// where they cannot.
+/// The activation that kernels apply to sums in place of the layer; not set where they cannot.
 std::optional<kernels::Activation> PostOpOf(const LayerParameter& layer);
 
 /// The node that computes a value that only `reader` reads: -1 if another node reads it too, or it

@@ -34,7 +34,8 @@ struct Stretch {
 /// and whose ends are aligned.
 size_t FirstGap(const std::vector<Stretch>& used, size_t bytes);
 
-/// PlanMemory with scratch memory of so many bytes for each node.
+/// PlanMemory with scratch memory
+/// of so many bytes for each node.
 Graph PlanMemory(Graph graph, const std::vector<size_t>& scratch);
 
 }  // namespace caffe::inference

@@ -27,8 +27,7 @@ std::optional<FusedSum> FusedSumOf(const Node& node);
 
 /// The graph of integers for an engine: a sum of two values becomes the last step of the
 /// convolution that computes one of them and runs after the producer of the other, if no other node
-/// reads its output. The results are the same to the bit: values are rounded in registers as they
-/// were in memory.
+/// reads its output. The bits are the same: values are rounded as before.
 Graph FuseIntegerResiduals(Graph graph);
 
 }  // namespace caffe::inference

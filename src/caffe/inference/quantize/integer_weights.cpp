@@ -123,8 +123,7 @@ std::vector<float> SlopesOf(const Node& node, size_t outputs) {
 /// Changes the scale of the weights of outputs whose bias is badly represented in steps of their
 /// sums: a larger scale where it would take more than 31 bits, which makes weights 0 or nearly so;
 /// a smaller one where a step is more than half of the output's, which makes large weights
-/// saturate. Such outputs are nearly constant: a BatchNorm of tiny variance was folded into their
-/// weights.
+/// saturate. Such outputs are nearly constant: their BatchNorm has a tiny variance.
 void FitScales(const std::vector<float>& bias, double input_scale, double output_scale,
                const FloatWeights& floats, IntegerWeights* weights) {
   const WeightChannels channels = WeightChannelsOf(floats.layer, floats.shape);

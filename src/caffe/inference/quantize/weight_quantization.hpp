@@ -9,8 +9,9 @@
 
 namespace caffe {
 
-/// Maps the weights of a layer to its output channels: the blob seen as (groups, outer, channels,
-/// inner), where output channel number g * channels + c has all elements with these two indices.
+/// Maps the weights of a layer to its output channels: the blob
+/// seen as (groups, outer, channels, inner), where output channel
+/// number g * channels + c has all elements with these two indices.
 struct WeightChannels {
   size_t groups = 1, outer = 1, channels = 1, inner = 1;
   size_t outputs() const { return groups * channels; }
@@ -35,10 +36,11 @@ struct QuantizedWeights {
   std::vector<float> scales;   ///< one for each output channel; the weight is scale * value
 };
 
-/// Weights rounded to the nearest multiple of their channel's scale (ties to even). In kernels of
-/// depthwise convolutions some weights are rounded to their other neighbour, so that the sum of a
-/// kernel's weights (axes 2 and up) is off by half a step at most: neighbouring pixels are similar,
-/// and their common part is multiplied by that sum (Guo et al. 2022, arXiv:2202.07471).
+/// Weights rounded to the nearest multiple of their channel's scale (ties to
+/// even). In kernels of depthwise convolutions some weights are rounded to
+/// their other neighbour, so that the sum of a kernel's weights (axes 2 and up)
+/// is off by half a step at most: neighbouring pixels are similar, and their
+/// common part is multiplied by that sum (Guo et al. 2022, arXiv:2202.07471).
 QuantizedWeights QuantizeWeights(const LayerParameter& layer, const std::vector<int>& shape,
                                  const float* weights);
 

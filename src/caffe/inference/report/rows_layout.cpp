@@ -52,8 +52,7 @@ class RowLayout {
         items_[i].row = std::max(items_[i].row, items_[from].row + 1);
       }
     }
-    // Boxes without predecessors are right above their first reader: constants next to their
-    // layers.
+    // Boxes without predecessors are right above their first reader: constants at their layers.
     for (size_t i = 0; i < items_.size(); ++i) {
       if (!before[i].empty() || behind[i].empty()) continue;
       int first = items_[behind[i][0]].row;

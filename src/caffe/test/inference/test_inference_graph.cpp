@@ -316,8 +316,7 @@ TEST(ToNetParameter, WritesLayersBlobsAndInputs) {
   EXPECT_EQ(RunAsNet(net.graph(), {{"data", {5, 1}}}), (NamedValues{{"x", {7, 0}}}));
 }
 
-// y = relu(x + 1 + constant), as one node; z is not an output and no node reads it; nor the input
-// w.
+// y = relu(x + 1 + constant), as one node; neither z, which is not an output, nor w is read.
 TEST(ToNetParameter, TakesNodesApart) {
   Graph graph;
   graph.name = "fused";

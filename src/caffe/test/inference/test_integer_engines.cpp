@@ -29,8 +29,7 @@ TEST_P(RandomNetsInIntegers, HaveTheSameBitsWhateverComputesThemAndAreNearFloats
     SCOPED_TRACE(ToText(integers));
     DefinitionsFirst definitions(cpu::CpuTarget());
     RandomTiming whatever(cpu::CpuTarget(), seed);
-    // Layers without an integer form are rounded as each kernel for floats does, and then to a
-    // byte.
+    // Layers without an integer form are rounded as by the kernel for floats, then to a byte.
     const double exact = AllInIntegers(integers) ? 0 : 0.05;
     const NamedValues defined = RunGraph(LoweredIntegers(integers, &definitions), InputsOf(*net));
     const Graph fused = FuseIntegerResiduals(integers);

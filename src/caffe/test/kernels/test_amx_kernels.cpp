@@ -1,6 +1,5 @@
-// AMX's emulated tiles against values by hand; the products of matrices in them, and numbers split
-// for them, against their definitions. On a machine with AMX the processor's tiles against the
-// emulated ones.
+// AMX's emulated tiles, the products of matrices in them, and numbers split for them, against their
+// definitions. On a machine with AMX the processor's tiles against the emulated ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -361,7 +361,6 @@ INSTANTIATE_TEST_SUITE_P(Types, TrainingFusion,
                                            "default_forward_type: FLOAT16 "
                                            "default_backward_type: FLOAT16 "));
 
-//
 // ---- Weights are held once: as oneDNN orders them, unless a program reads them.
 
 TEST(PackedWeights, AreTheOnlyCopyUntilTheyAreRead) {

@@ -24,8 +24,7 @@ NodeLayer::Place PlaceOf(const Operand& operand) {
 }
 
 /// Runs a node by its Layer: in FLOAT and Caffe's order with its whole epilogue; or in the layer's
-/// own types and layouts without one, or for a Deconvolution with an activation, which is applied
-/// in place.
+/// own types and layouts without one (a Deconvolution's activation is applied in place).
 class HostLayerStep : public LayerStep {
  public:
   explicit HostLayerStep(const Node& node);

@@ -11,7 +11,8 @@
 namespace caffe::inference::cpu {
 namespace {
 
-/// True if the channels of all values fill whole blocks, so that no padding comes in between.
+/// True if the channels of all values fill whole
+/// blocks, so that no padding comes in between.
 bool AreWhole(const Graph& graph, const Node& node) {
   const auto whole = [&](int value) {
     const Shape& shape = graph.values[value].shape;

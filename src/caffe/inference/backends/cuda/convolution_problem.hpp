@@ -19,8 +19,7 @@ void AddVariants(caffe::cuda::ConvolutionProblem problem, bool tensor_float, Can
 
 /// The node's parameters as kernels read them: weights in the problem's order, bias, for INT8 the
 /// scales of sums, for PReLU the slopes, one for each padded output. `weights`: in FLOAT, for
-/// `filled`. For INT8 `integers` and `scales` instead: a sum stands for scale * input_scale times
-/// its value.
+/// `filled`. For INT8: `integers`, with sums of scale * input_scale.
 std::vector<Constant> PackedParameters(const Node& node, const NodePostOps& epilogue,
                                        const kernels::ConvolutionShape& filled, bool channels_last,
                                        const std::vector<float>& weights,

@@ -54,8 +54,7 @@ class BenchmarkOperands {
   }
 
   Operand Made(const Value& value) {
-    // Repeats the same numbers: drawing them on the host would take longer than computing on the
-    // GPU.
+    // Repeats its numbers: drawing them on the host takes longer than computing on the GPU.
     constexpr size_t kDrawn = 1 << 16;
     Operand operand = Described(value, value.shape);
     const size_t drawn = std::min(operand.elements(), kDrawn), bytes = operand.bytes();
