@@ -42,15 +42,16 @@ struct Classifier {
   const char* model;
   const char* file;
   const char* weights;
-  bool colours;  ///< CIFAR-10, else MNIST
+  enum { MNIST, CIFAR10 } images;
+  bool colours() const { return images == CIFAR10; }
 };
 
 const Classifier kClassifiers[] = {
-    {"lenet_v1format", "deploy.prototxt", "weights.caffemodel", false},
-    {"cifar10_quick_current", "deploy.prototxt", "weights.caffemodel", true},
-    {"cifar10_quick_hdf5", "deploy.prototxt", "weights.caffemodel.h5", true},
-    {"cifar10_full_sigmoid_bn", "train_val.prototxt", "weights.caffemodel", true},
-    {"resnet20_cifar10", "train_val.prototxt", "weights.caffemodel", true},
+    {"lenet_v1format", "deploy.prototxt", "weights.caffemodel", Classifier::MNIST},
+    {"cifar10_quick_current", "deploy.prototxt", "weights.caffemodel", Classifier::CIFAR10},
+    {"cifar10_quick_hdf5", "deploy.prototxt", "weights.caffemodel.h5", Classifier::CIFAR10},
+    {"cifar10_full_sigmoid_bn", "train_val.prototxt", "weights.caffemodel", Classifier::CIFAR10},
+    {"resnet20_cifar10", "train_val.prototxt", "weights.caffemodel", Classifier::CIFAR10},
 };
 
 std::ostream& operator<<(std::ostream& stream, const Classifier& classifier) {
@@ -93,7 +94,7 @@ class ClassifierAccuracy : public ::testing::TestWithParam<Classifier> {
  protected:
   void SetUp() override {
     if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
-    if (GetParam().colours && !CifarImages::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
+    if (GetParam().colours() && !CifarImages::IsThere()) GTEST_SKIP() << "no images of CIFAR-10";
   }
 
   /// Of 10000 images.
@@ -108,10 +109,10 @@ TEST_P(ClassifierAccuracy, IsThatOfFp32) {
   Net<float> calibrated(param);
   calibrated.CopyTrainedLayersFrom(folder + classifier.weights);
   SetBatch(kImagesAtOnce, &calibrated);
-  FirstImages training(ImagesOf(classifier.colours, true), 1000);
+  FirstImages training(ImagesOf(classifier.colours(), true), 1000);
   const auto table = std::make_shared<const CalibrationTable>(Calibrate(&calibrated, &training));
 
-  const LabelledImages& test = ImagesOf(classifier.colours, false);
+  const LabelledImages& test = ImagesOf(classifier.colours(), false);
   RecordProperty("images", test.count());
   const int expected = CountRight(BuildAs(Precision::FP32, net, kImagesAtOnce, table), test);
   RecordProperty("fp32", expected);

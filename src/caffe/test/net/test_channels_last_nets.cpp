@@ -212,7 +212,7 @@ struct Case {
   const char* what;
   std::function<void(kernels::ConvolutionShape*, cuda::ConvolutionOptions*)> change;
   ElementType type;
-  bool pays;
+  enum { PAYS, COSTS } expected;
 };
 
 TEST(ChannelsLastUse, DependsOnTheProblem) {
@@ -220,20 +220,21 @@ TEST(ChannelsLastUse, DependsOnTheProblem) {
   using Options = cuda::ConvolutionOptions;
   const ElementType kHalf = ElementType::FLOAT16, kFloat = ElementType::FLOAT;
   const Case cases[] = {
-      {"FP16", [](Shape*, Options*) {}, kHalf, true},
-      {"floats", [](Shape*, Options*) {}, kFloat, false},
-      {"floats that may be rounded", [](Shape*, Options* o) { o->math = 1; }, kFloat, true},
-      {"FP16 without tensor cores", [](Shape*, Options* o) { o->math = 3; }, kHalf, false},
-      {"without cuDNN", [](Shape*, Options* o) { o->use_cudnn = false; }, kHalf, false},
-      {"an algorithm by number", [](Shape*, Options* o) { o->data_algorithm = 1; }, kHalf, false},
-      {"groups of one channel", [](Shape* s, Options*) { s->group = 16; }, kHalf, true},
-      {"groups of several", [](Shape* s, Options*) { s->group = 2; }, kHalf, false},
+      {"FP16", [](Shape*, Options*) {}, kHalf, Case::PAYS},
+      {"floats", [](Shape*, Options*) {}, kFloat, Case::COSTS},
+      {"floats that may be rounded", [](Shape*, Options* o) { o->math = 1; }, kFloat, Case::PAYS},
+      {"FP16 without tensor cores", [](Shape*, Options* o) { o->math = 3; }, kHalf, Case::COSTS},
+      {"without cuDNN", [](Shape*, Options* o) { o->use_cudnn = false; }, kHalf, Case::COSTS},
+      {"an algorithm by number", [](Shape*, Options* o) { o->data_algorithm = 1; }, kHalf,
+       Case::COSTS},
+      {"groups of one channel", [](Shape* s, Options*) { s->group = 16; }, kHalf, Case::PAYS},
+      {"groups of several", [](Shape* s, Options*) { s->group = 2; }, kHalf, Case::COSTS},
       {"three axes",
        [](Shape* s, Options*) {
          s->input = {4, 4, 4};
        },
-       kHalf, false},
-      {"doubles", [](Shape*, Options*) {}, ElementType::DOUBLE, false},
+       kHalf, Case::COSTS},
+      {"doubles", [](Shape*, Options*) {}, ElementType::DOUBLE, Case::COSTS},
   };
   const ChannelsLastScope use(ChannelsLastUse::WHERE_IT_PAYS);
   for (const Case& c : cases) {
@@ -243,7 +244,7 @@ TEST(ChannelsLastUse, DependsOnTheProblem) {
     shape.input = {8, 8};
     Options options;
     c.change(&shape, &options);
-    EXPECT_EQ(cuda::ChannelsLastPays(shape, options, c.type), c.pays) << c.what;
+    EXPECT_EQ(cuda::ChannelsLastPays(shape, options, c.type), c.expected == Case::PAYS) << c.what;
   }
 }
 
