@@ -47,7 +47,7 @@ void CheckValue(const Graph& graph, const Target& target, int index) {
   const bool all = CountOf(value.shape) == CountOf(base.shape);
   Require(value.type == base.type && (all || value.layout == base.layout) && whole(value) &&
               whole(base),
-          "it cannot lie within value '", base.name, "'");
+          "it cannot be part of value '", base.name, "'");
 }
 
 /// Checks what steps rely on and a damaged plan may violate.

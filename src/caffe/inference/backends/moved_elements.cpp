@@ -64,7 +64,7 @@ void MovedBytesStep::Bind(const Binding& binding) {
     const Operand& x = binding_.inputs[0];
     Require(IsInteger(x) && x.type == y.type && x.zero_point == y.zero_point &&
                 x.layout == Layout::PLAIN && y.layout == Layout::PLAIN,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     outputs.push_back(y.shape);
   }
   if (inputs == inputs_ && outputs == outputs_) return;

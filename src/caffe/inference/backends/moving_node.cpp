@@ -50,10 +50,10 @@ void MovingStep::Bind(const Binding& binding) {
   for (const Operand& part : parts()) {
     Require(
         part.type == whole().type && part.layout == whole().layout && part.images == whole().images,
-        "parts do not lie as the whole does");
+        "parts and whole differ in layout");
     elements += part.image;
   }
-  Require(elements == whole().image, "the parts are not the whole");
+  Require(elements == whole().image, "the parts do not add up to the whole");
 }
 
 void MovingStep::Run(void*) {

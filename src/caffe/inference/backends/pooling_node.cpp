@@ -30,7 +30,7 @@ std::vector<Candidate> PoolingImplBase::Candidates(const LoweringContext& contex
 
 std::unique_ptr<Step> PoolingImplBase::Make(const Graph&, const Node& node) const {
   Require(node.type() == "Pooling" && node.inputs.size() == 1 && node.outputs.size() == 1,
-          "layer '", node.name(), "' (", node.type(), ") is no pooling with one top");
+          "layer '", node.name(), "' (", node.type(), ") is not a pooling with one top");
   return MakeStep(node);
 }
 

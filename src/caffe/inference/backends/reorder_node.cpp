@@ -11,7 +11,7 @@ std::vector<Candidate> ReorderImplBase::Candidates(const LoweringContext& contex
 
 std::unique_ptr<Step> ReorderImplBase::Make(const Graph&, const Node& node) const {
   Require(node.type() == kReorder && node.inputs.size() == 1 && node.outputs.size() == 1, "layer '",
-          node.name(), "' (", node.type(), ") is no reorder");
+          node.name(), "' (", node.type(), ") is not a reorder");
   return MakeStep();
 }
 

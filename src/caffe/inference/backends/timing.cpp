@@ -98,7 +98,8 @@ double Timing::Of(const LoweringContext& context, const Node& node, const Candid
   if (cache_) {
     if (const std::optional<double> known = cache_->Find(isolated.key)) {
       measured_.erase(isolated.key);  // for another node, and to its end
-      if (*known == kNever) throw Unsupported("was no way when it was timed (timing cache)");
+      if (*known == kNever)
+        throw Unsupported("was not a candidate when it was timed (timing cache)");
       return *known;
     }
   }

@@ -183,14 +183,15 @@ void AppendMultipliers(const Node& node, const std::vector<double>& real,
 
 std::string WhyNotIntegerWeights(const Graph& graph, const Node& node) {
   if (node.inputs.size() != 1 || node.outputs.size() != 1)
-    return "it has not one bottom and one top";
+    return "it does not have one bottom and one top";
   if (node.parameters.empty()) return "its weights are not known";
   const Value& x = graph.values[node.inputs[0]];
   if (x.is_constant()) return "its bottom is a constant";
   if (node.type() != "InnerProduct") {
     const ConvolutionParameter& param = node.layer.convolution_param();
     const int axes = static_cast<int>(x.shape.size());
-    if (axes != 4 && !(axes == 3 && IsConvolution(node))) return "it has not two spatial axes";
+    if (axes != 4 && !(axes == 3 && IsConvolution(node)))
+      return "it does not have two spatial axes";
     if (param.axis() != 1 && param.axis() + axes != 1) return "its channels are not axis 1";
   }
   for (const Epilogue& step : node.epilogue) {

@@ -24,7 +24,7 @@ class CropStep : public Step {
     Require(x_.blocked() && y_.blocked() && x_.type == y_.type && x_.scale == y_.scale &&
                 x_.zero_point == y_.zero_point && x_.shape.size() == y_.shape.size() &&
                 x_.shape[0] == y_.shape[0] && x_.shape[1] == y_.shape[1],
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     // Copies the channels of a position as doubles.
     const int unit = static_cast<int>(x_.block * SizeOf(x_.type) / sizeof(double));
     const auto blocked = [&](const Operand& operand) {

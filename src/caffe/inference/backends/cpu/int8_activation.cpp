@@ -75,7 +75,7 @@ class Int8ActivationImpl : public Implementation {
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     auto function = FunctionOf(graph, node);
     Require(function.has_value(), "layer '", node.name(), "' (", node.type(),
-            ") is no activation of one bottom");
+            ") is not an activation of one bottom");
     return std::make_unique<ActivationStep>(node, std::move(*function));
   }
 };

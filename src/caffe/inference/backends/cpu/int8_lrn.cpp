@@ -16,7 +16,7 @@ class LrnStep : public ByteStep {
     ByteStep::Bind(binding);
     const Shape& shape = y_.shape;
     Require(y_.blocked() && shape.size() == 4 && x_[0].shape == shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = {
         shape[0], shape[1],       shape[2],      shape[3],  static_cast<int>(param_.local_size()),
         false,    param_.alpha(), param_.beta(), param_.k()};
@@ -61,7 +61,7 @@ class Int8LrnImpl : public Implementation {
   }
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(IsAcrossChannels(graph, node), "layer '", node.name(), "' (", node.type(),
-            ") is no LRN across channels");
+            ") is not an LRN across channels");
     return std::make_unique<LrnStep>(node);
   }
 };

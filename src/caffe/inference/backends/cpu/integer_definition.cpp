@@ -23,7 +23,7 @@ class DefinitionStep : public Step {
     y_ = binding.outputs[0];
     const auto shape = WeightedShapeOf(node_, x_.shape, y_.shape);
     Require(shape && IsInteger(x_) && IsInteger(y_) && !x_.blocked() && !y_.blocked(),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = *shape;
     ReadParameters(shape_.outputs);
     residual_ = ResidualOf(node_, y_, AddedIn(binding));

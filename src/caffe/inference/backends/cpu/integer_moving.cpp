@@ -97,7 +97,7 @@ class MovedPositionsStep : public Step {
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
                 x_.block == y_.block && (x_.block == 1 || x_.block == 8 || x_.block == 16) &&
                 x_.shape.size() == 4 && y_.shape.size() == 4,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     const auto one_channel = [](const Shape& shape) { return Shape{1, 1, shape[2], shape[3]}; };
     const Shape from = one_channel(x_.shape), to = one_channel(y_.shape);
     if (from == from_ && to == to_) return;
@@ -180,7 +180,7 @@ class TransposingStep : public Step {
     Require(transposition && IsInteger(x_) && x_.type == y_.type &&
                 x_.zero_point == y_.zero_point && !x_.blocked() && !y_.blocked() &&
                 x_.elements() == y_.elements(),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     by_ = *transposition;
   }
 
@@ -214,15 +214,15 @@ class RescalingConcatStep : public Step {
     x_ = binding.inputs;
     y_ = binding.outputs[0];
     Require(axis_ >= 0 && size_t(axis_) < y_.shape.size() && (axis_ == 1 || !y_.blocked()),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     size_t elements = 0;
     for (const Operand& x : x_) {
       Require(IsInteger(x) && IsInteger(y_) && x.layout == y_.layout && x.block == y_.block &&
                   x.shape.size() == y_.shape.size(),
-              "its blobs do not lie as kernels take them");
+              "its blobs are in a layout that the kernel does not take");
       elements += x.elements();
     }
-    Require(elements == y_.elements(), "the parts are not the whole");
+    Require(elements == y_.elements(), "the parts do not add up to the whole");
     tables_ = ParameterOf<uint8_t>(node_, 0, ElementType::UINT8, x_.size() * kTable);
     outer_ = axis_ == 1 ? y_.images : CountOf({y_.shape.begin(), y_.shape.begin() + axis_});
   }
@@ -272,7 +272,7 @@ class ResizingStep : public Step {
     Require(IsInteger(x_) && x_.type == y_.type && x_.zero_point == y_.zero_point &&
                 x_.block == y_.block && x_.shape.size() == 4 &&
                 ResizedShapes(x_.shape, resizing_)[0] == y_.shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
   }
 
   void Run(void*) override {

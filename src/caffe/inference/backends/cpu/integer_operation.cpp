@@ -67,7 +67,7 @@ class IntegerOperationImpl : public Implementation {
 
   std::unique_ptr<Step> Make(const Graph& graph, const Node& node) const override {
     Require(ComputesIntegers(node), "layer '", node.name(), "' (", node.type(),
-            ") is none that integers compute");
+            ") has no integer-only form");
     switch (KindOf(node)) {
       case IntegerKind::ELTWISE:
       case IntegerKind::BROADCAST:

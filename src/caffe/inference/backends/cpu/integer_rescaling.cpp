@@ -90,7 +90,7 @@ std::optional<kernels::Residual> ResidualOf(const Node& node, const Operand& y,
   const std::optional<FusedSum> sum = FusedSumOf(node);
   if (!sum) return {};
   Require(IsInteger(residual) && residual.shape == y.shape,
-          "what it adds does not lie as kernels take it");
+          "what it adds is in a layout that the kernel does not take");
   kernels::Residual result;
   result.data = residual.data;
   result.is_unsigned = residual.type == ElementType::UINT8;

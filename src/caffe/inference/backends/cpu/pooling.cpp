@@ -16,7 +16,7 @@ class PoolingStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(x_.blocked() && y_.blocked() && x_.type == y_.type,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
     const size_t block = x_.block;
     shape_.planes = size_t(x_.shape[0]) * ((x_.shape[1] + block - 1) / block);

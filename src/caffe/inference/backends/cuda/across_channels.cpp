@@ -16,7 +16,7 @@ class AcrossChannelsStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(x_.layout == kLast && y_.layout == kLast && x_.shape == y_.shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
   }
 
  protected:
@@ -86,7 +86,7 @@ class AcrossChannelsImpl : public Implementation {
   std::unique_ptr<Step> Make(const Graph&, const Node& node) const override {
     if (IsLrn(node)) return std::make_unique<LrnStep>(node.layer.lrn_param());
     Require(IsSoftmax(node), "layer '", node.name(), "' (", node.type(),
-            ") computes nothing across channels");
+            ") is not an operation across channels");
     return std::make_unique<SoftmaxStep>();
   }
 };

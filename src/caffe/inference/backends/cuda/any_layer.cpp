@@ -32,7 +32,7 @@ class DeviceLayerStep : public LayerStep {
     shapes_.clear();
     bool floats = true;
     const auto place = [&](const Operand& operand, std::vector<NodeLayer::Place>* places) {
-      Require(operand.layout == kPlain, "its blobs do not lie in Caffe's order");
+      Require(operand.layout == kPlain, "its blobs are not in Caffe's order");
       floats = floats && operand.type == ElementType::FLOAT;
       places->push_back(PlaceOf(operand));
     };

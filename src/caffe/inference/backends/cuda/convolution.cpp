@@ -61,7 +61,7 @@ class ConvolutionStep : public Step {
   explicit ConvolutionStep(const Node& node) : node_(node) {
     const auto epilogue = PostOpsOf(node);
     Require(IsConvolutionOfOne(node) && epilogue, "layer '", node.name(), "' (", node.type(),
-            ") is no convolution that kernels have");
+            ") is not a convolution that kernels take");
     post_ops_ = *epilogue;
   }
 
@@ -77,7 +77,7 @@ class ConvolutionStep : public Step {
     Require(shape.has_value() && x.layout == y.layout, "no kernel takes a bottom of shape ",
             ShapeString(x.shape));
     Require(!residual.data || (residual.layout == y.layout && residual.shape == y.shape),
-            "its residual does not lie as its top does");
+            "its residual and its top differ in layout");
     caffe::cuda::ConvolutionProblem problem;
     problem.num = x.shape[0];
     problem.shape = *shape;

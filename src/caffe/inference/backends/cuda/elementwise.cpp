@@ -33,7 +33,7 @@ class ElementwiseStep : public Step {
     const Operand& y = binding_.outputs[0];
     for (const Operand& x : binding_.inputs) {
       Require(x.layout == layout_ && y.layout == layout_ && x.shape == y.shape,
-              "its blobs do not lie alike");
+              "its blobs differ in layout");
     }
     // The padding depends on the type.
     channels_ = ChannelCount(y);
@@ -176,7 +176,7 @@ class ElementwiseImpl : public Implementation {
     // Slopes are packed: one for each channel, padding included.
     const auto activation = ActivationOfNode(node, static_cast<int>(channels));
     Require(activation.has_value(), "layer '", node.name(), "' (", node.type(),
-            ") is nothing that is done to elements");
+            ") is not an elementwise operation");
     return std::make_unique<ActivationStep>(y.layout, *activation);
   }
 

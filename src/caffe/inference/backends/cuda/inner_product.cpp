@@ -61,7 +61,7 @@ class ConvolutionOfRows : public Step {
 
   void Bind(const Binding& binding) override {
     const Operand& x = binding.inputs[0];
-    Require(binding.outputs[0].layout == kPlain, "its top does not lie in Caffe's order");
+    Require(binding.outputs[0].layout == kPlain, "its top is not in Caffe's order");
     const InnerProductExtents extents = ExtentsOf(node_, x.shape, binding.outputs[0].shape);
     const auto shape = ShapeOf(x, extents);
     Require(shape.has_value(), "a row of its bottom is not an image");
@@ -157,7 +157,7 @@ class GemmStep : public Step {
     y_ = binding.outputs[0];
     Require(x_.layout == kPlain && y_.layout == kPlain && x_.type == node_.math &&
                 (y_.type == x_.type || y_.type == ElementType::FLOAT),
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     extents_ = ExtentsOf(node_, x_.shape, y_.shape);
     RequireParameter(node_, 0, node_.math, size_t(extents_.outputs) * extents_.inputs);
     for (size_t i = 1; i < 2 + !post_ops_.slopes.empty(); ++i) {

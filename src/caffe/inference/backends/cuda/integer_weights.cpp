@@ -20,7 +20,7 @@ class WeightedStep : public Step {
     const Operand &x = binding.inputs[0], &y = binding.outputs[0];
     const auto shape = WeightedShapeOf(node_, x.shape, y.shape);
     Require(shape && IsInteger(x) && IsInteger(y) && x.layout == y.layout,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = *shape;
     const bool is_row = shape_.axes() == 0;
     const size_t rows = CountOf(y.shape) / shape_.outputs;

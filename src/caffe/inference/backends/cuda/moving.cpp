@@ -40,7 +40,7 @@ class ReshapingStep : public Step {
     y_ = binding.outputs[0];
     Require(x_.type == y_.type && x_.bytes() == y_.bytes() && x_.layout == kPlain &&
                 y_.layout == kPlain,
-            "top and bottom differ in size or do not lie in Caffe's order");
+            "top and bottom differ in size or are not in Caffe's order");
   }
   void Run(void*) override {
     if (x_.data == y_.data || x_.bytes() == 0) return;

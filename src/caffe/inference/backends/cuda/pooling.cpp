@@ -18,7 +18,7 @@ class PoolingStep : public Step {
     x_ = binding.inputs[0];
     y_ = binding.outputs[0];
     Require(x_.layout == kLast && y_.layout == kLast && x_.type == y_.type,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = PooledShape(param_, x_.shape);
     shape_.planes = x_.shape[0];
   }
