@@ -324,11 +324,11 @@ TYPED_TEST(DataTransformerTest, CutsLabelsLikeTheirImage) {
   const cv::Mat image = CountingMat(1, 6, 5);
   for (int i = 0; i < 10; ++i) {
     const PictureDraws draws = transformer.Draw();
-    Blob<TypeParam> image(1, 1, 3, 3), labels(1, 1, 3, 3);
-    transformer.TransformTo(image, draws, image.shape(), image.mutable_cpu_data());
+    Blob<TypeParam> cut(1, 1, 3, 3), labels(1, 1, 3, 3);
+    transformer.TransformTo(image, draws, cut.shape(), cut.mutable_cpu_data());
     transformer.TransformLabelsTo(image, draws, labels.shape(), labels.mutable_cpu_data());
     for (int k = 0; k < 9; ++k) {
-      EXPECT_EQ(image.cpu_data()[k], (labels.cpu_data()[k] - 9) * 2);
+      EXPECT_EQ(cut.cpu_data()[k], (labels.cpu_data()[k] - 9) * 2);
     }
   }
 }

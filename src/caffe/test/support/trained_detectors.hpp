@@ -45,11 +45,11 @@ std::vector<Object> Objects(const T* rows, size_t count, double least) {
 enum class Order { kBlueFirst, kRedFirst };
 
 /// Writes a file of images/ to `input`, resized to it.
-inline void ReadImage(const std::string& image, const std::string& transform, Order order,
+inline void ReadImage(const std::string& file, const std::string& transform, Order order,
                       Blob<float>* input) {
-  const cv::Mat image = ReadImageToCVMat(SharedData("images/" + image), input->height(),
+  const cv::Mat image = ReadImageToCVMat(SharedData("images/" + file), input->height(),
                                          input->width(), input->channels() == 3);
-  Require(!image.empty(), image, ": cannot be read");
+  Require(!image.empty(), file, ": cannot be read");
   TransformationParameter param;
   ParseProtoText(transform, "transform", &param);
   DataTransformer<float>(param, TEST).Transform(image, input);
