@@ -1,6 +1,6 @@
-// Times inner products by weights of float, 16 bits and 8 bits beside oneDNN's in float and a BLAS
-// product: one line per layer and batch. All ways take turns; a line has the least milliseconds of
-// each, and how many times as long the faster of oneDNN and BLAS takes as each of ours.
+// Times inner products with weights in float, 16 bits and 8 bits, oneDNN's in float and a BLAS
+// product: one line per layer and batch. All take turns; a line has the least milliseconds of each,
+// and how many times as long the faster of oneDNN and BLAS takes as each of ours.
 //
 //     inner_product_benchmark [rounds]
 #include <omp.h>

@@ -1,7 +1,7 @@
-// Times 3x3 and 5x5 convolutions by Winograd's algorithm beside oneDNN's direct float ones, in
-// blocks of 8 or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer
-// of VGG-16, ResNet, GoogLeNet, SSD300 and CIFAR-10 quick. All ways take turns; a line has the
-// medians in milliseconds, how many times as long oneDNN takes, and what WinogradPays says.
+// Times 3x3 and 5x5 convolutions by Winograd's algorithm and oneDNN's direct float ones, in blocks
+// of 8 or 16 channels (whichever oneDNN takes), both with bias and ReLU: one line per layer of
+// VGG-16, ResNet, GoogLeNet, SSD300 and CIFAR-10 quick. All ways take turns; a line has the medians
+// in milliseconds, how many times as long oneDNN takes, and what WinogradPays says.
 //
 //     winograd_benchmark [word [rounds]]     only the lines in which the word occurs
 #include <omp.h>

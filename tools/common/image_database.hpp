@@ -41,7 +41,7 @@ inline std::vector<ListLine> ReadImageList(const std::string& file, const std::s
     line.rest = text.substr(space + 1);
     lines.push_back(line);
   }
-  Require(!lines.empty(), file, ": the list names no pictures");
+  Require(!lines.empty(), file, ": the list names no images");
   return lines;
 }
 
@@ -108,7 +108,7 @@ void WriteImages(const std::vector<ListLine>& lines, const std::string& list,
         first_size = records[i].size;
         first_path = name;
       }
-      Require(records[i].size == first_size, name, ": the picture is ", records[i].size, ", but ",
+      Require(records[i].size == first_size, name, ": the image is ", records[i].size, ", but ",
               first_path, " is ", first_size, ": leave out -check_size or resize them");
       database.Put(NumberKey(static_cast<int64_t>(start + i), 8) + "_" + name, records[i].value);
       if (database.count() % 1000 == 0) {

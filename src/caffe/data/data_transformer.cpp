@@ -357,7 +357,7 @@ cv::Mat DataTransformer<Dtype>::ImageOf(const Datum& datum) const {
           channels, " x ", height, " x ", width);
   const size_t plane = size_t(height) * width;
   Require(datum.data().size() % plane == 0 && datum.data().size() / plane == size_t(channels),
-          "the record has ", datum.data().size(), " bytes for a picture of ", channels, " x ",
+          "the record has ", datum.data().size(), " bytes for an image of ", channels, " x ",
           height, " x ", width);
   const uint8_t* data = reinterpret_cast<const uint8_t*>(datum.data().data());
   return MatOf(Picture<uint8_t>::Planar(data, channels, height, width));

@@ -27,7 +27,7 @@ void CheckQuantization(const BuildContext& build) {
           "-quantization paper computes with integers alone: give -arithmetic integer");
 }
 
-/// The layers that a node was made of.
+/// The layers that were merged into a node.
 std::vector<std::string> LayersOf(const Node& node) {
   std::vector<std::string> names = {node.name()};
   names.insert(names.end(), node.siblings.begin(), node.siblings.end());
@@ -90,7 +90,7 @@ Types BuildContext::TypesFor(const Node& node) const {
 Types BuildContext::LoweredTypesFor(const Node& node) const {
   if (node.integers) return {ElementType::INT8};
   Types wanted = TypesFor(node);
-  if (HasIntegersAlone()) wanted.erase(ElementType::INT8);  // what integers cannot hold
+  if (HasIntegersAlone()) wanted.erase(ElementType::INT8);  // what has no integer form
   return wanted.empty() ? Types{ElementType::FLOAT} : wanted;
 }
 

@@ -31,7 +31,7 @@ Graph Shaped(Graph graph, const BuilderConfig& config) {
   return WithInputShapes(std::move(graph), shapes);
 }
 
-/// The only input that can take images, of those without given values.
+/// The only input without given values that can take images.
 std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preprocessing) {
   std::string found;
   for (const int input : graph.inputs) {
@@ -46,7 +46,7 @@ std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preproces
   return found;
 }
 
-/// Of a net that normalizes its input where nothing else is said.
+/// The default preprocessing of a net that normalizes its input.
 ImagePreprocessing PreprocessingOf(const NetworkDefinition::Normalization& normalization,
                                    const Shape& input) {
   ImagePreprocessing preprocessing;
@@ -61,7 +61,7 @@ ImagePreprocessing PreprocessingOf(const NetworkDefinition::Normalization& norma
   return preprocessing;
 }
 
-/// Puts into the graph what the configuration and the definition know of images.
+/// Adds the preprocessing and labels of the configuration or the definition to the graph.
 void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config, Graph* graph) {
   graph->class_names = config.class_names;
   const auto normalized = [&](const std::string& input) {
@@ -105,7 +105,7 @@ std::vector<Graph> ShapedForProfiles(const Graph& graph, const BuilderConfig& co
   return graphs;
 }
 
-/// What an input's values can be, from what is known of the normalized ones.
+/// The range of an input's values, from that of the normalized ones.
 BlobCalibration Denormalized(const BlobCalibration& normalized,
                              const NetworkDefinition::Normalization& normalization) {
   const bool is_seen = normalized.minimum != 0 || normalized.maximum != 0;
@@ -124,7 +124,7 @@ BlobCalibration Denormalized(const BlobCalibration& normalized,
   return raw;
 }
 
-/// A table of the net whose inputs were normalized before, for the net that does it itself.
+/// Adapts a table of the net with normalized inputs to the net that normalizes them.
 void TakeNormalizations(const NetworkDefinition& net, CalibrationTable* table) {
   for (const NetworkDefinition::Normalization& normalization : net.normalizations()) {
     const BlobCalibration* found = table->Find(normalization.input);
@@ -164,7 +164,7 @@ std::shared_ptr<const CalibrationTable> CalibrationFor(const NetworkDefinition& 
   return table->blobs().empty() ? nullptr : table;
 }
 
-/// Whether 8-bit integers may be chosen for any layer.
+/// True if 8-bit integers may be chosen for some layer.
 bool MayTakeIntegers(const BuilderConfig& config) {
   const auto is = [](Precision precision) { return precision == Precision::INT8; };
   return is(config.precision) ||
@@ -187,7 +187,7 @@ std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig
   return std::make_shared<const Engine>(Optimize(graph, config.skip_passes, config.pass_observer));
 }
 
-/// Makes sure that a range can be run from one end to the other.
+/// Checks that both ends of a range can be run.
 void TryRange(const std::shared_ptr<const Graph>& graph) {
   if (graph->min_inputs.empty()) return;
   const std::unique_ptr<Runner> runner = MakeRunner(graph);
@@ -211,7 +211,7 @@ void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
           ", which engines of integers alone have: give -precision int8, and no other -arithmetic");
 }
 
-/// With what the definition knows of layers and ranges.
+/// Adds the precisions and ranges of the definition.
 BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   if (config.backend == Backend::REFERENCE) return config;
   const Quantization& quantization = net.quantization();
@@ -254,7 +254,7 @@ std::shared_ptr<const Engine> BuildEngine(const NetworkDefinition& net, BuilderC
     ShareConstants(&built);
     engine = std::make_shared<const Engine>(std::move(built), engine->tuned_threads());
   }
-  // Memory is counted for as many threads as contexts will have.
+  // Memory is computed for as many threads as contexts will have.
   const kernels::TeamSize team(config.threads > 0 ? config.threads : Caffe::threads());
   for (int i = 0; i < engine->num_graphs(); ++i) TryRange(engine->graph(i));
   CheckMemory(*engine, config.max_memory);

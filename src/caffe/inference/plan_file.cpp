@@ -160,7 +160,7 @@ void Write(const Graph& graph, Writer* out) {
   out->Texts(graph.class_names);
 }
 
-/// Takes what Writer appends, from a mapped file. Throws Error where there is less or nonsense.
+/// Reads what Writer appends, from a mapped file. Throws Error for truncated or invalid data.
 class Reader {
  public:
   Reader(std::shared_ptr<const MappedFile> file, size_t description_size)
@@ -177,7 +177,7 @@ class Reader {
             "a number is out of range");
     return static_cast<int>(value);
   }
-  /// A number of things that take at least a byte each.
+  /// A count of items that take at least a byte each.
   size_t Count() {
     const int64_t count = Number();
     Require(count >= 0 && count <= end_ - at_, "it lists more than it holds");
@@ -365,7 +365,7 @@ uint64_t ChecksumOf(const Header& header, const uint8_t* rest, size_t size) {
   return PlanChecksum(rest, size, PlanChecksum(&header, kSummedHeader, 0));
 }
 
-/// The target that a plan's fingerprint is for. Throws Error where it is none of this machine's.
+/// The target that a plan's fingerprint is for. Throws Error if it is not one of this machine.
 std::string TargetOf(const std::string& fingerprint) {
   if (fingerprint == PlanFingerprint()) return "";
   std::string here = PlanFingerprint();
@@ -422,7 +422,7 @@ std::string PlanFingerprint(const std::string& target) {
   }
   const kernels::InstructionSet set = kernels::CpuInstructionSet();
   std::string name = kernels::Name(set);
-  // Layers that tiles do not compute are packed for the vectors of the machine.
+  // Layers that AMX tiles do not compute are packed for the machine's vectors.
   if (set.has_tiles()) {
     name += Join(" on ", kernels::Name(kernels::VectorInstructionSet()));
   }

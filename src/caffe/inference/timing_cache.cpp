@@ -59,7 +59,7 @@ size_t TimingCache::size() const {
 
 void TimingCache::Write(const std::string& file) const {
   std::ostringstream text;
-  // Every digit: of two ways that took nearly the same the next build shall choose the same one.
+  // Every digit, so that the next build chooses the same of two that took nearly the same time.
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << kFirstLine << '\n';
   {
     const std::lock_guard<std::mutex> lock(mutex_);

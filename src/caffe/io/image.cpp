@@ -64,7 +64,7 @@ cv::Mat DecodeBytes(const Datum& datum, int flags) {
     return cv::imdecode(row, flags);
   });
   Require(!image.empty(), "the record's ", bytes.size(),
-          " bytes are no picture that can be decoded");
+          " bytes are not an image that can be decoded");
   return image;
 }
 

@@ -58,7 +58,7 @@ void Net<Dtype>::Build(const NetParameter& unfiltered) {
   phase_ = unfiltered.state().phase();
   NetParameter filtered, param;
   FilterNet(unfiltered, &filtered);
-  GiveNetEngine(&filtered);
+  PropagateEngine(&filtered);
   LOG_IF(INFO, Caffe::root_solver()) << "Initializing net from parameters: " << std::endl
                                      << DescriptionOf(&filtered);
   CheckConnections(filtered, unfiltered);

@@ -1,4 +1,4 @@
-// What a build without oneDNN has in place of the other files of this folder.
+// Replaces the other files of this folder in a build without oneDNN.
 #include "onednn.hpp"
 
 namespace caffe::onednn {

@@ -150,7 +150,7 @@ class LinearMapOf : public LinearMap {
     forward_ = typename Family::Forward(forward_desc_);
     // Those of a convolution are the caller's for the call only: they may be folded ones.
     const bool packs = Family::kWindows || forward_desc_.weights_desc() != p.plain_weights;
-    packs_for_each_pass_ = packs && options.training;  // the weights change with every step
+    packs_for_each_pass_ = packs && options.training;  // weights change in every step
     if (packs || !options.keep_weights)
       pack_ = Reorder(p.plain_weights, forward_desc_.weights_desc());
     if (packs && !options.training && options.keep_weights)

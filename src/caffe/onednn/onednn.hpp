@@ -47,14 +47,14 @@ class LinearMap {
   /// with them.
   virtual void SetWeights(const float* weights) = 0;
   virtual void Forward(const float* x, const float* bias, float* y) = 0;
-  /// What writes the weights of the latest SetWeights, as Caffe stores them, to a place; it may
-  /// outlive this object. Null where they were not copied.
+  /// A function that writes the weights of the latest SetWeights, as Caffe stores them; it may
+  /// outlive this object. Null if they were not copied.
   virtual std::function<void(void*)> UnpackWeights() const = 0;
 
   /// For callers who keep the weights themselves: packed_size() floats in oneDNN's order.
   virtual size_t packed_size() const = 0;
   virtual void PackWeights(const float* weights, float* packed) const = 0;
-  /// The way back; it may outlive this object.
+  /// The backward pass; it may outlive this object.
   virtual std::function<void(const float* packed, float* weights)> Unpacker() const = 0;
   virtual void ForwardPacked(const float* packed, const float* x, const float* bias, float* y) = 0;
 

@@ -55,7 +55,8 @@ NodePostOps InnerProductPostOpsOf(const Node& node) {
   const auto epilogue = PostOpsOf(node);
   Require(node.type() == "InnerProduct" && node.inputs.size() == 1 && node.outputs.size() == 1 &&
               epilogue && epilogue->residual < 0,
-          "layer '", node.name(), "' (", node.type(), ") is no inner product for kernels");
+          "layer '", node.name(), "' (", node.type(),
+          ") is not an inner product that kernels take");
   return *epilogue;
 }
 

@@ -10,7 +10,7 @@
 namespace caffe::inference {
 namespace {
 
-/// How a step that is bound to memory that is not there needs scratch memory.
+/// The scratch size of a step is found by binding it to memory that does not exist.
 class UnplacedNode {
  public:
   UnplacedNode(const Graph& graph, const Node& node, const std::vector<Shape>& shapes)

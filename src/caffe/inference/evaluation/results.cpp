@@ -187,7 +187,7 @@ std::string NumberText(float value) {
   return text;
 }
 
-/// The number with as few digits as tell it from other floats: JSON's numbers are doubles.
+/// The shortest text that identifies the float: JSON's numbers are doubles.
 double Shortened(float value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.9g", value);

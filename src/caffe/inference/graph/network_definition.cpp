@@ -16,7 +16,7 @@ std::string UnusedName(const Graph& graph, const std::string& wanted) {
   return name;
 }
 
-/// The parameters that the layer makes when it is given none.
+/// The parameters that the layer's fillers make.
 std::vector<Constant> FreshParameters(const LayerParameter& layer,
                                       const std::vector<Shape>& bottoms, size_t tops) {
   LayerParameter without = layer;

@@ -20,7 +20,7 @@ namespace {
 
 const std::string kOutside = " (registered outside)";
 
-/// The inverse of NodeType. Throws Error if this program has not the layer that is meant.
+/// The inverse of NodeType. Throws Error if this program lacks the layer.
 std::string LayerType(const std::string& node_type) {
   if (node_type.size() <= kOutside.size()) return node_type;
   const size_t name = node_type.size() - kOutside.size();
@@ -65,7 +65,7 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
 
 namespace {
 
-/// Whether a pass may write parameters: those of custom layers may do anything.
+/// Whether a pass may write parameters: those of custom layers may.
 bool MayWriteParameters(const LayerParameter& layer) {
   const Operation* operation = OperationTable::Find(layer.type());
   return !operation || operation->updates_parameters;
@@ -73,9 +73,9 @@ bool MayWriteParameters(const LayerParameter& layer) {
 
 }  // namespace
 
-// Constants belong to all contexts of an engine and may lie in a file that is mapped for reading.
-// A layer borrows them if it only reads them; else, and where it makes its own blobs, it gets a
-// copy.
+// Constants are shared by all contexts of an engine and may be in a file that is mapped for
+// reading. A layer borrows them if it only reads them; else, or if it makes its own blobs, it gets
+// a copy.
 void NodeLayer::SetUp() {
   is_set_up_ = true;
   const bool borrows = !MayWriteParameters(layer_->layer_param());
@@ -131,7 +131,7 @@ void Bind(const NodeLayer::Place& place, Blob<float>* blob) {
   }
 }
 
-/// Brings what the layer made to its place. False if it had been made elsewhere or otherwise.
+/// Moves the layer's result to its place. False if it was elsewhere or in another format.
 bool Collect(const NodeLayer::Place& place, Blob<float>* blob) {
   Tensor& tensor = blob->data_tensor();
   const bool native =
@@ -175,7 +175,7 @@ bool NodeLayer::RunAndForget(const std::vector<Place>& bottoms, const std::vecto
 }
 
 // Tops are placed before bottoms: a layer that makes its top the bottom's tensor has one for both.
-// A layer without bottoms may have written its tops once, when it was set up: they stay its own.
+// A layer without bottoms may have written its tops when it was set up: they stay its own.
 bool NodeLayer::RunPlaced(const std::vector<Place>& bottoms, const std::vector<Place>& tops) {
   if (!bottoms_.empty()) {
     for (size_t i = 0; i < tops.size(); ++i) Bind(tops[i], tops_[i]);

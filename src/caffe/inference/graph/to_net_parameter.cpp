@@ -15,7 +15,7 @@ void Write(const Constant& constant, BlobProto* blob) {
   std::copy_n(values, constant.count(), blob->mutable_data()->begin());
 }
 
-/// Writes a graph as layers, with names for what graphs do not name.
+/// Writes a graph as layers, with names for what has none in graphs.
 class GraphToNet {
  public:
   explicit GraphToNet(const Graph& graph) : graph_(graph) {

@@ -28,7 +28,7 @@ bool Equalizes(const BuildContext& build) {
          build.Scheme() == QuantizationScheme::SYMMETRIC;
 }
 
-// On a GPU a runner finds room itself: its kernels want other sizes on each device.
+// On a GPU the runner allocates scratch memory: its size differs between devices.
 bool PlansScratch(const BuildContext& build) {
   return build.config.backend == Backend::CPU && !build.Skips("memory");
 }

@@ -10,7 +10,7 @@ namespace caffe::inference {
 
 struct BuildContext;
 
-/// A stage of a build: a function from graph to graph, and to what the passes of a build share.
+/// A stage of a build: a function of the graph and of the context that the passes of a build share.
 /// The graph computes the same outputs, up to rounding.
 struct Pass {
   const char* name;
@@ -21,17 +21,17 @@ struct Pass {
   bool (*applies)(const BuildContext& build) = nullptr;
 };
 
-/// All passes, in the order in which they run: all that happens to a graph between the parser and
-/// the engine.
+/// All passes, in the order in which they run: everything that happens to a graph between the
+/// parser and the engine.
 const std::vector<Pass>& Passes();
 
-/// Runs all passes that the reference backend has, which lowers nothing, but those named in
-/// `skipped`; the graph is validated after each. Throws Error for a name that is none, and for that
-/// of a pass that cannot be skipped.
+/// Runs all passes of the reference backend, which lowers nothing, except those in `skipped`; the
+/// graph is validated after each. Throws Error for an unknown name and for a pass that cannot be
+/// skipped.
 Graph Optimize(Graph graph, const std::vector<std::string>& skipped = {},
                const PassObserver& observer = nullptr);
 
-// Those that need nothing but the graph, each alone; the table says what they do.
+// The passes that need nothing but the graph; the table says what they do.
 Graph LossesToInference(Graph graph);
 Graph RemoveIdentities(Graph graph);
 Graph RemoveDeadLayers(Graph graph);

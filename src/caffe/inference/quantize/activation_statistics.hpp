@@ -23,10 +23,10 @@ struct BlobStatistics {
 
 /// Runs a float net and counts the values of its blobs.
 ///
-/// Counted is what a layer with an INT8 form (by the operation table) writes or reads. All else
-/// stays float: labels, indices, boxes, losses, probabilities that leave the net. Of a blob that
-/// layers work on in place the last of them counts: what is before it lies inside a joined layer.
-/// Of what is fed to the net each counts, in front of and behind the layers that prepare it.
+/// Counted are the blobs that a layer with an INT8 form (by the operation table) reads or writes.
+/// All others stay float: labels, indices, boxes, losses, probabilities that leave the net. Of a
+/// blob that layers change in place only the final values are counted: the others are inside a
+/// fused layer. Of inputs, those before and after the layers that prepare them.
 class ActivationStatistics {
  public:
   /// The net must be in the TEST phase, without set_share_activations; it must outlive this.
@@ -38,7 +38,7 @@ class ActivationStatistics {
 
   /// In the order in which the net computes them.
   const std::vector<BlobStatistics>& blobs() const { return blobs_; }
-  /// A null pointer if there is no such blob.
+  /// Null if there is no such blob.
   const BlobStatistics* Find(const std::string& blob) const;
   Net<float>& net() const { return *net_; }
   int64_t batches() const { return batches_; }

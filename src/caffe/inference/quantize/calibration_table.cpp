@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeastThreshold = 1e-30, kMostThreshold = 3e38;
 
-/// Nine significant digits, as many as tell all floats apart.
+/// Nine significant digits: enough to tell all floats apart.
 double Rounded(double value) {
   char text[40];
   std::snprintf(text, sizeof(text), "%.9g", value);

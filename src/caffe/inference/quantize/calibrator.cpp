@@ -27,7 +27,7 @@ std::string Named(const BlobStatistics& blob) {
   return Join("blob '", blob.blob, "' of layer '", blob.layer, "'");
 }
 
-/// What makes a blob useless for calibration; "" if nothing does.
+/// Why a blob cannot be calibrated; "" if it can.
 std::string FaultOf(const BlobStatistics& blob) {
   const Histogram& histogram = blob.histogram;
   const int64_t bad = histogram.not_a_number() + histogram.infinite();
@@ -55,12 +55,12 @@ void RequireUseful(const ActivationStatistics& statistics, const CalibrationOpti
   }
   std::string faults;
   for (const BlobStatistics& blob : statistics.blobs()) {
-    // What is not finite reaches other blobs: leaving one out cures nothing.
+    // Non-finite values reach other blobs: leaving one out does not help.
     const bool finite = blob.histogram.not_a_number() + blob.histogram.infinite() == 0;
     if (finite && options.leave_out.count(blob.blob) > 0) continue;
     const std::string fault = FaultOf(blob);
     if (!fault.empty()) faults += (faults.empty() ? "" : "\n") + fault;
-    if (!finite) break;  // all behind it are the same
+    if (!finite) break;  // the rest are equal
   }
   Require(faults.empty(), faults);
 }
@@ -89,11 +89,11 @@ CalibrationTable TableFromCache(const std::string& cache, const Net<float>& net,
   const CalibrationTable table = CalibrationTable::Parse(cache, "calibration cache");
   const std::string stale = table.WhatIsStale(FingerprintOf(net));
   if (!stale.empty()) {
-    LOG(WARNING) << "The " << stale << ": calibrating anew";
+    LOG(WARNING) << "The " << stale << ": recalibrating";
     return CalibrationTable();
   }
   for (const std::string& blob : MissingBlobs(table, net)) {
-    if (options.leave_out.count(blob) == 0) table.At(blob);  // an Error that says what to do
+    if (options.leave_out.count(blob) == 0) table.At(blob);  // throws an Error with a remedy
   }
   return table;
 }
@@ -224,8 +224,8 @@ std::string Figures(const std::string& method, const inference::OutputError& err
   return boxes ? Join(text, " (", PercentText(error.box_inputs), ")") : text;
 }
 
-/// The table of the candidate after which outputs are closest to those in FLOAT; its comment says
-/// how close they are after each. Throws Error if the net cannot be an engine.
+/// The table of the candidate whose outputs are closest to those in FLOAT; its comment has the
+/// error of each. Throws Error if the net cannot be built as an engine.
 CalibrationTable BestTable(const std::vector<std::shared_ptr<const Calibrator>>& candidates,
                            const CalibrationData& data, const CalibrationOptions& options) {
   const inference::OutputComparison comparison(data.statistics.net(), *data.sample);

@@ -93,7 +93,7 @@ std::optional<NumberFunction> ByChannel(const Shape& shape, const Node& node) {
   return function;
 }
 
-// What lies far outside of all bytes stays there, and fits 32 bits.
+// Values far outside the range of bytes stay there, and fit 32 bits.
 int32_t Rescaled(int32_t x, double by, kernels::Rounding rounding) {
   constexpr double kFar = 1 << 20;
   const bool turns = by < 0;

@@ -83,7 +83,7 @@ Multiplier LessThan(double limit, double real, const char* what) {
 }
 constexpr double kLimit = 1, kLimitOfProducts = 64;
 
-/// What all inputs become before they are compared or put next to one another.
+/// The common quantization of inputs that are compared or concatenated.
 Constant RescalingTables(const Graph& graph, const Node& node, const ByteType& y,
                          kernels::Rounding rounding) {
   std::vector<uint8_t> tables;
@@ -95,7 +95,7 @@ Constant RescalingTables(const Graph& graph, const Node& node, const ByteType& y
   return Tables(tables);
 }
 
-/// Of a sum of terms that stand for steps[i] each; what is negative is subtracted.
+/// Of a sum of terms with these steps; terms with negative ones are subtracted.
 Constant SumMultipliers(const std::vector<double>& steps, const ByteType& y) {
   double largest = 0;
   for (const double step : steps) largest = std::max(largest, std::fabs(step));
@@ -200,7 +200,7 @@ std::vector<Constant> AxpyParameters(const Graph& graph, const Node& node, const
   return {SumMultipliers({scale(0) * scale(1) * 256, scale(2)}, y)};
 }
 
-/// Moves elements of its first input (all inputs of Concat) and changes none.
+/// Only moves elements of its first input (of all inputs, for Concat).
 bool Moves(const Node& node) {
   if (node.type() == "Upsample") return node.inputs.size() == 1;
   return node.operation().type_agnostic && node.parameters.empty() && !node.outputs.empty() &&

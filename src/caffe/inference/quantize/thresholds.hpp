@@ -8,25 +8,25 @@
 
 namespace caffe {
 
-/// How many positive steps an activation in 8 bits has: int8 goes to 127, uint8 to 255. A value x
+/// The number of positive steps of an 8-bit activation: 127 of int8, 255 of uint8. A value x
 /// becomes round(x / scale), saturated, with scale = threshold / steps.
 constexpr int kInt8Steps = 127;
 constexpr int kUint8Steps = 255;
 constexpr int StepsOf(bool is_unsigned) { return is_unsigned ? kUint8Steps : kInt8Steps; }
 
-/// Choosers of the threshold at which a blob's magnitudes saturate. They are pure functions of the
-/// histogram; all return a number above 0 and at most histogram.largest(), or 0 if the blob has no
+/// Each chooses the threshold at which a blob's magnitudes saturate. They are pure functions of the
+/// histogram and return a number above 0 and at most histogram.largest(), or 0 if the blob has no
 /// finite value but 0.
 
 /// The largest magnitude: nothing saturates.
 double MinMaxThreshold(const Histogram& histogram);
 
-/// The least threshold below which `percent` percent of all finite values lie, zeros included;
-/// inside a bin magnitudes are taken to be spread evenly. Throws Error unless 0 < percent <= 100.
+/// The smallest threshold that `percent` percent of all finite values, zeros included, do not
+/// exceed; within a bin magnitudes are spread evenly. Throws Error unless 0 < percent <= 100.
 double PercentileThreshold(const Histogram& histogram, double percent);
 
-/// The threshold with the least mean squared error of rounding and saturation together, out of
-/// kMseCandidates even parts of the largest magnitude. Inside a bin magnitudes are taken to be
+/// The threshold with the least mean squared error of rounding and saturation together, among
+/// kMseCandidates equal parts of the largest magnitude. Within a bin magnitudes are assumed to be
 /// spread evenly. Exact zeros have no error.
 double MseThreshold(const Histogram& histogram, int steps);
 constexpr int kMseCandidates = 1024;
@@ -34,7 +34,7 @@ constexpr int kMseCandidates = 1024;
 /// That error: the mean over all finite values, zeros included, of (x - quantized x)^2.
 double QuantizationError(const Histogram& histogram, double threshold, int steps);
 
-/// The mean of x^2 over all finite values, as the histogram knows it; the ratio to
+/// The mean of x^2 over all finite values, estimated from the histogram; its ratio to
 /// QuantizationError is the signal-to-noise ratio.
 double MeanSquare(const Histogram& histogram);
 
@@ -46,7 +46,7 @@ double SaturatedShare(const Histogram& histogram, double threshold);
 /// Inference with TensorRT, GTC 2017. A candidate keeps the first m bins. P is the histogram's
 /// first m bins, its last one also counting all outliers behind. Q is the same m bins without the
 /// outliers, merged to `levels` levels, each level's count then spread over those of its bins that
-/// are not empty. Where the talk is silent or ambiguous this is what is done, a unit test each:
+/// are not empty. Where the talk is silent or ambiguous this is done, each with a unit test:
 ///
 ///   zero bin       the talk keeps it. Zeros are exact after quantization: they are not in the
 ///                  histogram's bins, so that the many zeros behind a ReLU do not pass for an error

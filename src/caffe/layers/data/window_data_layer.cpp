@@ -130,11 +130,11 @@ void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
       Require(mark == "#", "'", mark, "' stands where the # of an image should be");
       ReadImage(&file, number);
     } catch (Error& error) {
-      error.AddContext(Join(source, ", picture ", number));
+      error.AddContext(Join(source, ", image ", number));
       throw;
     }
   }
-  Require(!image_database_.empty(), source, ": the window file names no pictures");
+  Require(!image_database_.empty(), source, ": the window file names no images");
 }
 
 template <typename Dtype>
@@ -327,7 +327,7 @@ void WindowDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
     try {
       WriteWindow(window, draws[i].mirror, pixels + size_t(i) * item_count);
     } catch (Error& error) {
-      error.AddContext(Join(param.source(), ", picture ", window[IMAGE_INDEX], " (",
+      error.AddContext(Join(param.source(), ", image ", window[IMAGE_INDEX], " (",
                             image_database_[static_cast<size_t>(window[IMAGE_INDEX])].first, ")"));
       throw;
     }

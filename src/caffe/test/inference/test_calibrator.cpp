@@ -721,7 +721,7 @@ TEST(CalibrationReport, IsSilentWhereNoBlobIsNoisy) {
   EXPECT_EQ(NoiseReport(MakeCalibrationTable(data, calibrator), data.statistics), "");
 }
 
-TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
+TEST(CalibrationReport, TheImageShowsEachHistogramWithItsThreshold) {
   const auto net = MakeNet(kInput + Scale("a<b", "data", -2));
   HalfCalibrator calibrator({{0, 1, 1.5, 4}});
   const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());

@@ -1,4 +1,4 @@
-// Each pass alone: what it changes, what it must leave, and that the outputs stay the same.
+// Each pass by itself: what it changes, what it must leave, and that the outputs stay the same.
 #include <gtest/gtest.h>
 
 #include <random>

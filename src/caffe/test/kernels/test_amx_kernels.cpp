@@ -1,5 +1,5 @@
-// AMX's tiles in software by hand; the products of matrices in them, and numbers split for them,
-// beside their definitions. On a machine with AMX the processor's tiles beside the emulated ones.
+// AMX's emulated tiles, the products of matrices in them, and numbers split for them, against their
+// definitions. On a machine with AMX the processor's tiles against the emulated ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ float FloatOf(uint32_t bits) {
   std::memcpy(&value, &bits, sizeof(value));
   return value;
 }
-uint16_t Brain(float value) { return static_cast<uint16_t>(BitsOf(value) >> 16); }
+uint16_t BFloat16Bits(float value) { return static_cast<uint16_t>(BitsOf(value) >> 16); }
 float FromBrain(uint16_t bits) { return FloatOf(uint32_t(bits) << 16); }
 
 /// Sums of one row and one column in tile 0, rows in tile 4, weights in tile 6.
@@ -83,8 +83,8 @@ TEST(EmulatedAmx, AddsProductsOfBytes) {
 
 float BrainDot(const std::vector<float>& x, const std::vector<float>& w, float start) {
   std::vector<uint16_t> short_x, short_w;
-  for (const float value : x) short_x.push_back(Brain(value));
-  for (const float value : w) short_w.push_back(Brain(value));
+  for (const float value : x) short_x.push_back(BFloat16Bits(value));
+  for (const float value : w) short_w.push_back(BFloat16Bits(value));
   return DotOf<float, uint16_t, uint16_t>(short_x, short_w, start,
                                           [](EmulatedTiles* tiles) { tiles->DotBrain(0, 4, 6); });
 }
@@ -425,7 +425,7 @@ TEST_P(AmxConvolutions, KeepTheirBoundsForNumbersOfAllMagnitudes) {
     const int channels = 1 + random() % 100, outputs = 1 + random() % 40;
     const size_t count = size_t(channels) * outputs;
     SCOPED_TRACE(::testing::Message() << channels << " to " << outputs);
-    // Subnormal halves are below 2^-14.
+    // Subnormal FP16 values are below 2^-14.
     const int most = -24 + i % 40;
     const auto x = OfAllMagnitudes<float16>(channels, -24, most, &random);
     const auto w = OfAllMagnitudes<float16>(count, -24, most, &random);

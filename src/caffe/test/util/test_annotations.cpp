@@ -47,7 +47,7 @@ TEST(XmlAnnotations, AreGroupedByLabel) {
   ExpectBox(cats.annotation(0), 0, {.1f, .4f, .3f, .8f}, true);
 }
 
-TEST(XmlAnnotations, TakeThePicturesSizeIfTheyHaveNone) {
+TEST(XmlAnnotations, TakeTheImagesSizeIfTheyHaveNone) {
   const string file = NewFile("<annotation>" + XmlObject("cat", kBox) + "</annotation>");
   AnnotatedDatum annotated;
   ReadXMLToAnnotatedDatum(file, 200, 100, kLabels, &annotated);

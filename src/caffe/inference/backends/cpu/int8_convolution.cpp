@@ -16,7 +16,7 @@ namespace {
 
 using Kernel = std::shared_ptr<const kernels::Int8Convolution>;
 
-// By the definition, "", or by Winograd's algorithm with tiles of so many outputs: the same bits.
+// "": by the definition; else by Winograd's algorithm with tiles of so many outputs: the same bits.
 using Variants = std::vector<std::string>;
 const Variants kDirect = {""}, kWinograd = {"4x4", "2x2"};
 
@@ -64,7 +64,7 @@ class Int8Step : public ConvolutionStep {
   void PrepareResidual() {
     residual_bytes_ = ResidualOf(node_, y_, residual_);
     if (!residual_bytes_) return;
-    if (!sum_) {  // numbers stay what they are
+    if (!sum_) {  // numbers do not change
       sum_ = std::make_unique<kernels::FoundByteSum>(residual_bytes_->sum, rescaling_.least,
                                                      rescaling_.most, residual_bytes_->is_unsigned,
                                                      y_.type == ElementType::UINT8);
@@ -87,9 +87,10 @@ class Int8Step : public ConvolutionStep {
   std::unique_ptr<const kernels::FoundByteSum> sum_;
 };
 
-class Family : public Implementation {
+class Int8ConvolutionImpl : public Implementation {
  public:
-  Family(const char* name, const Variants& variants) : name_(name), variants_(variants) {}
+  Int8ConvolutionImpl(const char* name, const Variants& variants)
+      : name_(name), variants_(variants) {}
   const char* name() const override { return name_; }
   bool has_variants() const override { return variants_ != kDirect; }
   bool Takes(const Node& node) const override {
@@ -119,7 +120,7 @@ class Family : public Implementation {
           candidate.variant = variant;
           candidates.push_back(std::move(candidate));
         }
-        // Blocks of so few channels are mostly zeros, which a disturbed measurement may hide.
+        // Blocks of so few channels are mostly padding, which a disturbed measurement may hide.
         if (plain) break;
       }
     }
@@ -165,8 +166,8 @@ class Family : public Implementation {
         node.integers ? static_cast<const int8_t*>(node.parameters[0].data.get()) : rounded.data());
   }
 
-  /// From bytes to bytes and to floats; a residual, which is this step of the epilogue (-1: none),
-  /// comes as it is there, in bytes or as floats; where integers compute alone all is in bytes.
+  /// From bytes to bytes and to floats; a residual (this step of the epilogue; -1: none) is in
+  /// bytes or floats; integer-only nodes have bytes only.
   std::vector<Candidate> InFormats(const LoweringContext& context, const Node& node,
                                    Layout::Kind input, int residual) const {
     std::vector<Candidate> candidates;
@@ -193,13 +194,13 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& Int8Convolution() {
-  static const Family family("int8", kDirect);
-  return family;
+  static const Int8ConvolutionImpl implementation("int8", kDirect);
+  return implementation;
 }
 
 const Implementation& Int8Winograd() {
-  static const Family family("int8_winograd", kWinograd);
-  return family;
+  static const Int8ConvolutionImpl implementation("int8_winograd", kWinograd);
+  return implementation;
 }
 
 }  // namespace caffe::inference::cpu

@@ -1,5 +1,5 @@
-#ifndef CAFFE_TEST_PICTURE_FILES_HPP_
-#define CAFFE_TEST_PICTURE_FILES_HPP_
+#ifndef CAFFE_TEST_IMAGE_FILES_HPP_
+#define CAFFE_TEST_IMAGE_FILES_HPP_
 
 #ifdef USE_OPENCV
 
@@ -12,7 +12,7 @@
 namespace caffe {
 
 /// Value (h, w) of channel c is 50 c + 10 h + w + `first`.
-inline cv::Mat CountingPicture(int channels, int height, int width, int first = 0) {
+inline cv::Mat CountingImage(int channels, int height, int width, int first = 0) {
   cv::Mat image(height, width, CV_8UC(channels));
   for (int h = 0; h < height; ++h) {
     for (int w = 0; w < width; ++w) {
@@ -25,15 +25,15 @@ inline cv::Mat CountingPicture(int channels, int height, int width, int first = 
 }
 
 /// The path of a new file, which is read back as it is.
-inline std::string NewPicture(const cv::Mat& image) {
+inline std::string NewImage(const cv::Mat& image) {
   const std::string path = NewFileName() + ".png";
   cv::imwrite(path, image);
   return path;
 }
 
 /// A line of a list of images with their label images, both in new files.
-inline std::string NewPictureAndLabels(const cv::Mat& image, const cv::Mat& labels) {
-  return NewPicture(image) + " " + NewPicture(labels) + "\n";
+inline std::string NewImageAndLabels(const cv::Mat& image, const cv::Mat& labels) {
+  return NewImage(image) + " " + NewImage(labels) + "\n";
 }
 
 /// A list of `count` grey images that are their own labels; the first value of each one is `step`
@@ -41,8 +41,8 @@ inline std::string NewPictureAndLabels(const cv::Mat& image, const cv::Mat& labe
 inline std::string NewListOfOwnLabels(int step, int count, int height, int width) {
   std::string lines;
   for (int i = 0; i < count; ++i) {
-    const cv::Mat image = CountingPicture(1, height, width, step * i);
-    lines += NewPictureAndLabels(image, image);
+    const cv::Mat image = CountingImage(1, height, width, step * i);
+    lines += NewImageAndLabels(image, image);
   }
   return NewFile(lines);
 }
@@ -51,4 +51,4 @@ inline std::string NewListOfOwnLabels(int step, int count, int height, int width
 
 #endif  // USE_OPENCV
 
-#endif  // CAFFE_TEST_PICTURE_FILES_HPP_
+#endif  // CAFFE_TEST_IMAGE_FILES_HPP_

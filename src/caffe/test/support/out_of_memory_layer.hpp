@@ -1,5 +1,5 @@
-#ifndef CAFFE_TEST_HUNGRY_LAYER_HPP_
-#define CAFFE_TEST_HUNGRY_LAYER_HPP_
+#ifndef CAFFE_TEST_OUT_OF_MEMORY_LAYER_HPP_
+#define CAFFE_TEST_OUT_OF_MEMORY_LAYER_HPP_
 
 #include <algorithm>
 #include <new>
@@ -11,9 +11,9 @@ namespace caffe {
 
 /// A layer that memory is refused to at the step that its name says: "setup", "reshape", "forward"
 /// or "backward"; "elements" asks, in the forward pass, for more than a container can have.
-class HungryLayer : public Layer<float> {
+class OutOfMemoryLayer : public Layer<float> {
  public:
-  explicit HungryLayer(const LayerParameter& param) : Layer<float>(param) {}
+  explicit OutOfMemoryLayer(const LayerParameter& param) : Layer<float>(param) {}
   void LayerSetUp(const vector<Blob<float>*>&, const vector<Blob<float>*>&) override {
     RefusedIn("setup");
   }
@@ -21,13 +21,13 @@ class HungryLayer : public Layer<float> {
     RefusedIn("reshape");
     top[0]->ReshapeLike(*bottom[0]);
   }
-  const char* type() const override { return "Hungry"; }
+  const char* type() const override { return "OutOfMemory"; }
 
   /// Makes the type known.
   static void Register() {
     static const bool registered = [] {
-      LayerRegistry<float>::AddCreator("Hungry", [](const LayerParameter& param) {
-        return boost::shared_ptr<Layer<float>>(new HungryLayer(param));
+      LayerRegistry<float>::AddCreator("OutOfMemory", [](const LayerParameter& param) {
+        return boost::shared_ptr<Layer<float>>(new OutOfMemoryLayer(param));
       });
       return true;
     }();
@@ -53,4 +53,4 @@ class HungryLayer : public Layer<float> {
 
 }  // namespace caffe
 
-#endif  // CAFFE_TEST_HUNGRY_LAYER_HPP_
+#endif  // CAFFE_TEST_OUT_OF_MEMORY_LAYER_HPP_
