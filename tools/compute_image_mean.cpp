@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/db.hpp"
 #include "caffe/util/io.hpp"
@@ -95,7 +96,8 @@ Datum Decoded(const string& value) {
     LOG_FIRST_N(INFO, 1) << "Decoding Datum";
   }
 #else
-  Require(!datum.encoded(), "the record is a compressed image: build with USE_OPENCV=ON");
+  Require(!datum.encoded(), "the record is a compressed image",
+          caffe::Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
   Require(datum.channels() > 0 && datum.height() > 0 && datum.width() > 0 &&
               datum.channels() <= (1 << 20) && datum.height() <= (1 << 20) &&
@@ -111,14 +113,14 @@ int ComputeMean(int argc, char** argv) {
   std::unique_ptr<caffe::db::DB> db(caffe::db::GetDB(FLAGS_backend));
   db->Open(source, caffe::db::READ);
   std::unique_ptr<caffe::db::Cursor> cursor(db->NewCursor());
-  Require(cursor->valid(), source, ": the database has no records");
+  Require(cursor->valid(), caffe::Error::File{source}, ": the database has no records");
   LOG(INFO) << "Starting iteration";
   MeanImage mean;
   for (; cursor->valid(); cursor->Next()) {
     try {
       mean.Add(Decoded(cursor->value()));
     } catch (caffe::Error& error) {
-      error.AddContext(caffe::Join(source, ", record '", cursor->key(), "'"));
+      caffe::AddFile(source, caffe::Join(", record '", cursor->key(), "'"), &error);
       throw;
     }
     if (mean.count() % 10000 == 0) LOG(INFO) << "Processed " << mean.count() << " files.";

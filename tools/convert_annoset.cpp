@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/detection/annotations.hpp"
 #include "caffe/util/image.hpp"
@@ -85,7 +86,7 @@ ImageRecord Read(const string& root, const ListLine& line, const string& list,
           FLAGS_label_type, labels, &annotated);
     }
   } catch (caffe::Error& error) {
-    error.AddContext(path);
+    caffe::AddFile(path, &error);
     throw;
   }
   if (!record.read) return record;
@@ -114,11 +115,13 @@ int Convert(int argc, char** argv) {
   Require(FLAGS_resize_width >= 0 && FLAGS_resize_height >= 0 &&
               (FLAGS_resize_width > 0) == (FLAGS_resize_height > 0),
           "give -resize_width and -resize_height together, both positive");
-  Require(FLAGS_min_dim >= 0 && FLAGS_max_dim >= 0, "-min_dim and -max_dim must not be negative");
+  Require(FLAGS_min_dim >= 0 && FLAGS_max_dim >= 0, caffe::Error::Field{"-min_dim"},
+          " and -max_dim must not be negative");
   Require(FLAGS_anno_type == "classification" || FLAGS_anno_type == "detection",
-          "-anno_type is classification or detection, not '", FLAGS_anno_type, "'");
+          caffe::Error::Field{"-anno_type"}, " is classification or detection, not '",
+          FLAGS_anno_type, "'");
   Require(FLAGS_label_type == "xml" || FLAGS_label_type == "json" || FLAGS_label_type == "txt",
-          "-label_type is xml, json or txt, not '", FLAGS_label_type, "'");
+          caffe::Error::Field{"-label_type"}, " is xml, json or txt, not '", FLAGS_label_type, "'");
   const Labels labels = ReadLabels();
   const bool detection = FLAGS_anno_type == "detection";
   const string root = caffe::RootFolder(argv[1]), list = argv[2];
@@ -138,7 +141,9 @@ int Convert(int argc, char** argv) {
 
 #else
 
-int Convert(int, char**) { caffe::Fail("this tool needs OpenCV: build with USE_OPENCV=ON"); }
+int Convert(int, char**) {
+  caffe::Fail("this tool needs OpenCV", caffe::Error::Remedy{"build with USE_OPENCV=ON"});
+}
 
 #endif  // USE_OPENCV
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/util/io.hpp"
 #include "caffe/util/rng.hpp"
@@ -59,7 +60,7 @@ ImageRecord Read(const string& path, int label) {
     result.read = caffe::ReadImageToDatum(path, label, FLAGS_resize_height, FLAGS_resize_width,
                                           !FLAGS_gray, encoding, &datum);
   } catch (caffe::Error& error) {
-    error.AddContext(path);
+    caffe::AddFile(path, &error);
     throw;
   }
   if (!result.read) return result;
@@ -93,7 +94,9 @@ int Convert(int argc, char** argv) {
 
 #else
 
-int Convert(int, char**) { caffe::Fail("this tool needs OpenCV: build with USE_OPENCV=ON"); }
+int Convert(int, char**) {
+  caffe::Fail("this tool needs OpenCV", caffe::Error::Remedy{"build with USE_OPENCV=ON"});
+}
 
 #endif  // USE_OPENCV
 

@@ -41,7 +41,7 @@ int Convert(int argc, char** argv) {
     datum.set_height(images.rows);
     datum.set_width(images.columns);
     for (uint32_t i = 0; i < images.count; ++i, ++written) {
-      Require(written < count, argv[2], ": there are ", count, " labels and more images");
+      Require(written < count, caffe::Error::File{argv[2]}, ": there are ", count, " labels and more images");
       datum.set_data(images.Next());
       unsigned char label;
       labels.Read(&label, 1);
@@ -50,7 +50,7 @@ int Convert(int argc, char** argv) {
       if ((written + 1) % 1000 == 0) progress.Update(written + 1);
     }
   }
-  Require(written == count, argv[2], ": there are ", count, " labels for ", written, " images");
+  Require(written == count, caffe::Error::File{argv[2]}, ": there are ", count, " labels for ", written, " images");
   progress.Clear();
   LOG(INFO) << "Processed " << written << " files.";
   database.Finish();

@@ -39,7 +39,7 @@ Images ReadImages(const string& image_files, const string& label_file) {
   Images all;
   for (const string& path : caffe::SplitAtCommas(image_files)) {
     caffe::IdxImages images(path);
-    Require(all.pixels.empty() || (images.rows == all.rows && images.columns == all.columns), path,
+    Require(all.pixels.empty() || (images.rows == all.rows && images.columns == all.columns), caffe::Error::File{path},
             ": images of ", images.rows, " x ", images.columns, " after some of ", all.rows, " x ",
             all.columns);
     all.rows = images.rows;
@@ -48,9 +48,9 @@ Images ReadImages(const string& image_files, const string& label_file) {
   }
   caffe::IdxFile labels(label_file, caffe::kIdxLabels);
   const uint32_t count = labels.Number();
-  Require(count == all.pixels.size(), label_file, ": there are ", count, " labels for ",
+  Require(count == all.pixels.size(), caffe::Error::File{label_file}, ": there are ", count, " labels for ",
           all.pixels.size(), " images");
-  Require(count > 0, label_file, ": there are no images");
+  Require(count > 0, caffe::Error::File{label_file}, ": there are no images");
   all.labels.resize(count);
   labels.Read(&all.labels[0], count);
   return all;

@@ -53,10 +53,10 @@ void AddItem(const string& name, int label, const string& display_name, caffe::L
 
 int Create(int argc, char** argv) {
   Require(argc == 3, "give MAPFILE and OUTFILE; --help shows how");
-  Require(!FLAGS_delimiter.empty(), "-delimiter must not be empty");
+  Require(!FLAGS_delimiter.empty(), caffe::Error::Field{"-delimiter"}, " must not be empty");
   const string file = argv[1];
   std::ifstream stream(file.c_str());
-  Require(stream.good(), file, ": there is no such file, or it cannot be read");
+  Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
   caffe::LabelMap map;
   if (FLAGS_include_background) AddItem("none_of_the_above", 0, "background", &map);
   int number = 0;
@@ -71,9 +71,9 @@ int Create(int argc, char** argv) {
       if (fields.size() == 3) label = std::stoi(fields[1], &used);
     } catch (const std::exception&) {
     }
-    Require(fields.size() == 3 && used > 0 && used == fields[1].size(), file, ", line ", number,
-            ": '", line, "' is not a name, a number and a name, separated by '", FLAGS_delimiter,
-            "'");
+    Require(fields.size() == 3 && used > 0 && used == fields[1].size(), caffe::Error::File{file},
+            ", line ", number, ": '", line, "' is not a name, a number and a name, separated by '",
+            FLAGS_delimiter, "'");
     AddItem(fields[0], label, fields[2], &map);
   }
   caffe::WriteProtoToTextFile(map, argv[2]);

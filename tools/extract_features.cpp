@@ -108,7 +108,7 @@ int Extract(int argc, char** argv) {
   net.CopyTrainedLayersFrom(argv[1]);
   vector<Feature> features(blobs.size());
   for (size_t i = 0; i < blobs.size(); ++i) {
-    Require(net.has_blob(blobs[i]), argv[2], ": the net has no blob '", blobs[i], "'");
+    Require(net.has_blob(blobs[i]), caffe::Error::File{argv[2]}, ": the net has no blob '", blobs[i], "'");
     features[i].name = blobs[i];
     LOG(INFO) << "Opening dataset " << databases[i];
     features[i].database.reset(new caffe::NewDatabase(databases[i], argv[6]));

@@ -41,9 +41,9 @@ std::map<string, string> ReadIds(const string& file) {
   std::map<string, string> ids;
   if (file.empty()) return ids;
   std::ifstream stream(file.c_str());
-  Require(stream.good(), file, ": there is no such file, or it cannot be read");
+  Require(stream.good(), caffe::Error::File{file}, ": there is no such file, or it cannot be read");
   for (string name, id; stream >> name >> id;) ids[name] = id;
-  Require(!ids.empty(), file, ": there are no lines \"name id\"");
+  Require(!ids.empty(), caffe::Error::File{file}, ": there are no lines \"name id\"");
   return ids;
 }
 
@@ -63,7 +63,8 @@ int GetSizes(int argc, char** argv) {
     string name = std::filesystem::path(lines[i].path).stem().string();
     if (!ids.empty()) {
       const auto found = ids.find(name);
-      Require(found != ids.end(), FLAGS_name_id_file, ": there is no id for '", name, "'");
+      Require(found != ids.end(), caffe::Error::File{FLAGS_name_id_file}, ": there is no id for '",
+              name, "'");
       name = found->second;
     }
     text << name << " " << sizes[i].first << " " << sizes[i].second << "\n";
@@ -77,7 +78,9 @@ int GetSizes(int argc, char** argv) {
 
 #else
 
-int GetSizes(int, char**) { caffe::Fail("this tool needs OpenCV: build with USE_OPENCV=ON"); }
+int GetSizes(int, char**) {
+  caffe::Fail("this tool needs OpenCV", caffe::Error::Remedy{"build with USE_OPENCV=ON"});
+}
 
 #endif  // USE_OPENCV
 

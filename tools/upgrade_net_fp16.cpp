@@ -90,7 +90,7 @@ void CheckFlags(int argc, char** argv) {
   Require(!FLAGS_model.empty(), "trained weights are needed: -model WEIGHTS.caffemodel");
   Require(!FLAGS_output.empty(), "a file to write is needed: -output NEW.caffemodel");
   const string extension = std::filesystem::path(FLAGS_output).extension();
-  Require(extension != ".h5", "-output ", FLAGS_output,
+  Require(extension != ".h5", caffe::Error::Field{"-output"}, " ", FLAGS_output,
           ": HDF5 files hold no half precision; name a .caffemodel");
   RequireApart("-output", FLAGS_output, {FLAGS_input, FLAGS_model});
   RequireApart("-prototxt", PrototxtToWrite(), {FLAGS_input, FLAGS_model, FLAGS_output});

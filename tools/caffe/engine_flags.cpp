@@ -101,12 +101,12 @@ std::vector<inference::ShapeProfile> ProfilesOfFlags() {
   const size_t count = std::max({least.size(), best.size(), most.size()});
   std::vector<inference::ShapeProfile> profiles(count);
   if (count == 0) return profiles;
-  Require(FLAGS_max_batch == 0 && FLAGS_input_shape.empty(),
-          "a range says the largest shapes: leave -max_batch and -input_shape out");
+  Require(FLAGS_max_batch == 0 && FLAGS_input_shape.empty(), "a range says the largest shapes",
+          Error::Remedy{"leave -max_batch and -input_shape out"});
   for (const auto* shapes : {&least, &best, &most}) {
-    Require(shapes->empty() || shapes->size() == count,
-            "-min_shape, -opt_shape and -max_shape say ", least.size(), ", ", best.size(), " and ",
-            most.size(), " ranges: give as many in each, separated by ':'");
+    Require(shapes->empty() || shapes->size() == count, Error::Field{"-min_shape"},
+            ", -opt_shape and -max_shape say ", least.size(), ", ", best.size(), " and ",
+            most.size(), " ranges", Error::Remedy{"give as many in each, separated by ':'"});
   }
   for (size_t i = 0; i < count; ++i) {
     if (!least.empty()) profiles[i].min = least[i];
@@ -130,13 +130,13 @@ std::vector<int> LabelsOf(const InputBatches& batches, const inference::Tensors&
 
 void CheckFlags() {
   const bool best = inference::ParsePrecision(FLAGS_precision) == inference::Precision::BEST;
-  Require(best || !IsGiven("max_accuracy_loss"),
-          "-max_accuracy_loss is for -precision best, not for ", FLAGS_precision);
-  Require(!FLAGS_tf32 || !FLAGS_gpu.empty(), "-tf32 is for GPUs: give -gpu N");
-  Require(FLAGS_max_accuracy_loss >= 0, "-max_accuracy_loss must not be negative, got ",
-          FLAGS_max_accuracy_loss);
-  Require(FLAGS_timing_iterations >= 0, "-timing_iterations must not be negative, got ",
-          FLAGS_timing_iterations);
+  Require(best || !IsGiven("max_accuracy_loss"), Error::Field{"-max_accuracy_loss"},
+          " is for -precision best, not for ", FLAGS_precision);
+  Require(!FLAGS_tf32 || !FLAGS_gpu.empty(), "-tf32 is for GPUs", Error::Remedy{"give -gpu N"});
+  Require(FLAGS_max_accuracy_loss >= 0, Error::Field{"-max_accuracy_loss"},
+          " must not be negative, got ", FLAGS_max_accuracy_loss);
+  Require(FLAGS_timing_iterations >= 0, Error::Field{"-timing_iterations"},
+          " must not be negative, got ", FLAGS_timing_iterations);
   for (const auto& pair : Pairs("-layer_precision", FLAGS_layer_precision)) {
     inference::ParsePrecision(pair.second);
   }
@@ -182,10 +182,10 @@ void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
            (preprocessing.input.empty() || preprocessing.input == value.name);
   };
   const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(), takes_images);
-  Require(input != graph.inputs.end(), "-normalize: net '", graph.name,
+  Require(input != graph.inputs.end(), Error::Field{"-normalize"}, ": net '", graph.name,
           "' has no input that takes images");
-  Require(!preprocessing.mean.empty() || preprocessing.scale != 1,
-          "-normalize: there is neither -mean nor -scale, nor a transform_param in the net");
+  Require(!preprocessing.mean.empty() || preprocessing.scale != 1, Error::Field{"-normalize"},
+          ": there is neither -mean nor -scale, nor a transform_param in the net");
   const std::string name = graph.values[*input].name;
   const Shape shape = graph.values[*input].shape;
   net->NormalizeInput(name,
@@ -241,8 +241,8 @@ void RequireOtherFiles(const std::vector<NamedFile>& also) {
 }
 
 inference::ThreadSplit ThreadsOfHint() {
-  Require(!IsGiven("hint") || FLAGS_gpu.empty(),
-          "-hint is about the threads of the CPU: leave it out with -gpu");
+  Require(!IsGiven("hint") || FLAGS_gpu.empty(), Error::Field{"-hint"},
+          " is about the threads of the CPU", Error::Remedy{"leave it out with -gpu"});
   return inference::SplitThreads(inference::ParseHint(FLAGS_hint));
 }
 
@@ -269,8 +269,8 @@ EngineMaker::EngineMaker(const NetParameter& param, std::vector<std::string> wei
 
 std::unique_ptr<InputBatches> EngineMaker::EngineInputs(const Net<float>& net,
                                                         int most_batches) const {
-  Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()),
-          "-normalize: engines are measured on images; give -images or -data");
+  Require(!takes_pixels_ || (net.num_inputs() > 0 && FLAGS_npy.empty()), Error::Field{"-normalize"},
+          ": engines are measured on images; give -images or -data");
   if (!takes_pixels_) return Inputs(net, param_, most_batches);
   inference::ImagePreprocessing preprocessing = Preprocessing(param_);
   preprocessing.engine_normalizes = true;
@@ -403,7 +403,8 @@ void EngineMaker::SetCalibration() {
 }
 
 void EngineMaker::SetAccuracyLoss(const Net<float>& net, bool data) {
-  Require(data, "-max_accuracy_loss needs data to measure the loss on: ", kInputFlags);
+  Require(data, Error::Field{"-max_accuracy_loss"},
+          " needs data to measure the loss on: ", kInputFlags);
   const int most = FLAGS_batches > 0 ? FLAGS_batches : kDefaultBatches;
   const std::unique_ptr<InputBatches> batches = EngineInputs(net, most);
   const auto loss = std::make_shared<inference::AccuracyLoss>(

@@ -26,7 +26,7 @@ struct ListLine {
 /// list without lines.
 inline std::vector<ListLine> ReadImageList(const std::string& file, const std::string& rest) {
   std::ifstream stream(file.c_str());
-  Require(stream.good() && !std::filesystem::is_directory(file), file,
+  Require(stream.good() && !std::filesystem::is_directory(file), Error::File{file},
           ": there is no such file, or it cannot be read");
   std::vector<ListLine> lines;
   ListLine line;
@@ -35,13 +35,13 @@ inline std::vector<ListLine> ReadImageList(const std::string& file, const std::s
     text.erase(text.find_last_not_of(" \t\r") + 1);
     if (text.empty()) continue;
     const size_t space = text.find_last_of(" \t");
-    Require(space != std::string::npos && space > 0, file, ", line ", line.number, ": '", text,
-            "' is not a path, a space and ", rest);
+    Require(space != std::string::npos && space > 0, Error::File{file}, ", line ", line.number,
+            ": '", text, "' is not a path, a space and ", rest);
     line.path = text.substr(0, text.find_last_not_of(" \t", space) + 1);
     line.rest = text.substr(space + 1);
     lines.push_back(line);
   }
-  Require(!lines.empty(), file, ": the list names no pictures");
+  Require(!lines.empty(), Error::File{file}, ": the list names no pictures");
   return lines;
 }
 
@@ -53,8 +53,8 @@ inline int LabelIn(const ListLine& line, const std::string& file) {
     label = std::stoi(line.rest, &used);
   } catch (const std::exception&) {
   }
-  Require(used == line.rest.size(), file, ", line ", line.number, ": the label '", line.rest,
-          "' is not a whole number");
+  Require(used == line.rest.size(), Error::File{file}, ", line ", line.number, ": the label '",
+          line.rest, "' is not a whole number");
   return label;
 }
 
@@ -108,8 +108,9 @@ void WriteImages(const std::vector<ListLine>& lines, const std::string& list,
         first_size = records[i].size;
         first_path = name;
       }
-      Require(records[i].size == first_size, name, ": the picture is ", records[i].size, ", but ",
-              first_path, " is ", first_size, ": leave out -check_size or resize them");
+      Require(records[i].size == first_size, Error::File{name}, ": the picture is ",
+              records[i].size, ", but ", first_path, " is ", first_size,
+              Error::Remedy{"leave out -check_size or resize them"});
       database.Put(NumberKey(static_cast<int64_t>(start + i), 8) + "_" + name, records[i].value);
       if (database.count() % 1000 == 0) {
         progress.Clear();
@@ -119,8 +120,8 @@ void WriteImages(const std::vector<ListLine>& lines, const std::string& list,
     progress.Update(static_cast<int64_t>(start + records.size()));
   }
   progress.Clear();
-  Require(database.count() > 0, list, ": none of the ", lines.size(), " files below ", root,
-          " is an image that can be read");
+  Require(database.count() > 0, Error::File{list}, ": none of the ", lines.size(), " files below ",
+          root, " is an image that can be read");
   if (database.count() % 1000 != 0) LOG(INFO) << "Processed " << database.count() << " files.";
   const size_t left_out = lines.size() - static_cast<size_t>(database.count());
   LOG_IF(WARNING, left_out > 0) << left_out << " files could not be read and were left out.";

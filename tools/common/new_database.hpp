@@ -31,7 +31,7 @@ class NewDatabase {
   /// Throws Error if there is something at `path`, or another program is making it.
   NewDatabase(const std::string& path, const std::string& backend)
       : path_(path), part_(path + ".unfinished"), db_(db::GetDB(backend)) {
-    Require(!std::filesystem::exists(path), path,
+    Require(!std::filesystem::exists(path), Error::File{path},
             ": there is a database of this name; remove it first or choose another name");
     RemoveAbandoned();
     db_->Open(part_, db::NEW);
@@ -63,7 +63,8 @@ class NewDatabase {
     db_->Close();
     std::error_code error;
     std::filesystem::rename(part_, path_, error);
-    Require(!error, path_, ": the database cannot be given its name: ", error.message());
+    Require(!error, Error::File{path_},
+            ": the database cannot be given its name: ", error.message());
     db_.reset();
     Unlock();
   }
@@ -86,7 +87,8 @@ class NewDatabase {
     const fs::path folder = part_;
     const bool is_database = fs::is_directory(folder) &&
                              (fs::exists(folder / "data.mdb") || fs::exists(folder / "CURRENT"));
-    Require(is_database, part_, ": is in the way: remove it or choose another name");
+    Require(is_database, part_, ": is in the way",
+            Error::Remedy{"remove it or choose another name"});
     lock_ = Lock();
     Require(lock_ >= 0, part_, ": another program is making this database");
     fs::remove_all(folder);
