@@ -1,7 +1,5 @@
 #include "calibration_flags.hpp"
 
-#include <sstream>
-
 #include "caffe/util/text/progress.hpp"
 #include "input_flags.hpp"
 #include "net_flags.hpp"
@@ -30,8 +28,7 @@ namespace {
 CalibrationOptions Options() {
   CalibrationOptions options;
   options.minimum_images = FLAGS_min_images;
-  std::istringstream blobs(FLAGS_leave_out);
-  for (std::string blob; std::getline(blobs, blob, ',');) options.leave_out.insert(blob);
+  for (const std::string& blob : SplitAtCommas(FLAGS_leave_out)) options.leave_out.insert(blob);
   return options;
 }
 

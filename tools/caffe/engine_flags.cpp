@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "../common/command_line.hpp"
@@ -72,8 +71,7 @@ namespace {
 std::vector<std::pair<std::string, std::string>> Pairs(const std::string& flag,
                                                        const std::string& text) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : SplitAt(',', text)) {
     const size_t equals = part.rfind('=');
     Require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(), flag, ": '",
             part, "' is not NAME=VALUE");
@@ -86,8 +84,7 @@ std::vector<std::pair<std::string, std::string>> Pairs(const std::string& flag,
 std::vector<std::map<std::string, Shape>> ParseProfiles(const std::string& flag,
                                                         const std::string& text) {
   std::vector<std::map<std::string, Shape>> profiles;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ':');) {
+  for (const std::string& part : SplitAt(':', text)) {
     profiles.push_back(ParseShapes(flag, part));
   }
   return profiles;
@@ -198,8 +195,7 @@ void NormalizeImages(const inference::ImagePreprocessing& preprocessing,
 
 std::map<std::string, Shape> ParseShapes(const std::string& flag, const std::string& text) {
   std::map<std::string, Shape> shapes;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : SplitAt(',', text)) {
     const size_t equals = part.rfind('=');
     const bool is_named = equals != std::string::npos;
     const std::string name = is_named ? part.substr(0, equals) : "";
@@ -323,8 +319,7 @@ void EngineMaker::SetConfig() {
   config.max_workspace = BytesOfMegabytes("-workspace", FLAGS_workspace);
   config.max_memory = BytesOfMegabytes("-memory", FLAGS_memory);
   config.max_accuracy_loss = FLAGS_max_accuracy_loss;
-  std::istringstream passes(FLAGS_skip_pass);
-  for (std::string pass; std::getline(passes, pass, ',');) config.skip_passes.push_back(pass);
+  config.skip_passes = SplitAtCommas(FLAGS_skip_pass);
 }
 
 void EngineMaker::SetClassNames() {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <sstream>
 
 #include "caffe/data/image_files.hpp"
 #include "net_flags.hpp"
@@ -41,8 +40,7 @@ namespace {
 
 std::vector<float> Numbers(const std::string& text, const std::string& flag) {
   std::vector<float> numbers;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : SplitAt(',', text)) {
     size_t used = 0;
     try {
       numbers.push_back(std::stof(part, &used));
@@ -85,8 +83,7 @@ void TakeFlags(ImagePreprocessing* preprocessing) {
   Require(FLAGS_channel_order == "BGR" || FLAGS_channel_order == "RGB",
           Error::Field{"-channel_order"}, " ", FLAGS_channel_order, ": valid are BGR and RGB");
   preprocessing->rgb = FLAGS_channel_order == "RGB";
-  std::istringstream constants(FLAGS_constant);
-  for (std::string constant; std::getline(constants, constant, ';');) {
+  for (const std::string& constant : SplitAt(';', FLAGS_constant)) {
     const size_t equals = constant.find('=');
     Require(equals != std::string::npos && equals > 0, Error::Field{"-constant"}, ": '", constant,
             "' is not NAME=V,V,...");

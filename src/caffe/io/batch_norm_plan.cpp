@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "caffe/core/weight_source.hpp"
 #include "caffe/error.hpp"
+#include "caffe/io/weight_source.hpp"
 #include "caffe/io/wire.hpp"
 
 namespace caffe {

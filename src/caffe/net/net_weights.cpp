@@ -4,8 +4,8 @@
 
 #include "caffe/core/error_context.hpp"
 #include "caffe/core/finite_weights.hpp"
-#include "caffe/core/weight_source.hpp"
 #include "caffe/io/caffemodel.hpp"
+#include "caffe/io/weight_source.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "caffe/util/upgrade_proto.hpp"
