@@ -51,7 +51,8 @@ void ConvertFile(const string& path, int first, caffe::NewDatabase* database) {
     char label = 0;
     file.get(label);
     file.read(&pixels[0], kImageBytes);
-    Require(file.good(), caffe::Error::File{path}, ": the file ends in image ", i, " of ", kPerFile);
+    Require(file.good(), caffe::Error::File{path}, ": the file ends in image ", i, " of ",
+            kPerFile);
     datum.set_label(static_cast<unsigned char>(label));
     datum.set_data(pixels);
     database->Put(caffe::NumberKey(first + i, 5), datum.SerializeAsString());

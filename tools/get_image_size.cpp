@@ -9,31 +9,16 @@
 
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/util/detection/annotations.hpp"
-#include "common/command_line.hpp"
-#include "common/image_database.hpp"
+#include "common/command.hpp"
+#include "common/image_list.hpp"
 
-DEFINE_string(name_id_file, "", "A file of lines \"name id\": write ids instead of names.");
+CAFFE_FLAG(string, name_id_file, "", "FILE", "lines \"name id\": write ids instead of names");
 
 namespace {
 
 using caffe::ListLine;
 using caffe::Require;
 using std::string;
-
-const char kUsage[] = R"(get_image_size: writes the sizes of images, for name_size_file.
-
-usage: get_image_size [flags] ROOTFOLDER/ LISTFILE OUTFILE
-
-LISTFILE is the one that convert_annoset reads: an image's path below ROOTFOLDER, a space, and
-anything else. OUTFILE gets a line for each: the file's name without folder and extension, height,
-width.
-
-flags:
-  -name_id_file FILE   lines "name id": write ids instead of names
-
-example:
-  get_image_size VOCdevkit/ test.txt test_name_size.txt
-)";
 
 #ifdef USE_OPENCV
 
@@ -47,10 +32,10 @@ std::map<string, string> ReadIds(const string& file) {
   return ids;
 }
 
-int GetSizes(int argc, char** argv) {
-  Require(argc == 4, "give ROOTFOLDER/, LISTFILE and OUTFILE; --help shows how");
-  const string root = caffe::RootFolder(argv[1]);
-  const std::vector<ListLine> lines = caffe::ReadImageList(argv[2], "something more");
+int GetSizes(const std::vector<string>& files) {
+  Require(files.size() == 3, "give ROOTFOLDER/, LISTFILE and OUTFILE; --help shows how");
+  const string root = caffe::RootFolder(files[0]);
+  const std::vector<ListLine> lines = caffe::ReadImageList(files[1], "something more");
   const std::map<string, string> ids = ReadIds(FLAGS_name_id_file);
   LOG(INFO) << "A total of " << lines.size() << " images.";
   std::vector<std::pair<int, int>> sizes(lines.size());
@@ -69,7 +54,7 @@ int GetSizes(int argc, char** argv) {
     }
     text << name << " " << sizes[i].first << " " << sizes[i].second << "\n";
   }
-  caffe::AtomicFile file(argv[3]);
+  caffe::AtomicFile file(files[2]);
   file.Write(text.str().data(), text.str().size());
   file.Commit();
   LOG(INFO) << "Processed " << lines.size() << " files.";
@@ -78,12 +63,29 @@ int GetSizes(int argc, char** argv) {
 
 #else
 
-int GetSizes(int, char**) {
+int GetSizes(const std::vector<string>&) {
   caffe::Fail("this tool needs OpenCV", caffe::Error::Remedy{"build with USE_OPENCV=ON"});
 }
 
 #endif  // USE_OPENCV
 
+caffe::Command Program() {
+  caffe::Command program;
+  program.name = "get_image_size";
+  program.summary = "writes the sizes of images, for name_size_file";
+  program.usage = {"[flags] ROOTFOLDER/ LISTFILE OUTFILE"};
+  program.about =
+      R"(LISTFILE is the one that convert_annoset reads: an image's path below ROOTFOLDER, a space, and
+anything else. OUTFILE gets a line for each: the file's name without folder and extension, height,
+width.
+)";
+  program.groups = {{"flags", "", {"name_id_file"}, ""}};
+  program.examples = R"(  get_image_size VOCdevkit/ test.txt test_name_size.txt
+)";
+  program.run = GetSizes;
+  return program;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return caffe::RunTool(argc, argv, kUsage, GetSizes); }
+int main(int argc, char** argv) { return caffe::RunProgram(argc, argv, Program()); }

@@ -46,8 +46,8 @@ class IdxFile {
 struct IdxImages {
   explicit IdxImages(const std::string& path)
       : file(path, kIdxImages), count(file.Number()), rows(file.Number()), columns(file.Number()) {
-    Require(rows > 0 && columns > 0 && rows <= 4096 && columns <= 4096, Error::File{path}, ": images of ", rows,
-            " x ", columns, " cannot be right");
+    Require(rows > 0 && columns > 0 && rows <= 4096 && columns <= 4096, Error::File{path},
+            ": images of ", rows, " x ", columns, " cannot be right");
   }
   /// The next image, rows * columns bytes.
   std::string Next() {
