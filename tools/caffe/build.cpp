@@ -37,7 +37,7 @@ class PassDump {
   explicit PassDump(const std::string& folder) : folder_(folder) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
-    Require(!error, "-dump_passes ", folder, ": ", error.message());
+    Require(!error, Error::Field{"-dump_passes"}, " ", folder, ": ", error.message());
   }
 
   void Add(const std::string& pass, const inference::Graph& graph) {

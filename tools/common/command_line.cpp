@@ -55,15 +55,6 @@ void ApplySharedFlags() {
   set_ignore_unknown_fields(FLAGS_ignore_unknown_fields);
 }
 
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
-
 std::vector<std::string> SplitFiles(const std::string& text,
                                     const std::function<std::string(const std::string&)>& path_of) {
   const auto exists = [&](const std::string& part) {

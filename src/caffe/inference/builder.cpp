@@ -38,7 +38,7 @@ std::string ImageInputOf(const Graph& graph, const ImagePreprocessing& preproces
     const Value& value = graph.values[input];
     if (value.shape.size() != 4 || preprocessing.constants.count(value.name) > 0) continue;
     Require(found.empty(), "preprocessing: images can go to inputs '", found, "' and '", value.name,
-            "': name one of them");
+            "'", Error::Remedy{"name one of them"});
     found = value.name;
   }
   Require(!found.empty(), "preprocessing: net '", graph.name,
@@ -92,7 +92,8 @@ void TakePreprocessing(const NetworkDefinition& net, const BuilderConfig& config
 std::vector<Graph> ShapedForProfiles(const Graph& graph, const BuilderConfig& config) {
   if (config.profiles.empty()) return {Shaped(graph, config)};
   Require(config.max_batch == 0 && config.max_input_shapes.empty(),
-          "profiles say the largest shapes: leave max_batch and max_input_shapes out");
+          "profiles say the largest shapes",
+          Error::Remedy{"leave max_batch and max_input_shapes out"});
   std::vector<Graph> graphs;
   for (size_t i = 0; i < config.profiles.size(); ++i) {
     try {
@@ -179,7 +180,7 @@ void CheckMemory(const Engine& engine, size_t most) {
   const size_t weights = engine.weight_bytes(), activations = engine.activation_bytes();
   Require(weights + activations <= most, "max_memory: the engine needs ", weights,
           " bytes of weights and ", activations, " of activations, and may take ", most,
-          ": build it for a smaller batch or in fewer bits");
+          Error::Remedy{"build it for a smaller batch or in fewer bits"});
 }
 
 std::shared_ptr<const Engine> BuildGraph(const Graph& graph, const BuilderConfig& config) {
@@ -202,13 +203,15 @@ void CheckTraining(const NetworkDefinition& net, const BuilderConfig& config) {
   const QuantizationScheme scheme = config.quantization.SchemeOrDefault();
   Require(scheme == training->scheme, "net '", net.name(), "' was trained for -quantization ",
           Name(training->scheme), ", not for ", Name(scheme),
-          ": leave -quantization out, or train it for that (quantized_training { scheme })");
+          Error::Remedy{
+              "leave -quantization out, or train it for that (quantized_training { scheme })"});
   const bool eight = training->weight_bits == 8 && training->activation_bits == 8;
   const bool integers = config.precision == Precision::INT8 &&
                         config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
   Require(eight || integers, "net '", net.name(), "' was trained for weights of ",
           training->weight_bits, " bits and blobs of ", training->activation_bits,
-          ", which engines of integers alone have: give -precision int8, and no other -arithmetic");
+          ", which engines of integers alone have",
+          Error::Remedy{"give -precision int8, and no other -arithmetic"});
 }
 
 /// Adds the precisions and ranges of the definition.
@@ -218,17 +221,18 @@ BuilderConfig Completed(const NetworkDefinition& net, BuilderConfig config) {
   const bool scheme_given = config.quantization.scheme.has_value();
   const bool rounding_given = config.quantization.rounding.has_value();
   const Arithmetic given = config.quantization.arithmetic.value_or(Arithmetic::FLOAT);
-  Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8, "-arithmetic ",
-          Name(given), " is for -precision int8, not ", Name(config.precision));
+  Require(given == Arithmetic::FLOAT || config.precision == Precision::INT8,
+          Error::Field{"-arithmetic"}, " ", Name(given), " is for -precision int8, not ",
+          Name(config.precision));
   config.quantization.training =
       config.quantization.ignore_training ? std::optional<TrainedNumbers>() : quantization.training;
   if (!config.quantization.scheme) config.quantization.scheme = quantization.scheme;
   if (!config.quantization.arithmetic) config.quantization.arithmetic = quantization.arithmetic;
   if (!config.quantization.rounding) config.quantization.rounding = quantization.rounding;
   const bool alone = config.quantization.ArithmeticOrDefault() != Arithmetic::FLOAT;
-  Require(!rounding_given || alone, "-rounding is for -arithmetic integer");
-  Require(!scheme_given || MayTakeIntegers(config),
-          "-quantization is for int8, not for -precision ", Name(config.precision));
+  Require(!rounding_given || alone, Error::Field{"-rounding"}, " is for -arithmetic integer");
+  Require(!scheme_given || MayTakeIntegers(config), Error::Field{"-quantization"},
+          " is for int8, not for -precision ", Name(config.precision));
   CheckTraining(net, config);
   if (alone && config.precision != Precision::INT8 && MayTakeIntegers(config) && config.remark) {
     config.remark(Join("the net asks for -arithmetic ", Name(*config.quantization.arithmetic),

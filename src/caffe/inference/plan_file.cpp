@@ -7,6 +7,7 @@
 
 #include "backends/cuda/cuda_engine.hpp"
 #include "caffe/allocator.hpp"
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
@@ -378,7 +379,7 @@ std::string TargetOf(const std::string& fingerprint) {
     }
     if (fingerprint == here) return cuda::kTarget;
   }
-  Fail("it was built for ", fingerprint, ", and this is ", here, ": build it again");
+  Fail("it was built for ", fingerprint, ", and this is ", here, Error::Remedy{"build it again"});
 }
 
 Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
@@ -390,7 +391,7 @@ Plan ReadMapped(const std::shared_ptr<const MappedFile>& file) {
           " bytes, the file ", file->size());
   std::memcpy(&header, file->data(), sizeof(header));
   Require(header.version == kPlanVersion, "it is a plan of version ", header.version,
-          ", this library reads version ", kPlanVersion, ": build it again");
+          ", this library reads version ", kPlanVersion, Error::Remedy{"build it again"});
   Require(header.file_size == file->size(), "it is truncated or damaged: it has ", file->size(),
           " bytes where its header says ", header.file_size);
   Require(header.checksum ==
@@ -476,12 +477,7 @@ void WritePlan(const Plan& plan, const std::string& file) {
 }
 
 Plan ReadPlan(const std::string& file) {
-  try {
-    return ReadMapped(std::make_shared<const MappedFile>(file));
-  } catch (Error& error) {
-    if (std::string(error.what()).find(file) == std::string::npos) error.AddContext(file);
-    throw;
-  }
+  return WithFile(file, [&] { return ReadMapped(std::make_shared<const MappedFile>(file)); });
 }
 
 }  // namespace caffe::inference

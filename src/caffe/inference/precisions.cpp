@@ -38,8 +38,8 @@ class LoweredBuild {
 
   /// The graph in integers, before kernels are chosen.
   Graph Quantized() const {
-    Require(context_.table != nullptr,
-            "int8 needs calibration: give a calibration table or a calibrator");
+    Require(context_.table != nullptr, "int8 needs calibration",
+            Error::Remedy{"give a calibration table or a calibrator"});
     Require(context_.HasIntegersAlone(),
             "the graph is in integers with -arithmetic integer or integer_only");
     BuildContext build = context_;

@@ -86,8 +86,8 @@ Graph WithProfile(const Graph& graph, const ShapeProfile& profile) {
     const Value& input = graph.values[graph.inputs[i]];
     if (most[i].empty()) most[i] = best[i];
     if (most[i].empty()) {
-      Require(least[i].empty(), "input '", input.name,
-              "' has a min shape only: say opt or max too");
+      Require(least[i].empty(), "input '", input.name, "' has a min shape only",
+              Error::Remedy{"say opt or max too"});
       most[i] = input.shape;
     }
     if (best[i].empty()) best[i] = most[i];

@@ -246,12 +246,11 @@ void LoweredRunner::PlaceNode(size_t index, bool allocate) {
   }
   if (allocate) return;
   entry.binding.parameters = PlacesOfParameters(index);
-  WithContext([&] { return DescribeLayer(node); },
-              [&] {
-                entry.step->Bind(entry.binding);
-                entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
-                wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
-              });
+  WithLayer(node, [&] {
+    entry.step->Bind(entry.binding);
+    entry.scratch = gaps_.Find(index, entry.step->scratch_bytes());
+    wanted_ = std::max(wanted_, entry.scratch + entry.step->scratch_bytes());
+  });
 }
 
 // A layer has its parameters itself.

@@ -549,11 +549,9 @@ class Rewriting {
     formats_.assign(graph_.values.size(), Format());
     for (size_t i = 0; i < nodes.size(); ++i) Rewrite(nodes[i], search_.chosen(i));
     for (Node& node : graph_.nodes) {
-      WithContext([&] { return DescribeLayer(node); },
-                  [&] {
-                    node.parameters =
-                        ImplementationOf(target_, node.implementation).Pack(graph_, node);
-                  });
+      WithLayer(node, [&] {
+        node.parameters = ImplementationOf(target_, node.implementation).Pack(graph_, node);
+      });
     }
     graph_.target = target_.name();
     return std::move(graph_);

@@ -147,11 +147,11 @@ namespace {
 cv::Mat Read(const ImageSource& image, int channels) {
   if (!image.values) {
     cv::Mat read = ReadImageToCVMat(image.name, channels == 3);
-    Require(!read.empty(), image.name, ": cannot be read as an image");
+    Require(!read.empty(), Error::File{image.name}, ": cannot be read as an image");
     return read;
   }
   Require(image.height > 0 && image.width > 0 && (image.channels == 1 || image.channels == 3),
-          image.name, ": ", image.height, "x", image.width, "x", image.channels,
+          Error::File{image.name}, ": ", image.height, "x", image.width, "x", image.channels,
           " is no image: it has rows, columns, and 1 or 3 channels");
   // OpenCV has no const matrices; this one is only read.
   return cv::Mat(image.height, image.width, CV_8UC(image.channels),
@@ -165,7 +165,7 @@ void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context
 #ifdef USE_OPENCV
   const Engine& engine = context->engine();
   Require(engine.preprocessing() != nullptr, "engine '", engine.name(),
-          "' does not know how images are prepared: build it with preprocessing");
+          "' does not know how images are prepared", Error::Remedy{"build it with preprocessing"});
   if (context->batch() != static_cast<int>(images.size())) {
     context->SetBatch(static_cast<int>(images.size()));
   }
@@ -179,13 +179,14 @@ void SetImages(const std::vector<ImageSource>& images, ExecutionContext* context
   ImageInput input(*engine.preprocessing(), inputs);
   Require(static_cast<int>(images.size()) == input.items(), "engine '", engine.name(), "': input '",
           engine.preprocessing()->input, "' takes ", input.items(), " images at a time, got ",
-          images.size(), ": give as many, or set its shape");
+          images.size(), Error::Remedy{"give as many, or set its shape"});
   for (size_t i = 0; i < images.size(); ++i) {
     input.Write(Read(images[i], input.blob().shape(1)), static_cast<int>(i));
   }
 #else
   (void)images;
-  Fail("engine '", context->engine().name(), "': images need OpenCV: build with USE_OPENCV=ON");
+  Fail("engine '", context->engine().name(), "': images need OpenCV",
+       Error::Remedy{"build with USE_OPENCV=ON"});
 #endif
 }
 

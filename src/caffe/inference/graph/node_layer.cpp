@@ -55,11 +55,10 @@ NodeLayer::NodeLayer(const LayerParameter& param, std::vector<Constant> paramete
   };
   add(bottoms, &bottoms_);
   add(tops, &tops_);
-  WithContext([&] { return DescribeLayer(param); },
-              [&] {
-                full.set_type(LayerType(param.type()));
-                layer_ = LayerRegistry<float>::CreateLayer(full);
-              });
+  WithLayer(param, [&] {
+    full.set_type(LayerType(param.type()));
+    layer_ = LayerRegistry<float>::CreateLayer(full);
+  });
   layer_->set_types(LayerTypes::All(ElementType::FLOAT));
 }
 
@@ -104,15 +103,14 @@ void NodeLayer::SetUp() {
 }
 
 std::vector<Shape> NodeLayer::Reshape(const std::vector<Shape>& bottoms) {
-  WithContext([&] { return DescribeLayer(layer_->layer_param()); },
-              [&] {
-                for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
-                if (is_set_up_) {
-                  layer_->Reshape(bottoms_, tops_);
-                } else {
-                  SetUp();
-                }
-              });
+  WithLayer(layer_->layer_param(), [&] {
+    for (size_t i = 0; i < bottoms.size(); ++i) bottoms_[i]->Reshape(bottoms[i]);
+    if (is_set_up_) {
+      layer_->Reshape(bottoms_, tops_);
+    } else {
+      SetUp();
+    }
+  });
   std::vector<Shape> shapes;
   for (const Blob<float>* top : tops_) shapes.push_back(top->shape());
   return shapes;
@@ -195,15 +193,14 @@ bool NodeLayer::RunPlaced(const std::vector<Place>& bottoms, const std::vector<P
 
 /// Tops that are `fixed` must keep their shapes.
 void NodeLayer::Forward(const std::vector<Shape>& shapes, const std::vector<bool>& fixed) {
-  WithContext([&] { return DescribeLayer(layer_->layer_param()); },
-              [&] {
-                layer_->Forward(bottoms_, tops_);
-                for (size_t i = 0; i < fixed.size(); ++i) {
-                  if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
-                  Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
-                       " where Reshape had announced ", ShapeString(shapes[i]));
-                }
-              });
+  WithLayer(layer_->layer_param(), [&] {
+    layer_->Forward(bottoms_, tops_);
+    for (size_t i = 0; i < fixed.size(); ++i) {
+      if (!fixed[i] || tops_[i]->shape() == shapes[i]) continue;
+      Fail("top ", i, " has shape ", ShapeString(tops_[i]->shape()),
+           " where Reshape had announced ", ShapeString(shapes[i]));
+    }
+  });
 }
 
 std::vector<Constant> NodeLayer::Parameters() const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
 #include "caffe/fp16/range_rewriting.hpp"
 #include "caffe/inference/network_definition.hpp"
@@ -77,12 +78,9 @@ class GraphToNet {
   }
 
   void WriteParameters(const std::vector<Constant>& parameters, LayerParameter* layer) {
-    try {
+    WithLayer(*layer, [&] {
       for (const Constant& parameter : parameters) Write(parameter, layer->add_blobs());
-    } catch (Error& error) {
-      error.AddContext(Join("layer '", layer->name(), "' (", layer->type(), ")"));
-      throw;
-    }
+    });
   }
 
   // The graph's layers are those of one phase and state, each with parameters of its own: rules

@@ -71,7 +71,7 @@ const BlobCalibration* CalibrationTable::Find(const std::string& blob) const {
 const BlobCalibration& CalibrationTable::At(const std::string& blob) const {
   const BlobCalibration* found = Find(blob);
   if (found == nullptr) {
-    Fail(name_, ": the table lacks blob '", blob, "'", DidYouMean(blob, names_),
+    Fail(Error::File{name_}, ": the table lacks blob '", blob, "'", DidYouMean(blob, names_),
          " Calibrate the net again, or add the blob by hand");
   }
   return *found;

@@ -50,8 +50,8 @@ void RequireUseful(const ActivationStatistics& statistics, const CalibrationOpti
           "' computes nothing that can be quantized");
   const std::vector<std::string> names = NamesOf(statistics);
   for (const std::string& name : options.leave_out) {
-    Require(std::count(names.begin(), names.end(), name) > 0, "-leave_out: the net has no blob '",
-            name, "' that is calibrated", DidYouMean(name, names));
+    Require(std::count(names.begin(), names.end(), name) > 0, Error::Field{"-leave_out"},
+            ": the net has no blob '", name, "' that is calibrated", DidYouMean(name, names));
   }
   std::string faults;
   for (const BlobStatistics& blob : statistics.blobs()) {
@@ -109,7 +109,8 @@ BatchCalibrator::BatchCalibrator(std::unique_ptr<InputBatches> batches, int64_t 
 }
 
 int64_t BatchCalibrator::GetBatch(Net<float>* net) {
-  Require(batches_ != nullptr, "the calibrator has no data: give it batches or override GetBatch");
+  Require(batches_ != nullptr, "the calibrator has no data",
+          Error::Remedy{"give it batches or override GetBatch"});
   if (most_batches_ > 0 && next_ >= most_batches_) return 0;
   if (!batches_->Feed(static_cast<int>(next_), net)) return 0;
   ++next_;

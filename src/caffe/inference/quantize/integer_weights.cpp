@@ -169,9 +169,10 @@ void AppendMultipliers(const Node& node, const std::vector<double>& real,
       shifts.push_back(multiplier.shift);
     } catch (Error& error) {
       error.AddContext(
-          Join("layer '", node.name(), "' (", node.type(),
-               "): input scale times weight scale over output scale: a range of the blobs "
-               "that it reads and writes is far too small or too large; calibrate again"));
+          "input scale times weight scale over output scale: a range of the blobs that it reads "
+          "and "
+          "writes is far too small or too large; calibrate again");
+      error.AddLayer(node.name(), node.type());
       throw;
     }
   }

@@ -6,18 +6,16 @@
 #include <utility>
 
 #include "caffe/error.hpp"
+#include "caffe/inference/graph.hpp"
 #include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/operation.hpp"
 
 namespace caffe {
-namespace {
 
-size_t CountOf(const std::vector<int>& shape) {
-  size_t count = 1;
-  for (int extent : shape) count *= static_cast<size_t>(extent);
-  return count;
-}
+using inference::CountOf;
+
+namespace {
 
 std::vector<float> Reciprocals(std::vector<float> values) {
   for (float& value : values) value = 1 / value;

@@ -20,7 +20,7 @@ constexpr double kMargin = 12;
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "graphXXXXXX").string()) {
-    Require(mkdtemp(path_.data()) != nullptr, path_, ": the folder cannot be made");
+    Require(mkdtemp(path_.data()) != nullptr, Error::File{path_}, ": the folder cannot be made");
   }
   ~TemporaryFolder() {
     std::error_code none;

@@ -104,8 +104,10 @@ BatchNormBlobs StoredBatchNorm(const StoredLayer& layer, const StoredLayer* scal
   Require(blobs.size() == 3, "Incompatible number of blobs for layer ", layer.param.name(), ": ",
           blobs.size(), "; batch normalization has 3 or 5");
   const std::vector<float> factor = StoredFloats(blobs[2]);
-  Require(factor.size() == 1, blobs[2].where, ": the factor of the statistics has ", factor.size(),
-          " elements, not one");
+  blobs[2].WithPlace([&] {
+    Require(factor.size() == 1, "the factor of the statistics has ", factor.size(),
+            " elements, not one");
+  });
   std::vector<std::vector<float>> affine(2);
   for (size_t i = 0; scale && i < std::min<size_t>(2, scale->blobs.size()); ++i) {
     affine[i] = StoredFloats(scale->blobs[i]);
