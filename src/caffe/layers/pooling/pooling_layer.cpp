@@ -5,7 +5,7 @@
 #include "caffe/context.hpp"
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/reference.hpp"
-#include "caffe/layers/float_pieces.hpp"
+#include "caffe/core/float_pieces.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
 namespace caffe {
