@@ -23,6 +23,7 @@ set_source_files_properties(${proto_dir}/caffe.pb.cc PROPERTIES COMPILE_OPTIONS 
 set(revision_file ${generated_dir}/caffe/kernel_revision.inc)
 set(revision_script ${PROJECT_SOURCE_DIR}/cmake/KernelRevision.cmake)
 file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/caffe/algorithms/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/cuda/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/inference/backends/*.*
   ${PROJECT_SOURCE_DIR}/src/caffe/kernels/*.*

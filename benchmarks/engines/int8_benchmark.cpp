@@ -254,9 +254,8 @@ void Compare(const Row& row, int rounds) {
   const ConvolutionShape& s = layer.shape;
   const bool plain = layer.plain;
   const auto packed = PackedConvolution::Make(s, plain);
-  caffe::onednn::LinearMap::Options options;
+  caffe::onednn::WeightedPrimitive::Options options;
   options.bias = true;
-  options.keep_weights = false;
   const auto onednn = caffe::onednn::Convolution::Make(s, 1, options);
 
   const size_t inputs = layer.inputs, outputs = layer.outputs;
@@ -283,7 +282,8 @@ void Compare(const Row& row, int rounds) {
                                  floats(x, half_w, y),
                                  floats(x, w, y),
                                  onednn ? Milliseconds([&] {
-                                   onednn->ForwardPacked(w.data(), x.data(), bias.data(), y.data());
+                                   onednn->Forward(x.data(), w.data(),
+                                                   caffe::kernels::PostOps(bias.data()), y.data());
                                  })
                                         : kNone,
                                  layer.InFloats(layer.two.get()),

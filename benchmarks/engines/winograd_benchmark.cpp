@@ -106,7 +106,7 @@ void Compare(const Row& row, int num, int rounds) {
   shape.kernel = {row.kernel, row.kernel};
   shape.pad = {row.kernel / 2, row.kernel / 2};
   shape.stride = shape.dilation = {1, 1};
-  caffe::onednn::LinearMap::Options options;
+  caffe::onednn::WeightedPrimitive::Options options;
   options.bias = true;
   options.activation.kind = caffe::kernels::Activation::RELU;
   const auto onednn = caffe::onednn::Convolution::Make(shape, num, options);
@@ -138,7 +138,7 @@ void Compare(const Row& row, int num, int rounds) {
   const PostOps post(bias.data(), {}, options.activation);
 
   const std::vector<std::function<void()>> ways = {
-      [&] { onednn->ForwardPacked(onednn_weights.data(), x.data(), bias.data(), onednn_y.data()); },
+      [&] { onednn->Forward(x.data(), onednn_weights.data(), post, onednn_y.data()); },
       [&] { WinogradForward(s, x.data(), packed.data(), post, y.data(), scratch.get()); },
       [&] {
         WinogradForward(s, half_x.data(), half_packed.data(), post, half_y.data(), scratch.get());

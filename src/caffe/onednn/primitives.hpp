@@ -91,7 +91,6 @@ bool IsPlainLoop(const PrimitiveDesc& desc, bool or_gemm = true) {
 }
 
 void AppendActivation(const kernels::Activation& activation, dnnl::post_ops* operations);
-dnnl::primitive_attr AttributesOf(const kernels::Activation& activation);
 
 }  // namespace caffe::onednn
 

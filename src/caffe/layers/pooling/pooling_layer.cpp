@@ -6,7 +6,7 @@
 #include "caffe/core/as_stored.hpp"
 #include "caffe/kernels/pooling.hpp"
 #include "caffe/kernels/reference.hpp"
-#include "caffe/layers/float_pieces.hpp"
+#include "caffe/core/float_pieces.hpp"
 #include "caffe/onednn/for_shape.hpp"
 
 namespace caffe {

@@ -1,6 +1,7 @@
 // Convolutions of 8-bit integers by kernels/int8_convolution.hpp: exact sums, the rest in float or,
 // of nodes with `integers`, in fixed point.
 #include "caffe/kernels/int8_convolution.hpp"
+#include "caffe/algorithms/convolution.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -109,7 +110,7 @@ class Int8ConvolutionImpl : public Implementation {
     std::vector<Candidate> candidates;
     for (const std::string& variant : variants_) {
       for (const bool plain : {true, false}) {
-        if (plain && (shape->channels > kPlainChannels || shape->group > 1)) continue;
+        if (plain && (shape->channels > algorithms::kPlainChannels || shape->group > 1)) continue;
         if (!MakeKernel(variant, *shape, plain)) continue;
         if (!SumsFit(variant, *shape, node)) {
           context.Note(variant + ": its weights are too large for sums of 32 bits");
