@@ -513,10 +513,9 @@ void DepthwisePacked::Forward(int num, Numbers x, Numbers weights, const PostOps
     SetTarget(post, y, strides, b, band, &work);
     work.plane = 0;
     const int pace = bands_.columns().pace();
-    const auto row = tiles_.depthwise_row[pace > 2 ? 0 : pace];
     for (int r = 0; r < band.rows; ++r) {
-      row(work, r * bands_.WindowPitch(largest_, block),
-          size_t(r) * bands_.columns().output * block, band.columns, pace);
+      tiles_.depthwise_row(work, r * bands_.WindowPitch(largest_, block),
+                           size_t(r) * bands_.columns().output * block, band.columns, pace);
     }
   };
   ParallelParts(items(num), std::max<size_t>(1, kGrain / std::max<size_t>(1, work)),

@@ -50,9 +50,8 @@ struct PackedTiles {
   Function* plain[kMostVectors][kMostPixels];    ///< steps of one channel
   /// A row of pixels of one vector, each lane of which has its own input: windows in x are `pace`
   /// blocks apart, from `window` on, and weights are (steps, block). The first pixel lies at
-  /// `target` in y and in the residual. Functions for pace 1 and 2 are at [pace], one for all at
-  /// [0].
-  void (*depthwise_row[3])(const Work&, int window, size_t target, int pixels, int pace);
+  /// `target` in y and in the residual.
+  void (*depthwise_row)(const Work&, int window, size_t target, int pixels, int pace);
   // From here on functions for each Storage.
   /// A row of outputs whose first lies at `target` in y and in the residual: for kernels of 3 and 5
   /// columns, strides 1 and 2. Weights are those of the row.
