@@ -16,6 +16,8 @@ class TilePairs {
  public:
   void Add(const TilePair& pair) { pairs_[size_++] = pair; }
   const TilePair* data() const { return pairs_; }
+  const TilePair* begin() const { return pairs_; }
+  const TilePair* end() const { return pairs_ + size_; }
   int size() const { return size_; }
 
  private:
