@@ -113,9 +113,9 @@ TEST(CaffemodelReader, ConvertsToEveryType) {
   stored.ReadInto(halfs, ElementType::FLOAT16);
   EXPECT_EQ(1.5f, static_cast<float>(halfs[0]));
   EXPECT_EQ(-std::numeric_limits<float>::infinity(), static_cast<float>(halfs[1]));
-  bfloat16 brains[2];
-  stored.ReadInto(brains, ElementType::BFLOAT16);
-  EXPECT_EQ(1.5f, static_cast<float>(brains[0]));
+  bfloat16 rounded_bits[2];
+  stored.ReadInto(rounded_bits, ElementType::BFLOAT16);
+  EXPECT_EQ(1.5f, static_cast<float>(rounded_bits[0]));
   int8_t bytes[2];
   EXPECT_THROW(stored.ReadInto(bytes, ElementType::INT8), Error);
 }

@@ -216,7 +216,7 @@ TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
   Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, false);
 }
 
-TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
+TEST_P(PackedConvolutions, TakeAndGiveBFloat16s) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
   const Activation relu{Activation::RELU, 0., 0.};
   Check<bfloat16, bfloat16, bfloat16>(shape, 2, false);
@@ -228,9 +228,9 @@ TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
   Check<float16, float16, bfloat16>(Square(24, 16, 1, {17, 1, 2}), 2, false);
 }
 
-// 256 + 1 lies between two brain floats, the even one is 256; 256 + 3 becomes 260. A NaN with its
+// 256 + 1 lies between two bfloat16, the even one is 256; 256 + 3 becomes 260. A NaN with its
 // highest bits zero stays one, and what is too large is an infinity.
-TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
+TEST_P(PackedConvolutions, RoundBFloat16sToNearestEvenOnce) {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto add = [](float x, float bias) {
     const ConvolutionShape s = Square(1, 1, 1, {1, 1});

@@ -51,7 +51,7 @@ struct AmxTiles {
   Function* multiply_signed;    ///< int8_t by int8_t; sums int32_t
   Function* multiply_unsigned;  ///< uint8_t by int8_t; sums int32_t
   /// bfloat16 by bfloat16; sums float. Subnormal numbers count as zero, and become zero.
-  Function* multiply_brain;
+  Function* multiply_bfloat16;
 
   /// The parts of n floats, at y, y + plane, ...: each is what is left, rounded to bfloat16. One
   /// part is a bfloat16 exactly, two add up to a float16, three to any float whose magnitude is 0
