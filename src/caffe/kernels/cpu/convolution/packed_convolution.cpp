@@ -20,7 +20,7 @@ namespace {
 // channels more of them), of one unit and of all that are widened together, and unfinished sums. In
 // the first: the weights of a group of outputs, or as many as are summed up before the next tile.
 constexpr int kPixels = 128;
-constexpr int kMostPixelsOfBand = 256;
+constexpr int kMaxPixelsOfBand = 256;
 constexpr size_t kUnitFloats = 16 << 10;
 constexpr size_t kInputFloats = 64 << 10;
 constexpr size_t kWeightFloats = 5 << 10;
@@ -207,7 +207,7 @@ class DensePacked : public Packed {
   /// True for so few single pixels that reading the weights is what takes time.
   bool IsSmall(int num) const {
     return shape_.is_pointwise() && !plain_ && shape_.group == 1 &&
-           num * bands_.output_plane() <= kMostStreamed;
+           num * bands_.output_plane() <= kMaxStreamed;
   }
   /// Such a call, with weights that are widened while they are read.
   void RunStreamed(const Call& call, float* scratch) const;
@@ -244,7 +244,7 @@ DensePacked::Plan DensePacked::MakePlan(int num) const {
   const size_t wanted = kInputFloats / (units_ * lanes_);
   plan.largest = bands_.ForThreads(
       std::max(1, num),
-      bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMostPixelsOfBand),
+      bands_.Largest(std::max(1, num), std::clamp<int>(wanted, kPixels, kMaxPixelsOfBand),
                      kUnitFloats / lanes_),
       Threads());
   const size_t pixels = plan.largest.pixels();
@@ -381,8 +381,8 @@ void DensePacked::RunItem(const Call& call, const Plan& plan, bool in_place, siz
 void DensePacked::RunStreamed(const Call& call, float* scratch) const {
   const size_t plane = bands_.output_plane(), block = tiles_.block;
   const int pixels = static_cast<int>(call.num * plane);
-  int32_t windows[kMostStreamed];
-  size_t targets[kMostStreamed], residual_targets[kMostStreamed];
+  int32_t windows[kMaxStreamed];
+  size_t targets[kMaxStreamed], residual_targets[kMaxStreamed];
   for (int p = 0; p < pixels; ++p) {
     const size_t image = p / plane, position = p % plane * block;
     windows[p] = static_cast<int32_t>(p * column());
@@ -486,7 +486,7 @@ void DepthwisePacked::RunDirect(const Call& call) const {
   const size_t block = tiles_.block, taps = bands_.taps();
   const auto run_row = DirectDepthwise(tiles_.depthwise_direct[call.x.storage], bands_);
   ForDepthwiseParts(bands_, call.num, blocks_, kGrain, [&](size_t n, size_t b, int begin, int end) {
-    float wide[kMostDepthwiseRows * 5 * 16];
+    float wide[kMaxDepthwiseRows * 5 * 16];
     PackedTiles::Work work = {};
     work.bias = call.bias + b * block;
     Band band;

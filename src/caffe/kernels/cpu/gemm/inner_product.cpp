@@ -18,15 +18,15 @@ namespace caffe::kernels {
 namespace {
 
 // Rows of x that are multiplied at a time: with more the weights are read again. Of more than
-// kMostStreamed the weights are widened in parts that stay in the first cache, with all rows of x
+// kMaxStreamed the weights are widened in parts that stay in the first cache, with all rows of x
 // in the second; kGroup panels share what is there.
 constexpr int kRows = 64;
 constexpr size_t kWeights = 6 << 10;
 constexpr size_t kGroup = 4;
 constexpr size_t kTileRowBytes = 512;  // of inputs that are multiplied in AMX's tiles at a time
 constexpr size_t kGrain = 1 << 16;     // products below which work stays on one thread
-constexpr int kMostTerms = 66000;      // times 255 times 127 is below 2^31
-constexpr size_t kLeastStep = 4;       // inputs
+constexpr int kMaxTerms = 66000;       // times 255 times 127 is below 2^31
+constexpr size_t kMinStep = 4;         // inputs
 
 /// Floats: what PackedTiles compute with.
 struct FloatArithmetic {
@@ -200,7 +200,7 @@ class Product {
   /// What a thread has for itself.
   struct Own {
     Own(const Product& self, int rows, Pieces* pieces)
-        : steps(pieces->Take<int32_t>(self.p_.depth() / kLeastStep)),
+        : steps(pieces->Take<int32_t>(self.p_.depth() / kMinStep)),
           windows(pieces->Take<int32_t>(rows)),
           targets(pieces->Take<size_t>(rows)),
           border_targets(pieces->Take<size_t>(rows)),
@@ -289,7 +289,7 @@ class Product {
   }
 
   bool IsStreamed(const A& a, int rows) const {
-    return rows <= kMostStreamed && a.streamed(1)[rows - 1];
+    return rows <= kMaxStreamed && a.streamed(1)[rows - 1];
   }
 
   void RunGroup(const A& a, int first, int rows, const Input* x, const TileRows<A>& tile_rows,
@@ -491,8 +491,8 @@ Int8InnerProduct::Int8InnerProduct(int inputs, int outputs)
     : tiles_(ChosenInt8Tiles()),
       amx_(ChosenAmxTiles()),
       panels_(inputs, outputs, tiles_.block, tiles_.vectors) {
-  Require(inputs <= kMostTerms, "a sum of ", inputs, " products of 8-bit integers; at most ",
-          kMostTerms);
+  Require(inputs <= kMaxTerms, "a sum of ", inputs, " products of 8-bit integers; at most ",
+          kMaxTerms);
 }
 
 size_t Int8InnerProduct::packed_size() const {

@@ -21,8 +21,8 @@ constexpr size_t kWeightWords = 10 << 10;
 constexpr size_t kPartialSums = 16 << 10;
 constexpr size_t kDepthwiseGrain = 1 << 15;  // likewise: what others have computed is slow to read
 constexpr size_t kDepthwiseFloats = 6 << 10;
-constexpr size_t kMostTerms = 66000;     // times 255 times 127 is below 2^31
-constexpr size_t kMostFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
+constexpr size_t kMaxTerms = 66000;     // times 255 times 127 is below 2^31
+constexpr size_t kMaxFloatTerms = 514;  // times 255 times 128 is below 2^24: floats hold the sum
 
 /// A channel (of a plain input) or block of channels is a unit. A step is a position of the kernel
 /// and all pairs of channels of a block; of a plain input two neighbouring positions of a row of
@@ -295,7 +295,7 @@ void DepthwiseInt8::RunDirect(const Call& call) const {
   ForDepthwiseParts(
       bands_, call.num, blocks_, kDepthwiseGrain, [&](size_t n, size_t b, int begin, int end) {
         const int8_t* bytes = call.packed + b * taps * block;
-        float floats[kMostDepthwiseRows * 5 * 16];
+        float floats[kMaxDepthwiseRows * 5 * 16];
         if (!in_bytes) tiles_.float_signed(taps * block, bytes, floats);
         Band band;
         band.image = static_cast<int>(n);
@@ -333,7 +333,7 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
   work.writing = &target;
   work.targets = own.targets;
   work.residual_targets = own.residual_targets;
-  RunTiles(tiles_.depthwise, kMostInt8Pixels, band.pixels(), work);
+  RunTiles(tiles_.depthwise, kMaxInt8Pixels, band.pixels(), work);
 }
 
 }  // namespace
@@ -341,12 +341,12 @@ void DepthwiseInt8::RunItem(const Call& call, size_t index, void* scratch) const
 std::shared_ptr<const Int8Convolution> Int8Convolution::Make(const ConvolutionShape& shape,
                                                              bool plain_input) {
   if (shape.axes() < 1 || shape.axes() > 2 || shape.weight_count() == 0 ||
-      shape.output_spatial() == 0 || shape.column_rows() > kMostTerms) {
+      shape.output_spatial() == 0 || shape.column_rows() > kMaxTerms) {
     return nullptr;
   }
   if (shape.group > 1 && plain_input) return nullptr;
   if (shape.group > 1 && shape.group == shape.channels && shape.group == shape.outputs) {
-    if (shape.column_rows() > kMostFloatTerms) return nullptr;
+    if (shape.column_rows() > kMaxFloatTerms) return nullptr;
     return std::make_shared<DepthwiseInt8>(shape);
   }
   const int block = ChosenInt8Tiles().block;

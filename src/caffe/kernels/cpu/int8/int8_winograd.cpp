@@ -13,11 +13,11 @@ namespace {
 // The transformed input of a strip of tiles and the transformed weights that it is multiplied by
 // stay in a core's second cache, a slice of the channels at a time; the more tiles, the less often
 // weights are transformed.
-constexpr size_t kMostTiles = 64;
+constexpr size_t kMaxTiles = 64;
 constexpr size_t kStripBytes = size_t(1) << 20;
 constexpr size_t kSlice = 128;  // channels
 // Four times a sum of so many products of bytes fits 32 bits.
-constexpr size_t kMostProducts = 16560;
+constexpr size_t kMaxProducts = 16560;
 
 /// Winograd's algorithm F(2 x 2, 3 x 3) or F(4 x 4, 3 x 3) in whole numbers, with transformed
 /// weights that are multiples of what they are elsewhere. The result is that of the definition, to
@@ -157,7 +157,7 @@ WinogradInt8::Plan WinogradInt8::MakePlan(int num) const {
   Plan plan;
   plan.tiles = size_t(std::max(1, num)) * tile_rows_ * tile_columns_;
   const size_t tile_bytes = points_ * blocks_ * tiles_.block * sizeof(int16_t);
-  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMostTiles);
+  const size_t most = std::clamp<size_t>(kStripBytes / tile_bytes, 16, kMaxTiles);
   plan.items = {Divide(plan.tiles, most), size_t(shape_.group), 1};
   plan.items.Slice(parts_.count());
   plan.strip_tiles = Divide(plan.tiles, plan.items.cuts);
@@ -312,7 +312,7 @@ void WinogradInt8::Write(const Call& call, const Plan& plan, size_t group, size_
 
 std::shared_ptr<const Int8Convolution> Int8Convolution::MakeWinograd(const ConvolutionShape& shape,
                                                                      int side) {
-  if ((side != 2 && side != 4) || !HasWinograd(shape) || shape.column_rows() > kMostProducts ||
+  if ((side != 2 && side != 4) || !HasWinograd(shape) || shape.column_rows() > kMaxProducts ||
       shape.weight_count() == 0 || shape.output_spatial() == 0) {
     return nullptr;
   }

@@ -8,10 +8,10 @@
 namespace caffe::kernels {
 
 constexpr int kTileRows = 16;
-constexpr int kTileBytes = 64;     ///< of a row
-constexpr int kTileOutputs = 16;   ///< sums of 4 bytes in a row
-constexpr int kMostTileParts = 3;  ///< bfloat16 numbers that a float is the sum of
-constexpr int kMostTilePairs = 6;  ///< products of them that are summed
+constexpr int kTileBytes = 64;    ///< of a row
+constexpr int kTileOutputs = 16;  ///< sums of 4 bytes in a row
+constexpr int kMaxTileParts = 3;  ///< bfloat16 numbers that a float is the sum of
+constexpr int kMaxTilePairs = 6;  ///< products of them that are summed
 
 /// The operand of LDTILECFG: the shape of each tile register.
 struct alignas(64) TileConfig {

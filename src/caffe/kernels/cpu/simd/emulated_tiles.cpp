@@ -9,7 +9,7 @@ namespace caffe::kernels {
 namespace {
 
 constexpr int kTiles = 8;
-constexpr uint32_t kLeastNormal = 0x00800000, kMagnitude = 0x7fffffff;
+constexpr uint32_t kMinNormal = 0x00800000, kMagnitude = 0x7fffffff;
 
 inline uint32_t BitsOf(float value) {
   uint32_t bits;
@@ -25,14 +25,14 @@ inline float FloatOf(uint32_t bits) {
 /// Zero of the same sign for a subnormal number.
 inline float Flushed(float value) {
   const uint32_t bits = BitsOf(value);
-  return (bits & kMagnitude) < kLeastNormal ? FloatOf(bits & ~kMagnitude) : value;
+  return (bits & kMagnitude) < kMinNormal ? FloatOf(bits & ~kMagnitude) : value;
 }
 
 /// x y + sum. What would be below the least normal number with as many digits as a normal one has
 /// is flushed, though it may round to that number as a subnormal one.
 inline float FusedMultiplyAdd(float x, float y, float sum) {
   const float result = std::fmaf(x, y, sum);
-  if ((BitsOf(result) & kMagnitude) == kLeastNormal) {
+  if ((BitsOf(result) & kMagnitude) == kMinNormal) {
     const double exact = double(x) * y + sum, least = std::ldexp(1., -126);
     if (std::fabs(exact) < least - std::ldexp(1., -151))
       return FloatOf(BitsOf(result) & ~kMagnitude);

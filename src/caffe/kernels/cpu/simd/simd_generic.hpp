@@ -43,7 +43,7 @@ struct VectorsOf<16> {
 };
 
 /// How many vectors have sums that fit the registers: of kFloatPixels, kIntegerPixels.
-constexpr int MostVectors(const int (&pixels)[4]) {
+constexpr int MaxVectors(const int (&pixels)[4]) {
   int vectors = 0;
   while (vectors < 4 && pixels[vectors] > 0) ++vectors;
   return vectors;
