@@ -17,7 +17,7 @@ void DispatchInteger(ElementType type, F&& f) {
 
 /// Calls f(T()) for the C++ type of FLOAT, INT8 or UINT8.
 template <typename F>
-void DispatchWritten(ElementType type, F&& f) {
+void DispatchOutputType(ElementType type, F&& f) {
   if (type == ElementType::FLOAT) return f(float());
   DispatchInteger(type, f);
 }

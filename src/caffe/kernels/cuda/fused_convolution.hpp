@@ -19,7 +19,7 @@ namespace caffe::cuda {
 constexpr size_t kOperandAlignment = 16;
 
 /// Products of 8-bit integers that a 32-bit sum has room for: times 255 times 127 is below 2^31.
-constexpr size_t kMostIntegerProducts = 66'000;
+constexpr size_t kMaxIntegerProducts = 66'000;
 
 /// A convolution with all that follows it in one kernel:
 ///

@@ -226,7 +226,7 @@ TEST_P(PackedConvolutions, TakeAndGiveFloatsToo) {
   Check<float, float, float>(Square(24, 16, 1, {17, 1, 2}), 2, kBlocks);
 }
 
-TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
+TEST_P(PackedConvolutions, TakeAndGiveBFloat16s) {
   const ConvolutionShape shape = Square(40, 28, 1, {17, 3, 1, 1});
   const Activation relu{Activation::RELU, 0., 0.};
   Check<bfloat16, bfloat16, bfloat16>(shape, 2, kBlocks);
@@ -242,7 +242,7 @@ TEST_P(PackedConvolutions, TakeAndGiveBrainFloats) {
 
 // 256 + 1 lies between two BF16 values, the even one is 256; 256 + 3 becomes 260. A NaN with its
 // highest bits zero stays one, and what is too large is an infinity.
-TEST_P(PackedConvolutions, RoundBrainFloatsToNearestEvenOnce) {
+TEST_P(PackedConvolutions, RoundBFloat16sToNearestEvenOnce) {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto add = [](float x, float bias) {
     const ConvolutionShape s = Square(1, 1, 1, {1, 1});

@@ -135,10 +135,10 @@ bool NormalizesBlocks(const Node& node, const Shape& shape) {
   if (node.type() == "LRN") {
     const LRNParameter& param = node.layer.lrn_param();
     return shape.size() == 4 && param.norm_region() == LRNParameter_NormRegion_ACROSS_CHANNELS &&
-           param.local_size() <= kernels::kMostWindowInBlocks;
+           param.local_size() <= kernels::kMaxWindowInBlocks;
   }
   return node.type() == "Normalize" && shape.size() >= 2 &&
-         static_cast<size_t>(shape[1]) <= kernels::kMostChannelsInBlocks;
+         static_cast<size_t>(shape[1]) <= kernels::kMaxChannelsInBlocks;
 }
 
 std::unique_ptr<Step> MakeIntegerNormalization(const Node& node) {

@@ -112,7 +112,7 @@ bool IsCombination(const Node& node) {
   const size_t inputs = node.inputs.size();
   const int coefficients = node.layer.eltwise_param().coeff_size();
   return node.type() == "Eltwise" && node.outputs.size() == 1 && node.epilogue.empty() &&
-         inputs > 0 && inputs <= caffe::cuda::kMostCombined &&
+         inputs > 0 && inputs <= caffe::cuda::kMaxCombined &&
          (coefficients == 0 || coefficients == static_cast<int>(inputs));
 }
 

@@ -65,9 +65,9 @@ class IntegerWeightsImpl : public Implementation {
                                     const Node& node) const override {
     const Shape& y = context.graph.values[node.outputs.at(0)].shape;
     const auto shape = WeightedShapeOf(node, context.graph.values[node.inputs.at(0)].shape, y);
-    if (!shape || shape->axes() > caffe::cuda::kMostIntegerAxes || AddsOperands(node)) {
+    if (!shape || shape->axes() > caffe::cuda::kMaxIntegerAxes || AddsOperands(node)) {
       return context.None(Join("is for layers with weights, of up to ",
-                               caffe::cuda::kMostIntegerAxes, " axes, without a residual"));
+                               caffe::cuda::kMaxIntegerAxes, " axes, without a residual"));
     }
     if (!HaveRanges(context, node)) return {};
     return shape->axes() > 0 ? InBytes(*this, node, {kLast, kPlain})

@@ -12,7 +12,7 @@ namespace {
 // Elements of a column matrix that a thread works on at a time: about what its cache holds.
 constexpr size_t kColumnElements = 1 << 18;
 // Positions below which a matrix product is not cut along the positions.
-constexpr int kLeastPositions = 96;
+constexpr int kMinPositions = 96;
 
 /// Scratch of one thread for one call, uninitialised.
 template <typename F>
@@ -122,9 +122,9 @@ void ForwardBand(const ConvolutionShape& s, const Product& p, int begin, int end
 /// products: pieces of one size, a column matrix of which fits the cache, one a thread at least; or
 /// all of them, where there are so few positions that the threads had better share one product.
 int BandOf(const Product& p, size_t units, size_t threads) {
-  if (units < threads && size_t(p.n) < threads * kLeastPositions) return p.extent;
+  if (units < threads && size_t(p.n) < threads * kMinPositions) return p.extent;
   const size_t cached = kColumnElements / std::max<size_t>(1, size_t(p.k) * p.inner);
-  const size_t least = CeilDivide(kLeastPositions, p.inner);
+  const size_t least = CeilDivide(kMinPositions, p.inner);
   const size_t fair = CeilDivide(p.extent, CeilDivide(threads, units));
   const size_t band = std::min(std::max(cached, least), fair);
   return CeilDivide(p.extent, CeilDivide(p.extent, band));

@@ -122,9 +122,8 @@ void Bands::FindTargets(const Band& band, int output_lanes, size_t image_size,
   }
 }
 
-void Bands::FindRowGroups(const Band& band, std::vector<RowGroup>* groups) const {
-  groups->clear();
-  int pixel = 0;
+int Bands::FindRowGroups(const Band& band, RowGroup* groups) const {
+  int count = 0, pixel = 0;
   for (int n = 0; n < band.images; ++n) {
     for (int r = 0; r < band.rows; ++r, pixel += band.columns) {
       const int first = rows_.first(band.row + r);
@@ -133,14 +132,15 @@ void Bands::FindRowGroups(const Band& band, std::vector<RowGroup>* groups) const
         return std::clamp(end > first ? Divide(end - first, rows_.dilation) : 0, 0, rows_.kernel);
       };
       const int begin = before(0), rows = before(rows_.input) - begin;
-      RowGroup* last = groups->empty() ? nullptr : &groups->back();
+      RowGroup* last = count > 0 ? groups + count - 1 : nullptr;
       if (last && last->first_row == begin && last->rows == rows) {
         last->pixels += band.columns;
       } else {
-        groups->push_back({pixel, band.columns, begin, rows});
+        groups[count++] = {pixel, band.columns, begin, rows};
       }
     }
   }
+  return count;
 }
 
 void Bands::Widen(const Band& band, const Band& largest, int lanes, const Stored& x, size_t plane,

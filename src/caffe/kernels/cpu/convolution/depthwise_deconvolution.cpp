@@ -18,7 +18,7 @@ namespace caffe::kernels {
 namespace {
 
 constexpr size_t kBandFloats = 8 << 10;  // of the input, widened
-constexpr int kLeastRows = 4;            // of each phase, where rows are that wide
+constexpr int kMinRows = 4;              // of each phase, where rows are that wide
 constexpr size_t kGrain = 1 << 14;       // products below which work stays on one thread
 
 /// One axis: output `phase + stride j` sees input `j + shift` by the tap of that shift.
@@ -193,7 +193,7 @@ class DepthwiseDeconvolution::Plan {
     const size_t parts = Divide(Threads(), std::max<size_t>(1, s_.num * blocks_));
     const int most = static_cast<int>(Divide(s_.out_height, parts));
     int band = stride;
-    while (band < most && (Floats(band + stride) <= kBandFloats || band < kLeastRows * stride)) {
+    while (band < most && (Floats(band + stride) <= kBandFloats || band < kMinRows * stride)) {
       band += stride;
     }
     return band;
@@ -265,7 +265,7 @@ class DepthwiseDeconvolution::Plan {
       work.writing = &writing;
       work.targets = phase.targets.data();
       work.residual_targets = phase.targets.data();
-      RunTiles(tiles_.depthwise, kMostInt8Pixels, pixels, work);
+      RunTiles(tiles_.depthwise, kMaxInt8Pixels, pixels, work);
     }
   }
 

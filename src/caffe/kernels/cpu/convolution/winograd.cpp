@@ -35,8 +35,8 @@ const WinogradLoops& LoopsFor(const WinogradKernels& kernels, const WinogradShap
 size_t Taps(const WinogradShape& s) { return size_t(s.kernel) * s.kernel; }
 
 /// What follows from a shape alone.
-struct Setting {
-  Setting(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
+struct WinogradPlan {
+  WinogradPlan(const WinogradShape& s, size_t max_scratch, const ImageStrides& given = {})
       : kernels(ChosenWinograd(s.block)), loops(LoopsFor(kernels, s)) {
     Require(s.block == 8 || s.block == 16, "Winograd: blocks of ", s.block, " channels; 8 or 16");
     Require(s.kernel == 3 || s.kernel == 5, "Winograd: kernels of ", s.kernel, "; 3 or 5");
@@ -133,7 +133,7 @@ struct Plan {
 constexpr size_t kLargeStrip = 96;
 constexpr size_t kFairStrip = 40;
 
-Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
+Plan PlanFor(const WinogradPlan& s, size_t max_scratch, bool shared) {
   Plan plan;
   plan.threads = omp_in_parallel() ? 1 : static_cast<size_t>(std::max(1, omp_get_max_threads()));
   plan.shared = shared;
@@ -151,7 +151,7 @@ Plan PlanFor(const Setting& s, size_t max_scratch, bool shared) {
   }
 }
 
-Plan MakePlan(const Setting& s, size_t max_scratch) {
+Plan MakePlan(const WinogradPlan& s, size_t max_scratch) {
   const Plan own = PlanFor(s, max_scratch, false);
   const bool fair = own.strips >= 2 * own.threads && own.strip_tiles >= kFairStrip;
   return own.threads == 1 || fair ? own : PlanFor(s, max_scratch, true);
@@ -174,7 +174,7 @@ class Scratch {
 
 /// One call of a forward function.
 struct Call {
-  const Setting& s;
+  const WinogradPlan& s;
   const Plan& plan;
   const void* x;
   const void* packed;
@@ -189,10 +189,10 @@ WinogradStrip StripOf(const Call& call, size_t strip) {
   return {begin, end - begin, call.s.TilePanels(end - begin)};
 }
 
-WinogradWriting Writing(const Call& call, const float* bias, const float* slopes) {
+WinogradPostOps Writing(const Call& call, const float* bias, const float* slopes) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Activation& activation = call.post.activation;
-  WinogradWriting writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
+  WinogradPostOps writing = {bias,   call.post.residual.data, 1, -kInfinity, kInfinity, nullptr,
                              nullptr};
   switch (activation.kind) {
     case Activation::NONE:
@@ -220,7 +220,7 @@ WinogradWriting Writing(const Call& call, const float* bias, const float* slopes
 /// The outputs of one output panel for some tile panels of a strip.
 bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_panel,
                   size_t panel_begin, size_t panel_end, const float* v, float* u, float* m) {
-  const Setting& s = call.s;
+  const WinogradPlan& s = call.s;
   const size_t v_stride = s.input_stride(call.plan.strip_tiles);
   const size_t m_stride = s.sums_stride(call.plan.strip_tiles);
   for (size_t slice = 0; slice < s.slices; ++slice) {
@@ -249,7 +249,7 @@ bool ComputePanel(const Call& call, const WinogradStrip& strip, size_t output_pa
 
 /// Each thread takes strips of its own, the next one when it is ready.
 bool ForwardByStrips(const Call& call, const Scratch& scratch) {
-  const Setting& s = call.s;
+  const WinogradPlan& s = call.s;
   std::atomic<bool> finite{true};
   std::atomic<size_t> next{0};
   ParallelFor(std::min(call.plan.strips, call.plan.threads), 1, [&](size_t thread, size_t) {
@@ -271,7 +271,7 @@ bool ForwardByStrips(const Call& call, const Scratch& scratch) {
 
 /// The threads transform a strip together and share its outputs.
 bool ForwardByOutputs(const Call& call, const Scratch& scratch) {
-  const Setting& s = call.s;
+  const WinogradPlan& s = call.s;
   const size_t v_stride = s.input_stride(call.plan.strip_tiles);
   float* v = scratch.input(0);
   std::atomic<bool> finite{true};
@@ -315,7 +315,7 @@ bool Forward(const Call& call, void* scratch) {
 // 14 to transform the weights, a tile of a channel 25. Both ways gain the same from wider vectors
 // and more threads.
 bool WinogradPays(const WinogradShape& shape) {
-  const Setting s(shape, kWinogradScratch);
+  const WinogradPlan s(shape, kWinogradScratch);
   constexpr double kProduct = 1 / (16 * 0.87), kWeights = 14. / 36, kTransforms = 25. / 36;
   constexpr double kStart = 10000, kMargin = 1.1;
   const double outputs = s.padded_outputs, tiles = s.tiles;
@@ -364,13 +364,13 @@ void WinogradUnpackWeights(const WinogradShape& s, const From* packed, To* weigh
 }
 
 size_t WinogradScratchSize(const WinogradShape& shape, size_t max_scratch) {
-  const Setting s(shape, max_scratch);
+  const WinogradPlan s(shape, max_scratch);
   return sizeof(float) * MakePlan(s, max_scratch).floats();
 }
 
 bool WinogradForward(const WinogradShape& shape, Numbers x, Numbers packed, const PostOps& post,
                      Destination y, void* scratch, size_t max_scratch) {
-  const Setting s(shape, max_scratch, y.strides);
+  const WinogradPlan s(shape, max_scratch, y.strides);
   if (s.tiles == 0) return true;
   const Plan plan = MakePlan(s, max_scratch);
   const size_t group_x = s.g.channels * s.g.height * s.g.width;

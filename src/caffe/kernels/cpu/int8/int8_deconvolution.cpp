@@ -10,8 +10,8 @@
 namespace caffe::kernels {
 namespace {
 
-constexpr int64_t kMostPhases = 256;  // below it a kernel of a few outputs each is worth its call
-constexpr size_t kGrain = 1 << 14;    // bytes worth a thread
+constexpr int64_t kMaxPhases = 256;  // below it a kernel of a few outputs each is worth its call
+constexpr size_t kGrain = 1 << 14;   // bytes worth a thread
 
 /// One axis of a phase: the positions of the kernel that it meets, in the order of the input's.
 struct PhaseAxis {
@@ -45,7 +45,7 @@ std::shared_ptr<const Int8Deconvolution> Int8Deconvolution::Make(const Convoluti
   if (shape.axes() != 2 || shape.output_spatial() == 0 || shape.weight_count() == 0) return nullptr;
   const int rows = std::min(shape.stride[0], shape.output[0]);
   const int columns = std::min(shape.stride[1], shape.output[1]);
-  if (int64_t{rows} * columns > kMostPhases) return nullptr;
+  if (int64_t{rows} * columns > kMaxPhases) return nullptr;
   auto made = std::make_shared<Int8Deconvolution>();
   made->shape_ = shape;
   for (int row = 0; row < rows; ++row) {

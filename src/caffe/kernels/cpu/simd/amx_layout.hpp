@@ -9,6 +9,7 @@
 
 #include "amx_tiles.hpp"
 #include "caffe/kernels/cpu/convolution/convolution_bands.hpp"
+#include "caffe/kernels/cpu/convolution/work_items.hpp"
 #include "tile_runs.hpp"
 
 // How a convolution becomes a product of matrices for AMX's tiles: a row for each pixel, with what
@@ -96,10 +97,11 @@ struct AmxPlan {
   AmxPlan(const AmxLayout& layout, const Bands& bands, int num, int groups, int planes);
 
   Band largest;
-  PixelTiles tiles{1};          ///< of the largest band
-  size_t bands, slices, items;  ///< all: bands * groups * slices
-  size_t slice_panels;          ///< at most
-  size_t buffer;                ///< elements of a unit's buffer
+  AmxLayout layout;     ///< with runs for this band
+  PixelTiles tiles{1};  ///< of the largest band
+  WorkItems items;
+  size_t slice_panels;  ///< at most
+  size_t buffer;        ///< elements of a unit's buffer
   size_t sums() const { return slice_panels * tiles.padded() * kTileOutputs; }
 };
 

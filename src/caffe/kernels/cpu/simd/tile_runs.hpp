@@ -37,6 +37,15 @@ class Pieces {
   size_t bytes_ = 0;
 };
 
+/// `count` values, or zeros where there are none, filled up with zeros in `memory`, which has room
+/// for `padded` of them; or the values themselves where they need nothing.
+inline const float* Padded(const float* values, size_t count, size_t padded, float* memory) {
+  if (values && count == padded) return values;
+  std::fill_n(memory, padded, 0.f);
+  if (values) std::copy_n(values, count, memory);
+  return memory;
+}
+
 /// Zeros what is no channel in `pixels` blocks one after another: the lanes from `used` on, of
 /// `size` bytes each.
 inline void ClearLanes(void* blocks, size_t pixels, size_t block, size_t used, size_t size) {
