@@ -15,8 +15,9 @@ SOURCES = ROOT / "src" / "caffe"
 HEADERS = ROOT / "include" / "caffe"
 SUFFIXES = {".cpp", ".hpp", ".cu", ".inc"}
 
-#: Number types and errors, which every room may include.
-BASICS = {"caffe/element_type.hpp", "caffe/error.hpp", "caffe/float16.hpp", "caffe/types.hpp"}
+#: Types of numbers, and errors, which every room may include.
+BASICS = {"caffe/element_type.hpp", "caffe/error.hpp", "caffe/float16.hpp",
+          "caffe/multiplier.hpp", "caffe/types.hpp"}
 
 #: What rooms above the core build on.
 BASE = {"kernels", "kernels/cuda", "core", "util", "proto", "device", "cuda"}
@@ -34,12 +35,13 @@ MAY_INCLUDE = {
     "cuda": {"kernels", "kernels/cuda", "core", "util", "device"},
     "io": {"core", "util", "proto"},
     "data": BASE | {"io"},
-    "layers": BASE | {"io", "data", "onednn"},
+    "algorithms": BASE | {"onednn"},
+    "layers": BASE | {"io", "data", "onednn", "algorithms"},
     "net": BASE | {"io", "layers"},
     "fp16": BASE | {"io", "layers", "net"},
     "parallel": BASE | {"io", "data", "layers", "net", "solver"},
     "solver": BASE | {"io", "data", "layers", "net", "parallel"},
-    "inference": BASE | {"io", "data", "layers", "net", "fp16", "onednn"},
+    "inference": BASE | {"io", "data", "layers", "net", "fp16", "onednn", "algorithms"},
 }
 
 #: Public headers that only bring others, under Caffe's names.
@@ -57,11 +59,11 @@ EXCEPTIONS = {
     ("src/caffe/cuda/parallel.cpp", "caffe/parallel.hpp"),
     ("src/caffe/cuda/parallel.cpp", "caffe/parallel/ranks_in_threads.hpp"),
     ("src/caffe/cuda/parallel.cpp", "caffe/ranks.hpp"),
-    ("src/caffe/cuda/parallel.cpp", "caffe/util/rank_settings.hpp"),
+    ("src/caffe/cuda/parallel.cpp", "caffe/data/rank_settings.hpp"),
     ("src/caffe/data/image_input.hpp", "caffe/inference/image_preprocessing.hpp"),
     ("src/caffe/data/image_input.hpp", "caffe/net.hpp"),
     ("src/caffe/device/device.cpp", "caffe/cuda/borrowed_stream.hpp"),
-    ("src/caffe/layers/elementwise/fake_quantization_layer.cpp", "caffe/integer_grids.hpp"),
+    ("src/caffe/layers/elementwise/fake_quantization_layer.cpp", "caffe/net/integer_grids.hpp"),
     ("src/caffe/net/integer_pass.hpp", "caffe/inference/engine.hpp"),
     ("src/caffe/net/integer_pass.hpp", "caffe/inference/quantize/trained_part.hpp"),
     ("src/caffe/net/quantized_training.hpp", "caffe/inference/quantize/training_positions.hpp"),
