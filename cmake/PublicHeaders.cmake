@@ -195,8 +195,6 @@ set(public_headers_forks
 # What the headers above are made of: bases of layers, and parts of io.hpp, benchmark.hpp and
 # others. Programs include those.
 set(public_headers_parts
-  caffe/kernels/convolution.hpp
-  caffe/kernels/cuda/convolution.hpp
   caffe/layers/activation_layer.hpp
   caffe/layers/channel_normalization.hpp
   caffe/layers/difference_loss_layer.hpp
