@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "caffe/element_type.hpp"
+#include "caffe/kernels/ceil_div.hpp"
 #include "caffe/kernels/cpu/elementwise/chunks.hpp"
 
 namespace caffe::kernels {
@@ -61,7 +62,7 @@ void CopyStrided(const std::vector<int>& shape, const T* x, const Strides& x_str
       axes.erase(near);
     }
   }
-  const size_t blocks = (rows.extent + kBlock - 1) / kBlock;
+  const size_t blocks = CeilDiv(rows.extent, kBlock);
   size_t items = blocks;
   for (const Axis& axis : axes) items *= axis.extent;
   const size_t item_size = inner.extent * std::min(kBlock, rows.extent);
