@@ -225,7 +225,7 @@ TEST(DetectNetTransformationLayer, RefusesBoxesThatAreNone) {
 
 const std::vector<BadLayerCase> kBadCases = {
     {"Channels", kGrid, {{{1, 1, 8, 16}}, {{1, 1, 2, 16}}}, "shape \\(N, 3, height, width\\)", 2},
-    {"Items", kGrid, {{{2, 3, 8, 16}}, {{1, 1, 2, 16}}}, "2 pictures and objects of shape 1", 2},
+    {"Items", kGrid, {{{2, 3, 8, 16}}, {{1, 1, 2, 16}}}, "2 images and objects of shape 1", 2},
     {"Stride",
      "type: 'DetectNetTransformation' detectnet_groundtruth_param { stride: 0 }",
      {{{1, 3, 8, 16}}, {{1, 1, 2, 16}}},

@@ -168,10 +168,10 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadWindowFiles) {
     return SetUpError<TypeParam>(Parameter(NewFile(text), data));
   };
   const string good = Picture(0, {"1 1 0 0 1 1", "0 0 2 2 3 3"});
-  ExpectContains(error(""), "names no pictures");
-  ExpectContains(error("picture.jpg 1"), "picture 0: 'picture.jpg' stands where the #");
+  ExpectContains(error(""), "names no images");
+  ExpectContains(error("picture.jpg 1"), "image 0: 'picture.jpg' stands where the #");
   ExpectContains(error("# 1\n"), "number is 1, expected is 0");
-  ExpectContains(error(good + "# 1"), "picture 1: the path is missing");
+  ExpectContains(error(good + "# 1"), "image 1: the path is missing");
   ExpectContains(error("# 0 a.jpg 1 8 8 0"), "a.jpg has 1 channels");
   ExpectContains(error("# 0 a.jpg 3 8 8 2\n1 1 0 0 1 1\n1 1 0"), "corner is missing");
   ExpectContains(error("# 0 a.jpg 3 8 8 1\n1 1 3 0 2 1"), "nothing in it");
@@ -186,7 +186,7 @@ TYPED_TEST(WindowDataLayerTest, RefusesBadWindowFiles) {
 TYPED_TEST(WindowDataLayerTest, NamesABadPicture) {
   Source<TypeParam> missing(
       Parameter(NewFile("# 0 /no/a.jpg 3 8 8 1\n1 1 0 0 1 1"), "batch_size: 1 fg_fraction: 1"));
-  ExpectContains(ErrorOf([&] { missing.Forward(); }), "picture 0 (/no/a.jpg)");
+  ExpectContains(ErrorOf([&] { missing.Forward(); }), "image 0 (/no/a.jpg)");
   ExpectContains(ErrorOf([] {
                    Source<TypeParam>(
                        Parameter(NewFile("# 0 /no/a.jpg 1 8 8 1\n1 1 0 0 1 1"), "batch_size: 1"));
