@@ -46,7 +46,7 @@ const std::vector<BadLayerCase> kBadCases = {
     Bad("Inside", "'rpn_bbox_inside_weights': 1", "rpn_bbox_inside_weights are 4 numbers, not 1"),
     Bad("Unknown", "'feat_strid': 16",
         "there is no setting 'feat_strid'; there are allowed_border"),
-    Bad("Items", "", "scores of one picture", {2, 2, 3, 4}),
+    Bad("Items", "", "scores of one image", {2, 2, 3, 4}),
     Bad("Truths", "", "rows of corners and class, not 1 4", {1, 2, 3, 4}, {1, 4}),
     Bad("Picture", "", "height and width", {1, 2, 3, 4}, {1, 5}, {1, 1}),
 };
