@@ -8,6 +8,7 @@
 
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/timer.hpp"
 #include "caffe/util/upgrade_proto.hpp"
 #include "caffe/version.hpp"

@@ -8,7 +8,7 @@
 
 #include "../common/candidates_text.hpp"
 #include "build_report.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/util/plot/graphviz.hpp"
 #include "caffe/util/text/text_table.hpp"
 #include "commands.hpp"

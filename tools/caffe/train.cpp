@@ -13,7 +13,7 @@
 #include "caffe/io/proto_text.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/util/signal_handler.h"
-#include "caffe/util/termination_notice.hpp"
+#include "caffe/util/system/termination_notice.hpp"
 #include "commands.hpp"
 #include "net_flags.hpp"
 

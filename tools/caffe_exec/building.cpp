@@ -11,6 +11,7 @@
 #include "../common/candidates_text.hpp"
 #include "../common/engine_building.hpp"
 #include "caffe/caffe.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 #include "caffe/net/net_comparison.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "caffe/util/text/listed.hpp"

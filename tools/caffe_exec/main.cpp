@@ -23,6 +23,7 @@
 #include "caffe/inference/engine_batches.hpp"
 #include "caffe/inference/evaluation/latency.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
 #include "flags.hpp"

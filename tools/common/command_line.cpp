@@ -10,6 +10,7 @@
 
 #include "caffe/device/gpu_fallback.hpp"
 #include "caffe/io/proto_text.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/text/printable.hpp"
 #include "caffe/version.hpp"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "caffe/common.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "caffe/util/text/progress.hpp"
-#include "caffe/util/thread_team.hpp"
 #include "new_database.hpp"
 
 namespace caffe {

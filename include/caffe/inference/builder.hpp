@@ -13,7 +13,6 @@
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/layer_candidates.hpp"
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes.hpp"
 #include "caffe/inference/precision.hpp"
 #include "caffe/inference/quantization.hpp"
 #include "caffe/inference/shape_profile.hpp"
@@ -78,7 +77,7 @@ struct BuilderConfig {
   size_t max_workspace = 0;  ///< bytes of scratch memory that a layer may need; 0: any
   size_t max_memory = 0;     ///< bytes of weights, activations and scratch together; 0: any
 
-  std::vector<std::string> skip_passes;  ///< names of Passes() that can be skipped
+  std::vector<std::string> skip_passes;  ///< names that `caffe build -list_passes` lists
   PassObserver pass_observer;            ///< sees the graph before the first and after each pass
   /// Called while candidates are timed: layers done, of how many, the layer.
   std::function<void(int done, int of, const std::string& layer)> progress;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "caffe/inference/net_fingerprint.hpp"
-#include "caffe/inference/thresholds.hpp"
 #include "caffe/net.hpp"
 
 namespace caffe {
@@ -20,7 +19,7 @@ struct BlobCalibration {
   double minimum = 0, maximum = 0;  ///< values that were seen; both 0 where nobody has looked
   std::string method;               ///< how the threshold was chosen; "" if that is unknown
 
-  int steps() const { return StepsOf(is_unsigned); }
+  int steps() const;
   /// What an integer is multiplied by: threshold / 127 for int8, threshold / 255 for uint8.
   double scale() const { return threshold / steps(); }
 };

@@ -7,16 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/histogram.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/input_batches.hpp"
 
 namespace caffe {
-
-namespace inference {
-class ImageSample;
-}
 
 /// Where calibration takes its data from, and how it chooses a blob's threshold. Five choices are
 /// below; a custom class derives from this one or from one of them:
@@ -72,7 +68,7 @@ class BatchCalibrator : public Calibrator {
   int64_t next_ = 0;
 };
 
-/// Least Kullback-Leibler divergence; see EntropyThreshold.
+/// Least Kullback-Leibler divergence; S. Migacz, 8-bit Inference with TensorRT, GTC 2017.
 class EntropyCalibrator : public BatchCalibrator {
  public:
   using BatchCalibrator::BatchCalibrator;
@@ -146,8 +142,8 @@ struct CalibrationOptions {
 };
 
 /// Runs the net on the calibrator's batches once and returns a threshold for each blob that may be
-/// quantized (see ActivationStatistics), or what the calibrator's cache holds. The log warns of
-/// few images and of noisy blobs (NoiseReport).
+/// quantized (what layers with an INT8 form write or read), or what the calibrator's cache holds.
+/// The log warns of few images and of noisy blobs.
 ///
 /// Throws Error: fewer images than options.minimum_images; a blob with NaN or infinities, a blob of
 /// zeros, a blob whose values are all the same (each named, with its layer); NaN among weights; a
@@ -156,20 +152,6 @@ struct CalibrationOptions {
 /// the log says so.
 CalibrationTable Calibrate(Net<float>* net, Calibrator* calibrator,
                            const CalibrationOptions& options = CalibrationOptions());
-
-/// The parts of Calibrate, for programs that want several tables from one run. CollectStatistics
-/// runs the net; MakeCalibrationTable chooses thresholds.
-struct CalibrationData {
-  explicit CalibrationData(Net<float>* net) : statistics(net) {}
-  ActivationStatistics statistics;
-  int64_t images = 0;
-  /// What candidates are compared on; a null pointer for calibrators without.
-  std::shared_ptr<const inference::ImageSample> sample;
-};
-CalibrationData CollectCalibrationData(Net<float>* net, Calibrator* calibrator,
-                                       const CalibrationOptions& options = CalibrationOptions());
-CalibrationTable MakeCalibrationTable(const CalibrationData& data, const Calibrator& calibrator,
-                                      const CalibrationOptions& options = CalibrationOptions());
 
 /// Blobs that an INT8 engine for the net may ask for and the table lacks.
 std::vector<std::string> MissingBlobs(const CalibrationTable& table, const Net<float>& net);

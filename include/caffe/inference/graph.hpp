@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 
 #include "caffe/element_type.hpp"
 #include "caffe/inference/image_preprocessing.hpp"
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/multiplier.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/proto/caffe.pb.h"
 #include "caffe/tensor.hpp"
@@ -181,6 +182,9 @@ Graph WithBatch(Graph graph, int batch);
 std::string ToText(const Graph& graph);
 /// For Graphviz: nodes as boxes, values as arrows with their shapes.
 std::string ToDot(const Graph& graph);
+
+/// Called before the first pass with an empty name, and after each with its name.
+using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 }  // namespace caffe::inference
 

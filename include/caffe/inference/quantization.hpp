@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "caffe/kernels/fixed_point.hpp"
+#include "caffe/multiplier.hpp"
 
 namespace caffe::inference {
 

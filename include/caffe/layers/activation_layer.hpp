@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
-#include "caffe/kernels/activation.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct Activation;
+}
 
 namespace onednn {
 class Activation;
@@ -23,8 +26,6 @@ class Unary;
 template <typename Dtype>
 class ActivationLayer : public NeuronLayer<Dtype> {
  public:
-  /// For subclasses that set `function_` themselves, in LayerSetUp.
-  explicit ActivationLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   bool DescribePointwise(Pointwise* description) override;
   const char* forward_engine() const override { return EngineName(by_onednn_); }
@@ -43,8 +44,6 @@ class ActivationLayer : public NeuronLayer<Dtype> {
   ActivationLayer(const LayerParameter& param, const char* operation)
       : NeuronLayer<Dtype>(param), operation_(operation) {}
 
-  kernels::Activation function_;
-
  private:
   /// The layout that the kernels take a tensor of the bottom's shape in.
   template <typename T>
@@ -58,7 +57,8 @@ class ActivationLayer : public NeuronLayer<Dtype> {
   bool ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top);
 
   Blob<Dtype> kept_;  // x where y has overwritten it, in the forward type
-  const char* const operation_ = nullptr;
+  const char* const operation_;
+  std::shared_ptr<const kernels::Activation> function_;
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::Unary<onednn::Activation>> onednn_;
   bool by_onednn_ = false;  // the latest forward pass

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -14,10 +13,10 @@ namespace caffe {
 struct StridedPart {
   /// All of a top that takes its elements from a bottom of this shape one for one, and has them
   /// one behind another.
-  static StridedPart WholeTop(const Shape& top, kernels::Strides in_bottom);
+  static StridedPart WholeTop(const Shape& top, vector<std::ptrdiff_t> in_bottom);
 
   Shape shape;
-  kernels::Strides in_bottom, in_top;
+  vector<std::ptrdiff_t> in_bottom, in_top;
   std::ptrdiff_t first_in_bottom = 0, first_in_top = 0;
   bool forward = true, backward = true;  ///< false: 0 instead
 };

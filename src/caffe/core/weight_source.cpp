@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "caffe/core/blob_payload.hpp"
 #include "caffe/error.hpp"
-#include "caffe/util/blob_payload.hpp"
 
 namespace caffe {
 namespace {

@@ -12,7 +12,7 @@
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/buffer.hpp"
 #include "caffe/device/device_registry.hpp"
-#include "caffe/recording.hpp"
+#include "caffe/device/recording.hpp"
 #include "check.hpp"
 
 namespace caffe {

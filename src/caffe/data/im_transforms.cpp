@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <random>
 
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 

@@ -7,6 +7,7 @@
 #include "caffe/common.hpp"
 #include "caffe/core/error_context.hpp"
 #include "caffe/error.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "precisions.hpp"

@@ -11,6 +11,7 @@
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/mapped_file.hpp"
+#include "caffe/util/io.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"

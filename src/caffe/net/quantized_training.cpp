@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "caffe/integer_grids.hpp"
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/layers/batch_norm_layer.hpp"
 #include "caffe/layers/convolution/fused_followers.hpp"
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
+#include "caffe/net/integer_grids.hpp"
 #include "caffe/util/text/listed.hpp"
 #include "integer_pass.hpp"
 

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <numeric>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/kernels/update.hpp"
 #include "caffe/parallel/divide_batches.hpp"
 #include "caffe/parallel/gradients_on_device.hpp"
 #include "caffe/util/detection/detection_scores.hpp"
 #include "caffe/util/io.hpp"
-#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/record_share.hpp"
 #include "caffe/util/text/progress.hpp"
 #include "caffe/util/upgrade_proto.hpp"

@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "caffe/communicator.hpp"
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/solver.hpp"
 #include "caffe/util/math_functions.hpp"
-#include "caffe/util/rank_settings.hpp"
 #include "caffe/util/rng.hpp"
 
 namespace caffe {

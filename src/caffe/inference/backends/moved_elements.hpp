@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "caffe/inference/graph.hpp"
-#include "caffe/layers/resize_layer.hpp"
+#include "caffe/layers/resize/resizing.hpp"
 #include "step.hpp"
 
 namespace caffe::inference {

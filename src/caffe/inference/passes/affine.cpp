@@ -9,7 +9,7 @@
 
 #include "affine_map.hpp"
 #include "caffe/error.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/layers/base_conv_layer.hpp"
 #include "graph_editing.hpp"
 #include "weights_by_channel.hpp"

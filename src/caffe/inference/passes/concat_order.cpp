@@ -2,7 +2,7 @@
 // layers with weights make all parts, they do it while they write.
 #include <set>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {

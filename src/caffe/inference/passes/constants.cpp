@@ -5,7 +5,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {

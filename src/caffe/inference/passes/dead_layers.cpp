@@ -1,7 +1,7 @@
 // From the last layer to the first: what no output depends on is not computed.
 #include <algorithm>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {

@@ -1,5 +1,5 @@
 // Layers whose tops are their bottom in the TEST phase: readers read the bottom instead.
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {

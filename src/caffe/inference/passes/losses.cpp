@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "graph_editing.hpp"
 
 namespace caffe::inference {

@@ -8,7 +8,7 @@
 
 #include "caffe/allocator.hpp"
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "memory_plan.hpp"
 
 namespace caffe::inference {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "memory_plan.hpp"
 
 namespace caffe::inference {

@@ -3,7 +3,7 @@
 // elsewhere pooling comes first and leaves f fewer elements.
 #include <utility>
 
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "graph_editing.hpp"
 

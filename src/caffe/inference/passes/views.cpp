@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "caffe/inference/graph/regions.hpp"
-#include "caffe/inference/passes.hpp"
+#include "caffe/inference/passes/passes.hpp"
 
 namespace caffe::inference {
 namespace {

@@ -1,4 +1,4 @@
-#include "caffe/inference/activation_statistics.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

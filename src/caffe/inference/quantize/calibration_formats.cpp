@@ -6,6 +6,7 @@
 #include <functional>
 #include <sstream>
 
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/io/text_file.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 #include "text_numbers.hpp"

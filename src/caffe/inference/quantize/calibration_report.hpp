@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 
 namespace caffe {
 

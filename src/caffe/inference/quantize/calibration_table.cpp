@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/util/text/edit_distance.hpp"
 
 namespace caffe {
@@ -33,6 +34,8 @@ float RoundedUp(float value) {
 }
 
 }  // namespace
+
+int BlobCalibration::steps() const { return StepsOf(is_unsigned); }
 
 void CalibrationTable::Set(const std::string& blob, BlobCalibration calibration) {
   calibration.threshold = Rounded(calibration.threshold);

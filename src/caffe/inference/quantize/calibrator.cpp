@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/calibration_report.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "caffe/io/atomic_file.hpp"
 #include "caffe/io/text_file.hpp"

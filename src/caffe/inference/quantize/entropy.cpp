@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "caffe/inference/thresholds.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 
 namespace caffe {
 namespace {

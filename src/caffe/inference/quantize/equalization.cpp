@@ -5,6 +5,7 @@
 
 #include "caffe/inference/passes/graph_editing.hpp"
 #include "caffe/inference/passes/weights_by_channel.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/inference/quantize/weight_quantization.hpp"
 #include "groups.hpp"
 

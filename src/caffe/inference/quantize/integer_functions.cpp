@@ -6,6 +6,7 @@
 #include "caffe/core/pointwise.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/graph/node_layer.hpp"
+#include "caffe/kernels/fixed_point.hpp"
 #include "caffe/layer.hpp"
 #include "caffe/operation.hpp"
 #include "integer_operations.hpp"

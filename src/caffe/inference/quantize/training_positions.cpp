@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "caffe/inference/network_definition.hpp"
-#include "caffe/inference/passes.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/operation.hpp"
 #include "caffe/util/rng.hpp"
 #include "groups.hpp"

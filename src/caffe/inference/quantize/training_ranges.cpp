@@ -6,8 +6,8 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/core/error_context.hpp"
-#include "caffe/integer_grids.hpp"
 #include "caffe/io/caffemodel.hpp"
+#include "caffe/net/integer_grids.hpp"
 
 namespace caffe::inference {
 

@@ -4,6 +4,7 @@
 
 #include "blob_intervals.hpp"
 #include "caffe/inference/passes/graph_editing.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/operation.hpp"
 #include "groups.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "caffe/error.hpp"
-#include "caffe/inference/thresholds.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/kernels/quantize.hpp"
 #include "caffe/operation.hpp"
 

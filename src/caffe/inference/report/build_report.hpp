@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "caffe/inference/activation_statistics.hpp"
 #include "caffe/inference/calibration_table.hpp"
 #include "caffe/inference/engine.hpp"
 #include "caffe/inference/graph.hpp"
+#include "caffe/inference/quantize/activation_statistics.hpp"
 
 namespace caffe::inference {
 

@@ -18,21 +18,22 @@ bool OneDnnIsFaster(const kernels::Activation& f) { return f.kind == kernels::Ac
 
 template <typename Dtype>
 void ActivationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  if (operation_) function_ = OwnOperation(operation_).activation(this->layer_param_);
+  function_ = std::make_shared<const kernels::Activation>(
+      OwnOperation(operation_).activation(this->layer_param_));
 }
 
 // Padding is 0, which ReLU leaves as it is.
 template <typename Dtype>
 template <typename T>
 Layout ActivationLayer<Dtype>::LayoutOf(const Tensor& tensor, const Shape& shape) const {
-  const bool may_be_padded = function_.kind == kernels::Activation::RELU;
+  const bool may_be_padded = function_->kind == kernels::Activation::RELU;
   return may_be_padded ? LayoutFor<T>(tensor, shape) : UnpaddedLayoutFor<T>(tensor, shape);
 }
 
 template <typename Dtype>
 bool ActivationLayer<Dtype>::MustKeep(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const {
   return &bottom == &top && this->phase_ == TRAIN &&
-         function_.GradientArgument() == Argument::INPUT;
+         function_->GradientArgument() == Argument::INPUT;
 }
 
 template <typename Dtype>
@@ -45,12 +46,12 @@ void ActivationLayer<Dtype>::Keep(const Blob<Dtype>& bottom, const Layout& layou
 
 template <typename Dtype>
 bool ActivationLayer<Dtype>::ForwardOneDnn(const Blob<Dtype>& bottom, Blob<Dtype>* top) {
-  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(function_))) return false;
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(*function_))) return false;
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   if (MustKeep(bottom, *top)) Keep<float>(bottom, layout);
   if (!onednn_) onednn_ = std::make_shared<onednn::Unary<onednn::Activation>>();
   return onednn_->Forward(bottom, layout, top, [&] {
-    return onednn::Activation::Make(function_, bottom.count(), layout, this->phase_ == TRAIN);
+    return onednn::Activation::Make(*function_, bottom.count(), layout, this->phase_ == TRAIN);
   });
 }
 
@@ -64,7 +65,7 @@ void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
     const Layout layout = LayoutOf<T>(bottom[0]->data_tensor(), bottom[0]->shape());
     if (MustKeep(*bottom[0], *top[0])) Keep<T>(*bottom[0], layout);
     const T* x = ReadAs<T>(bottom[0]->data_tensor(), layout);
-    kernels::Activate(function_, layout.extent(bottom[0]->count()), x,
+    kernels::Activate(*function_, layout.extent(bottom[0]->count()), x,
                       OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
@@ -72,8 +73,8 @@ void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
 template <typename Dtype>
 const Blob<Dtype>& ActivationLayer<Dtype>::GradientArgument(const Blob<Dtype>& bottom,
                                                             const Blob<Dtype>& top) const {
-  if (function_.GradientArgument() == Argument::OUTPUT) return top;
-  if (function_.GradientArgument() == Argument::EITHER || &bottom != &top) return bottom;
+  if (function_->GradientArgument() == Argument::OUTPUT) return top;
+  if (function_->GradientArgument() == Argument::EITHER || &bottom != &top) return bottom;
   Require(kept_.shape() == bottom.shape(), this->type(),
           " in place keeps what its gradient needs in the TRAIN phase only");
   return kept_;
@@ -91,7 +92,7 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(diff_tag);
     const Layout layout = LayoutOf<D>(top[0]->diff_tensor(), top[0]->shape());
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
-    kernels::ActivateGradient(function_, layout.extent(bottom[0]->count()),
+    kernels::ActivateGradient(*function_, layout.extent(bottom[0]->count()),
                               ReadAs<T>(argument.data_tensor(), layout), dy,
                               OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
   });
@@ -99,7 +100,7 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 
 template <typename Dtype>
 bool ActivationLayer<Dtype>::DescribePointwise(Pointwise* description) {
-  const auto fused = kernels::AsPostOp(function_);
+  const auto fused = kernels::AsPostOp(*function_);
   const auto is = [&](kernels::Activation::Kind kind) { return fused && fused->kind == kind; };
   if (!is(kernels::Activation::RELU) && !is(kernels::Activation::CLIP)) return false;
   description->activation = *fused;

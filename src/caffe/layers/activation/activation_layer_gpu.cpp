@@ -13,7 +13,7 @@ void ActivationLayer<Dtype>::Forward_gpu(const vector<Blob<Dtype>*>& bottom,
     using T = decltype(tag);
     const Layout layout = cuda::StoredLayout<T>(*bottom[0]);
     const T* x = cuda::ReadData<T>(*bottom[0], layout);
-    cuda::Activate(cuda::CurrentStream(), function_, bottom[0]->count(), x,
+    cuda::Activate(cuda::CurrentStream(), *function_, bottom[0]->count(), x,
                    cuda::OverwriteData<T>(layout, top[0]));
   });
 }
@@ -29,7 +29,7 @@ void ActivationLayer<Dtype>::Backward_gpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(diff_tag);
     const Layout layout = cuda::StoredLayout<T>(argument);
     const D* dy = cuda::ReadDiff<D>(*top[0], layout);
-    cuda::ActivateGradient(cuda::CurrentStream(), function_, bottom[0]->count(),
+    cuda::ActivateGradient(cuda::CurrentStream(), *function_, bottom[0]->count(),
                            cuda::ReadData<T>(argument, layout), dy,
                            cuda::OverwriteDiff<D>(layout, bottom[0]));
   });

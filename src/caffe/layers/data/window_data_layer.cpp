@@ -15,6 +15,7 @@
 #include "caffe/util/io.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "source_state.hpp"
 
 namespace caffe {

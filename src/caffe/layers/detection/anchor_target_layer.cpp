@@ -1,4 +1,4 @@
-#include "caffe/layers/anchor_target_layer.hpp"
+#include "caffe/layers/detection/anchor_target_layer.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 
 // What layers behind a single-shot detector read: bottoms 0 and 1, locations (N, priors * classes
 // of locations * 4) and scores (N, priors * classes), bottom 2, priors (1, 2, priors * 4); and,

@@ -1,5 +1,6 @@
 #include "caffe/layers/lrn_layer.hpp"
 
+#include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 #include "caffe/layers/onednn_unary.hpp"

@@ -1,5 +1,6 @@
 #include "caffe/layers/mergecrop_layer.hpp"
 
+#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layers/layer_shapes.hpp"
 
 namespace caffe {

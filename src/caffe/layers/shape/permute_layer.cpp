@@ -1,5 +1,6 @@
 #include "caffe/layers/permute_layer.hpp"
 
+#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layers/transpose_layer.hpp"
 
 namespace caffe {

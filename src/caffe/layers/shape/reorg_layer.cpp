@@ -1,5 +1,7 @@
 #include "caffe/layers/reorg_layer.hpp"
 
+#include "caffe/kernels/strided_copy.hpp"
+
 namespace caffe {
 namespace {
 

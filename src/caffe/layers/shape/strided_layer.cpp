@@ -5,7 +5,7 @@
 
 namespace caffe {
 
-StridedPart StridedPart::WholeTop(const Shape& top, kernels::Strides in_bottom) {
+StridedPart StridedPart::WholeTop(const Shape& top, vector<std::ptrdiff_t> in_bottom) {
   StridedPart part;
   part.shape = top;
   part.in_bottom = std::move(in_bottom);

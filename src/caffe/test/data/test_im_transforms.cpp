@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "caffe/test/support/test_files.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/sampler.hpp"
 #include "google/protobuf/text_format.h"
 

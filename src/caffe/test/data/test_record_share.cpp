@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/test/support/source_layer.hpp"
 #include "caffe/util/db.hpp"
 #include "caffe/util/hdf5.hpp"
-#include "caffe/util/rank_settings.hpp"
 #ifdef USE_OPENCV
 #include "caffe/test/support/picture_files.hpp"
 #endif

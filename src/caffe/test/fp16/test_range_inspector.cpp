@@ -95,7 +95,7 @@ struct Inspected {
       : net(MakeNet(kInput + layers)), input(input) {}
   RangeInspector& Run() {
     inspector = std::make_unique<RangeInspector>(net.get());
-    Fill(net->input_blobs()[0], input);
+    SetValues(net->input_blobs()[0], input);
     inspector->Forward();
     return *inspector;
   }
@@ -106,7 +106,7 @@ struct Inspected {
     throw Error("no layer " + name);
   }
   void SetBlob(const std::string& layer, int blob, const std::vector<double>& values) {
-    Fill(net->layer_by_name(layer)->blobs()[blob].get(), values);
+    SetValues(net->layer_by_name(layer)->blobs()[blob].get(), values);
   }
 
   std::unique_ptr<Net<float>> net;
@@ -132,7 +132,7 @@ TEST(RangeInspector, GivesARangeForEachLayerAlsoInPlaceAndWithoutSplits) {
 TEST(RangeInspector, AddsUpBatches) {
   Inspected it("", {1, 2, 3, 4});
   it.Run();
-  Fill(it.net->input_blobs()[0], {-50, 0.25, 0, 0});
+  SetValues(it.net->input_blobs()[0], {-50, 0.25, 0, 0});
   it.inspector->Forward();
   const Magnitudes& magnitudes = it.Layer("data").tops[0].magnitudes;
   EXPECT_EQ(it.inspector->batches(), 2);

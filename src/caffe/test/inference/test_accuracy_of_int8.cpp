@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/simulated_int8.hpp"
 #include "caffe/test/support/first_pictures.hpp"
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/test/support/npy.hpp"
 #include "caffe/test/support/trained_detectors.hpp"

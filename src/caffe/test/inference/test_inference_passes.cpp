@@ -6,6 +6,7 @@
 
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/passes/memory_plan.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/test_files.hpp"

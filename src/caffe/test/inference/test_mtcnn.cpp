@@ -8,7 +8,7 @@
 
 #include "caffe/test/support/npy.hpp"
 #include "caffe/test/support/test_data.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "examples/mtcnn/mtcnn.hpp"
 
 namespace caffe {

@@ -395,7 +395,7 @@ TEST_F(PrecisionMigrationTest, OldLayersStayOldAndLoad) {
     WriteProtoBinary(old, folder_ + "net.caffemodel");
     Migrate();
     const auto net = Load("new");
-    Fill(net->input_blobs()[0], {1, 10});
+    SetValues(net->input_blobs()[0], {1, 10});
     EXPECT_EQ(vector<double>{56}, Values(*net->Forward()[0]));
   }
   EXPECT_EQ("data", Model().layers(0).bottom(0));

@@ -8,6 +8,7 @@
 
 #include "caffe/error.hpp"
 #include "caffe/io/atomic_file.hpp"
+#include "caffe/io/proto_text.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/seeds.hpp"
 #include "caffe/test/support/test_files.hpp"

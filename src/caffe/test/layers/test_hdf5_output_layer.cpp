@@ -95,8 +95,8 @@ TEST(HDF5OutputLayer, WritesWhatAFloat16NetComputes) {
         "'ReLU' bottom: 'x' top: 'y' } layer { name: 'out' type: 'HDF5Output' bottom: 'y' bottom: "
         "'l' hdf5_output_param { file_name: '" +
         path + "' } }");
-    Fill(net->input_blobs()[0], {-1, 2.5});
-    Fill(net->input_blobs()[1], {4097});
+    SetValues(net->input_blobs()[0], {-1, 2.5});
+    SetValues(net->input_blobs()[1], {4097});
     net->Forward();
   }
   const Hdf5Handle file = Hdf5Handle::OpenFile(path);

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <random>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/test/support/layer_example.hpp"
 #include "caffe/test/support/layer_harness.hpp"
 #include "caffe/test/support/seeds.hpp"

@@ -404,8 +404,8 @@ TEST(RecurrentLayer, TrainsASubclass) {
                            "layer { name: 'l' type: 'Reduction' bottom: 'h' top: 'l' "
                            "loss_weight: 1 }",
                        TRAIN);
-    Fill(net->input_blobs()[0], {1, 2, 3});
-    Fill(net->input_blobs()[1], {0, 1, 0});
+    SetValues(net->input_blobs()[0], {1, 2, 3});
+    SetValues(net->input_blobs()[1], {0, 1, 0});
     ASSERT_EQ(net->learnable_params().size(), 1u);
     net->ClearParamDiffs();
     EXPECT_EQ(net->ForwardBackward(), 14);

@@ -196,7 +196,7 @@ TEST(NetBadInput, NamesTheLayerThatFailsInAForwardPass) {
       layer { name: "data" type: "Input" top: "data" top: "label"
               input_param { shape { dim: 2 dim: 3 } shape { dim: 2 } } }
       layer { name: "loss" type: "SoftmaxWithLoss" bottom: "data" bottom: "label" top: "l" })");
-  Fill(net->input_blobs()[1], {0, 3});
+  SetValues(net->input_blobs()[1], {0, 3});
   ExpectContains(ErrorOf([&] { net->Forward(); }), "layer 'loss' (SoftmaxWithLoss): label");
 }
 

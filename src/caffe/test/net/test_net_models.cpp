@@ -43,7 +43,7 @@ void ExpectReference(const Model& model, Net<Dtype>* net, double tolerance) {
   const NpyArray input = ReadNpy(Models(model.reference) + "/input.npy");
   net->blob_by_name(model.input)->Reshape(input.shape);
   net->Reshape();
-  Fill(net->blob_by_name(model.input).get(), input.values);
+  SetValues(net->blob_by_name(model.input).get(), input.values);
   net->Forward();
   const NpyArray expected = ReadNpy(Models(model.reference) + "/out_" + model.output + ".npy");
   const std::vector<double> actual = Values(*net->blob_by_name(model.output));

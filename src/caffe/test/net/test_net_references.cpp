@@ -79,7 +79,7 @@ const Blob<float>& Output(const Net<float>& net, const std::string& name) {
 void SetInput(const std::vector<int>& shape, const std::vector<double>& values, Net<float>* net) {
   net->input_blobs().at(0)->Reshape(shape);
   net->Reshape();
-  Fill(net->input_blobs()[0], values);
+  SetValues(net->input_blobs()[0], values);
 }
 
 /// The difference relative to the largest value.

@@ -9,13 +9,13 @@
 #include <mutex>
 #include <random>
 
+#include "caffe/data/rank_settings.hpp"
 #include "caffe/parallel.hpp"
 #include "caffe/parallel/gradient_buckets.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/rank_threads.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/db.hpp"
-#include "caffe/util/rank_settings.hpp"
 
 namespace caffe {
 namespace {

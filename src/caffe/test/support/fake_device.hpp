@@ -15,8 +15,8 @@
 #include "caffe/context.hpp"
 #include "caffe/core/stream_scope.hpp"
 #include "caffe/device.hpp"
+#include "caffe/device/recording.hpp"
 #include "caffe/error.hpp"
-#include "caffe/recording.hpp"
 
 namespace caffe {
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
 #include "seeds.hpp"

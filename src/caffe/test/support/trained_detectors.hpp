@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "caffe/data_transformer.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/io/proto_text.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "net_fixture.hpp"
 #include "test_data.hpp"
 

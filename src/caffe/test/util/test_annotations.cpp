@@ -4,6 +4,7 @@
 
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/label_map.hpp"
 #include "google/protobuf/text_format.h"
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 
 namespace caffe {
 namespace {

@@ -17,6 +17,7 @@
 #endif
 
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/image.hpp"
 
 namespace caffe {

@@ -1,4 +1,4 @@
-#include "caffe/util/detection_results.hpp"
+#include "caffe/util/detection/detection_results.hpp"
 
 #include <cmath>
 #include <filesystem>

@@ -1,4 +1,5 @@
 // Maxima and means over windows of channels in blocks, in every type.
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 
 #include "caffe/inference/backends/element_types.hpp"

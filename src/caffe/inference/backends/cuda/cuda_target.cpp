@@ -7,11 +7,11 @@
 #include "caffe/core/unsupported.hpp"
 #include "caffe/cuda/borrowed_stream.hpp"
 #include "caffe/cuda/libraries.hpp"
+#include "caffe/device/recording.hpp"
 #include "caffe/error.hpp"
 #include "caffe/inference/kernel_revision.hpp"
 #include "caffe/inference/plan_file.hpp"
 #include "caffe/kernels/cuda/fused_convolution.hpp"
-#include "caffe/recording.hpp"
 #include "cuda_engine.hpp"
 #include "device_weights.hpp"
 

@@ -5,6 +5,7 @@
 #include "caffe/error.hpp"
 #include "caffe/inference/backends/moving_node.hpp"
 #include "caffe/inference/quantize/integer_operations.hpp"
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 #include "integer_steps.hpp"
 

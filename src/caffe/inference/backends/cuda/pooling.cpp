@@ -1,4 +1,5 @@
 // Maxima and means over windows, channels last, in every type.
+#include "caffe/kernels/pooling.hpp"
 #include "caffe/layers/pooling_layer.hpp"
 
 #include "caffe/cuda/stream.hpp"

@@ -4,32 +4,12 @@
 #include <cstdint>
 
 #include "caffe/kernels/host_device.hpp"
+#include "caffe/multiplier.hpp"
 
 // Multiplication of integers by real numbers without floating point: B. Jacob et al., Quantization
 // and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference
 // (arXiv:1712.05877), section 2.2 and appendix A.
 namespace caffe::kernels {
-
-/// How a product of 32 by 32 bits is rounded to 32 bits.
-enum class Rounding : uint8_t {
-  DOUBLE,  ///< the paper's: to the nearest after the multiplication, halves up; then to the nearest
-           ///< after the shift to the right, halves away from zero
-  SINGLE   ///< once, to the nearest, halves up, as LiteRT's newer kernels do
-};
-
-/// A real number as an integer: value * 2^(shift - 31), `value` in [2^30, 2^31), or 0 for 0.
-/// `shift` is positive for numbers of 1 and more.
-struct Multiplier {
-  int32_t value = 0;
-  int32_t shift = 0;
-};
-
-/// The multiplier nearest to `real`; 0 for what is below 2^-32. Throws Error for numbers that are
-/// negative, not finite, or above 2^30.
-Multiplier MultiplierOf(double real);
-
-/// The number that a multiplier stands for.
-double RealOf(Multiplier multiplier);
 
 /// round(a b / 2^31), halves up. Not for a = b = -2^31.
 CAFFE_HOST_DEVICE inline int32_t RoundingDoublingHighMultiply(int32_t a, int32_t b) {

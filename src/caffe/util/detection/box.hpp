@@ -15,6 +15,10 @@ struct Box {
   float xmin = 0, ymin = 0, xmax = 0, ymax = 0;
 };
 
+Box BoxOf(const NormalizedBBox& bbox);
+/// Sets the corners and the size, and leaves label, score and difficult as they are.
+void SetBox(const Box& box, NormalizedBBox* bbox, bool normalized = true);
+
 /// 0 for a box whose sides are negative.
 float Area(const Box& box, bool normalized = true);
 /// The part that both boxes have; all zeros if there is none.

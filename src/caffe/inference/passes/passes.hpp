@@ -1,7 +1,6 @@
 #ifndef CAFFE_INFERENCE_PASSES_HPP_
 #define CAFFE_INFERENCE_PASSES_HPP_
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,9 +24,6 @@ struct Pass {
 /// All passes, in the order in which they run: all that happens to a graph between the parser and
 /// the engine.
 const std::vector<Pass>& Passes();
-
-/// Called before the first pass with an empty name, and after each with its name.
-using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 /// Runs all passes that the reference backend has, which lowers nothing, but those named in
 /// `skipped`; the graph is validated after each. Throws Error for a name that is none, and for that

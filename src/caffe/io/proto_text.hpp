@@ -23,12 +23,6 @@ void ReadProtoText(const std::string& file, google::protobuf::Message* message);
 /// Replaces the file; a failure leaves the old one and throws Error.
 void WriteProtoText(const google::protobuf::Message& message, const std::string& file);
 
-/// When true, fields that the schema does not have are skipped with a warning that names file, line
-/// and field, in all text files that the process reads from now on; otherwise (the default) they
-/// are errors. Thread-safe.
-void set_ignore_unknown_fields(bool ignore);
-bool ignore_unknown_fields();
-
 }  // namespace caffe
 
 #endif  // CAFFE_IO_PROTO_TEXT_HPP_

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "caffe/layers/region_layer.hpp"
-#include "caffe/util/regions.hpp"
+#include "caffe/util/detection/regions.hpp"
 
 namespace caffe {
 

@@ -7,6 +7,7 @@
 
 #include "caffe/common.hpp"
 #include "caffe/util/bbox_util.hpp"
+#include "caffe/util/detection/box.hpp"
 #include "caffe/util/label_map.hpp"
 
 namespace caffe {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "caffe/element_type.hpp"
 #include "caffe/proto/caffe.pb.h"
+#include "caffe/type.hpp"
 
 namespace caffe {
 
@@ -19,11 +19,6 @@ std::vector<int> Extents(const BlobShape& shape);
 std::vector<int> Extents(const BlobProto& proto);
 /// True if `proto` describes `shape`; the old form fits a shape of up to 4 axes with ones in front.
 bool ShapeFits(const std::vector<int>& shape, const BlobProto& proto);
-
-/// The ElementType of the schema's Type. Throws Error for BOOL.
-ElementType FromProto(Type type);
-/// Throws Error for a type that the schema cannot name.
-Type ToProto(ElementType type);
 
 /// Reads the data (or diff) payload, whichever of double_data, data and raw_data comes first, into
 /// the tensor in the type it was written in; no payload leaves the tensor alone. Throws Error when

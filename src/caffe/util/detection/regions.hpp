@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "caffe/blob.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 
 namespace caffe {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "caffe/proto/caffe.pb.h"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 
 /// What MultiBoxLoss is made of: which predictions of one image are compared with what. The layer
 /// and the functions of the SSD fork's names (caffe/util/bbox_util.hpp) share it.
