@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
-#include "caffe/kernels/activation.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct Activation;
+}
 
 namespace onednn {
 class Activation;
@@ -23,8 +26,6 @@ class ForShape;
 template <typename Dtype>
 class ActivationLayer : public NeuronLayer<Dtype> {
  public:
-  /// For subclasses that set `function_` themselves, in LayerSetUp.
-  explicit ActivationLayer(const LayerParameter& param) : NeuronLayer<Dtype>(param) {}
   void LayerSetUp(const vector<Blob<Dtype>*>& bottom, const vector<Blob<Dtype>*>& top) override;
   bool DescribePointwise(Pointwise* description) override;
   const char* forward_engine() const override { return EngineName(active_); }
@@ -43,8 +44,6 @@ class ActivationLayer : public NeuronLayer<Dtype> {
   ActivationLayer(const LayerParameter& param, const char* operation)
       : NeuronLayer<Dtype>(param), operation_(operation) {}
 
-  kernels::Activation function_;
-
  private:
   const Blob<Dtype>& GradientArgument(const Blob<Dtype>& bottom, const Blob<Dtype>& top) const;
 
@@ -52,7 +51,8 @@ class ActivationLayer : public NeuronLayer<Dtype> {
   /// Null where the library's own kernels compute.
   onednn::Activation* OneDnn(const Blob<Dtype>& bottom);
 
-  const char* const operation_ = nullptr;
+  const char* const operation_;
+  std::shared_ptr<const kernels::Activation> function_;
   const Engine engine_ = ReadEngine(this->layer_param_);
   std::shared_ptr<onednn::ForShape<onednn::Activation>> onednn_;
   onednn::Activation* active_ = nullptr;  // what the latest forward pass ran; null: our own kernels

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "caffe/engine.hpp"
-#include "caffe/kernels/lrn.hpp"
 #include "caffe/layer.hpp"
 
 // Programs take them from here, as from Caffe's header.
@@ -15,6 +14,10 @@
 #include "caffe/layers/split_layer.hpp"
 
 namespace caffe {
+
+namespace kernels {
+struct LrnShape;
+}
 
 namespace onednn {
 class Lrn;

@@ -1,9 +1,9 @@
 #ifndef CAFFE_PERMUTE_LAYER_HPP_
 #define CAFFE_PERMUTE_LAYER_HPP_
 
+#include <cstddef>
 #include <vector>
 
-#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -34,7 +34,7 @@ class PermuteLayer : public Layer<Dtype> {
 
  private:
   /// The distances in a bottom of this shape of what are neighbours in the top.
-  kernels::Strides BottomStrides(const Shape& bottom) const;
+  vector<std::ptrdiff_t> BottomStrides(const Shape& bottom) const;
 };
 
 }  // namespace caffe

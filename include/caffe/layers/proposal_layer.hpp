@@ -1,12 +1,15 @@
 #ifndef CAFFE_PROPOSAL_LAYER_HPP_
 #define CAFFE_PROPOSAL_LAYER_HPP_
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "caffe/layer.hpp"
-#include "caffe/util/box.hpp"
 
 namespace caffe {
+
+struct Box;
 
 /// The regions that a region proposal network finds (Ren et al., "Faster R-CNN", section 3; the
 /// layer is PVANET's).
@@ -41,9 +44,9 @@ class ProposalLayer : public Layer<Dtype> {
   };
   Image ImageOf(const Blob<Dtype>& images, int item) const;
   void Propose(const Dtype* scores, const Dtype* codes, int height, int width, const Image& image,
-               vector<Box>* boxes, vector<ScoredIndex>* scored) const;
+               vector<Box>* boxes, vector<std::pair<float, int>>* scored) const;
 
-  vector<Box> anchors_;  // of the cell at (0, 0)
+  std::shared_ptr<const vector<Box>> anchors_;  // of the cell at (0, 0)
 };
 
 }  // namespace caffe

@@ -1,9 +1,9 @@
 #ifndef CAFFE_REVERSE_LAYER_HPP_
 #define CAFFE_REVERSE_LAYER_HPP_
 
+#include <cstddef>
 #include <vector>
 
-#include "caffe/kernels/strided_copy.hpp"
 #include "caffe/layer.hpp"
 
 namespace caffe {
@@ -36,7 +36,7 @@ class ReverseLayer : public Layer<Dtype> {
   template <typename T>
   void Copy(const Shape& shape, const T* from, T* to) const;
   /// The strides of the reversed array, whose first element becomes number *first.
-  kernels::Strides Backwards(const Shape& shape, std::ptrdiff_t* first) const;
+  vector<std::ptrdiff_t> Backwards(const Shape& shape, std::ptrdiff_t* first) const;
 };
 
 }  // namespace caffe

@@ -3,13 +3,17 @@
 
 #include <vector>
 
-#include "caffe/kernels/cuda/softmax.hpp"
 #include "caffe/layers/loss_layer.hpp"
 
 // Programs take it from here, as from Caffe's header.
 #include "caffe/layers/softmax_layer.hpp"
 
 namespace caffe {
+
+namespace cuda {
+template <typename Label>
+struct SoftmaxTargets;
+}
 
 /// The multinomial logistic loss of the softmax of the logits: -sum of log p[label] / normalizer.
 ///

@@ -1,10 +1,10 @@
 #ifndef CAFFE_YOLO_OUTPUT_LAYER_HPP_
 #define CAFFE_YOLO_OUTPUT_LAYER_HPP_
 
+#include <functional>
 #include <vector>
 
 #include "caffe/layer.hpp"
-#include "caffe/util/box.hpp"
 
 namespace caffe {
 
@@ -29,18 +29,9 @@ class YoloOutputLayer : public Layer<Dtype> {
   void Backward_cpu(const vector<Blob<Dtype>*>& top, const vector<bool>& propagate_down,
                     const vector<Blob<Dtype>*>& bottom) override;
 
-  /// What is found in one item.
-  class Found {
-   public:
-    /// A box by its centre and size.
-    void Add(int label, float score, float x, float y, float width, float height);
-
-   private:
-    friend class YoloOutputLayer;
-    vector<Box> boxes_;
-    vector<int> labels_;
-    vector<ScoredIndex> scores_;
-  };
+  /// Takes a box by its centre and size.
+  using Found =
+      std::function<void(int label, float score, float x, float y, float width, float height)>;
   /// One box of one cell: number(k) is its k-th number.
   struct Cell {
     const Dtype* first;
@@ -48,8 +39,8 @@ class YoloOutputLayer : public Layer<Dtype> {
     int x, y, width, height, box;
     float number(int k) const { return static_cast<float>(first[k * step]); }
   };
-  /// Adds what the cell predicts; `map` is the bottom's index.
-  virtual void Read(int map, const Cell& cell, Found* found) const = 0;
+  /// Gives `found` what the cell predicts; `map` is the bottom's index.
+  virtual void Read(int map, const Cell& cell, const Found& found) const = 0;
 
   /// Checks and keeps what all have; `param` is the message's name.
   void ReadParameters(const char* param, uint32_t num_classes, uint32_t num_box,

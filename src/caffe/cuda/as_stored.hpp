@@ -8,9 +8,9 @@
 
 namespace caffe::cuda {
 
-// For layers that compute on a GPU in the order in which their bottom lies, Caffe's or channels
-// last: no reordering inside a chain of them. Gradients take the order of the values that they
-// belong to.
+// For layers that compute on a GPU in their bottom's layout,
+// Caffe's or channels last: no reordering inside a chain of them.
+// Gradients take the order of the values that they belong to.
 
 /// (num, channels, spatial...) with channels last. PLAIN where that is the same order in memory,
 /// and for shapes without spatial axes.
@@ -23,7 +23,7 @@ inline Layout ChannelsLast(const std::vector<int>& shape) {
 }
 
 /// In what order a kernel takes a blob whose values were written last as T: channels last if they
-/// lie so, else Caffe's.
+/// are, else Caffe's.
 template <typename T, typename Dtype>
 Layout StoredLayout(const Blob<Dtype>& blob) {
   const Layout layout = blob.data_tensor().newest_layout(kElementType<T>);
@@ -32,7 +32,7 @@ Layout StoredLayout(const Blob<Dtype>& blob) {
 }
 
 /// The same for several of equal batch and spatial axes that are read together: channels last if
-/// one of them lies so, because those behind it will want that.
+/// one of them is, because later layers prefer it.
 template <typename T, typename Dtype>
 bool AnyChannelsLast(const std::vector<Blob<Dtype>*>& blobs) {
   for (const Blob<Dtype>* blob : blobs) {

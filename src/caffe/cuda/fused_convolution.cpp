@@ -130,7 +130,7 @@ void PackWeights(const kernels::ConvolutionShape& shape, bool channels_last, con
   }
 }
 
-int FavouredChannels(ElementType type) {
+int ChannelAlignment(ElementType type) {
   // 16 bytes: what tensor cores' kernels load at once.
   return static_cast<int>(16 / SizeOf(type));
 }

@@ -114,7 +114,7 @@ void PackWeights(const kernels::ConvolutionShape& shape, bool channels_last, con
 
 /// Of how many the channels of inputs of this type should be a multiple for tensor cores,
 /// channels-last: fill up channels with zeros, and weights with zeros for them.
-int FavouredChannels(ElementType type);
+int ChannelAlignment(ElementType type);
 
 }  // namespace caffe::cuda
 

@@ -19,16 +19,17 @@ bool OneDnnIsFaster(const kernels::Activation& f) { return f.kind == kernels::Ac
 
 template <typename Dtype>
 void ActivationLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>&) {
-  if (operation_) function_ = OwnOperation(operation_).activation(this->layer_param_);
+  function_ = std::make_shared<const kernels::Activation>(
+      OwnOperation(operation_).activation(this->layer_param_));
 }
 
 template <typename Dtype>
 onednn::Activation* ActivationLayer<Dtype>::OneDnn(const Blob<Dtype>& bottom) {
-  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(function_))) return nullptr;
+  if (!onednn::IsWanted<Dtype>(engine_, this->types(), OneDnnIsFaster(*function_))) return nullptr;
   const Layout layout = LayoutFor<float>(bottom.data_tensor(), bottom.shape());
   if (!onednn_) onednn_ = std::make_shared<onednn::ForShape<onednn::Activation>>();
   return onednn_->Get(bottom.shape(), layout, [&] {
-    return onednn::Activation::Make(function_, bottom.count(), layout, this->phase_ == TRAIN);
+    return onednn::Activation::Make(*function_, bottom.count(), layout, this->phase_ == TRAIN);
   });
 }
 
@@ -36,7 +37,7 @@ template <typename Dtype>
 void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
   const bool keep = bottom[0] == top[0] && this->phase_ == TRAIN &&
-                    function_.GradientArgument() == Argument::INPUT;
+                    function_->GradientArgument() == Argument::INPUT;
   const size_t count = bottom[0]->count();
   active_ = OneDnn(*bottom[0]);
   if (active_) {
@@ -57,15 +58,15 @@ void ActivationLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
       kept_.ReshapeLike(*bottom[0]);
       std::copy_n(x, count, OverwriteAs<T>(kept_.data_tensor(), layout));
     }
-    kernels::Activate(function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
+    kernels::Activate(*function_, count, x, OverwriteAs<T>(top[0]->data_tensor(), layout));
   });
 }
 
 template <typename Dtype>
 const Blob<Dtype>& ActivationLayer<Dtype>::GradientArgument(const Blob<Dtype>& bottom,
                                                             const Blob<Dtype>& top) const {
-  if (function_.GradientArgument() == Argument::OUTPUT) return top;
-  if (function_.GradientArgument() == Argument::EITHER || &bottom != &top) return bottom;
+  if (function_->GradientArgument() == Argument::OUTPUT) return top;
+  if (function_->GradientArgument() == Argument::EITHER || &bottom != &top) return bottom;
   Require(kept_.shape() == bottom.shape(), this->type(),
           " in place keeps what its gradient needs in the TRAIN phase only");
   return kept_;
@@ -89,7 +90,7 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
     using D = decltype(diff_tag);
     const Layout layout = UnpaddedLayoutFor<D>(top[0]->diff_tensor(), top[0]->shape());
     const D* dy = ReadAs<D>(top[0]->diff_tensor(), layout);
-    kernels::ActivateGradient(function_, bottom[0]->count(),
+    kernels::ActivateGradient(*function_, bottom[0]->count(),
                               ReadAs<T>(argument.data_tensor(), layout), dy,
                               OverwriteAs<D>(bottom[0]->diff_tensor(), layout));
   });
@@ -97,7 +98,7 @@ void ActivationLayer<Dtype>::Backward_cpu(const vector<Blob<Dtype>*>& top,
 
 template <typename Dtype>
 bool ActivationLayer<Dtype>::DescribePointwise(Pointwise* description) {
-  const auto fused = kernels::AsPostOp(function_);
+  const auto fused = kernels::AsPostOp(*function_);
   if (!fused || fused->kind != kernels::Activation::CLIP) return false;
   description->activation = *fused;
   return true;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/kernels/activation.hpp"
+
 namespace caffe {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include "caffe/kernels/blas.hpp"
 #include "caffe/kernels/elementwise.hpp"
+#include "caffe/kernels/permutohedral_lattice.hpp"
 #include "caffe/kernels/softmax.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
 
@@ -38,6 +39,21 @@ vector<float> Diagonal(const char* field, const string& list, float weight, int 
 }
 
 }  // namespace
+
+/// A Gaussian filter whose weights of each pixel add up to 1.
+template <typename Dtype>
+class MultiStageMeanfieldLayer<Dtype>::Filter {
+ public:
+  /// `features`: for each pixel, `dimensions` of them.
+  Filter(int dimensions, size_t pixels, const std::vector<double>& features);
+  void Forward(size_t channels, const Dtype* x, Dtype* y) const;
+  /// The gradient of x for that of y.
+  void Backward(size_t channels, const Dtype* dy, Dtype* dx) const;
+
+ private:
+  kernels::PermutohedralLattice lattice_;
+  std::vector<Dtype> norm_;  // by which each pixel's sum is multiplied
+};
 
 template <typename Dtype>
 MultiStageMeanfieldLayer<Dtype>::Filter::Filter(int dimensions, size_t pixels,
@@ -115,7 +131,7 @@ void MultiStageMeanfieldLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom
   for (int h = 0; h < height_; ++h) {
     for (int w = 0; w < width_; ++w) features.insert(features.end(), {w / theta, h / theta});
   }
-  spatial_ = std::make_unique<Filter>(2, pixels_, features);
+  spatial_ = std::make_shared<const Filter>(2, pixels_, features);
 }
 
 template <typename Dtype>

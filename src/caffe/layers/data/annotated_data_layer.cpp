@@ -5,6 +5,7 @@
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
 #include "caffe/util/sampler.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "source_state.hpp"
 
 namespace caffe {

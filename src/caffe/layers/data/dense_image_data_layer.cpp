@@ -2,6 +2,8 @@
 
 #ifdef USE_OPENCV
 #include <opencv2/core.hpp>
+
+#include "caffe/util/system/thread_team.hpp"
 #endif
 
 namespace caffe {

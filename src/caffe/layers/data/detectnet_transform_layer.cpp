@@ -39,7 +39,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   Require(images[2] > 0 && images[3] > 0, "images of shape ", ShapeString(images),
           " have nothing in them");
   Require(!objects.empty() && objects[0] == images[0], "there are ", images[0],
-          " pictures and objects of shape ", ShapeString(objects), ": one item each");
+          " images and objects of shape ", ShapeString(objects), ": one item each");
   constexpr uint32_t kMost = 1 << 16;
   Require(param.stride() > 0, "detectnet_groundtruth_param: stride must be positive");
   Require(param.image_size_x() >= param.stride() && param.image_size_x() <= kMost &&

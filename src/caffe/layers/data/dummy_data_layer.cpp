@@ -1,6 +1,6 @@
 #include "caffe/layers/dummy_data_layer.hpp"
 
-#include "caffe/util/blob_payload.hpp"
+#include "caffe/core/blob_payload.hpp"
 
 namespace caffe {
 namespace {

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "caffe/util/system/thread_team.hpp"
+
 namespace caffe {
 namespace {
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "caffe/util/system/thread_team.hpp"
+
 namespace caffe {
 namespace {
 

@@ -4,6 +4,7 @@
 #include "caffe/util/im_transforms.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "source_state.hpp"
 
 #ifdef USE_OPENCV

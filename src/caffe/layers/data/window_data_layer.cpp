@@ -15,6 +15,7 @@
 #include "caffe/util/io.hpp"
 #include "caffe/util/math_functions.hpp"
 #include "caffe/util/rng.hpp"
+#include "caffe/util/system/thread_team.hpp"
 #include "source_state.hpp"
 
 namespace caffe {
@@ -129,11 +130,11 @@ void WindowDataLayer<Dtype>::ReadWindowFile(const string& source) {
       Require(mark == "#", "'", mark, "' stands where the # of an image should be");
       ReadImage(&file, number);
     } catch (Error& error) {
-      error.AddContext(Join(source, ", picture ", number));
+      error.AddContext(Join(source, ", image ", number));
       throw;
     }
   }
-  Require(!image_database_.empty(), source, ": the window file names no pictures");
+  Require(!image_database_.empty(), source, ": the window file names no images");
 }
 
 template <typename Dtype>
@@ -326,7 +327,7 @@ void WindowDataLayer<Dtype>::load_batch(Batch<Dtype>* batch) {
     try {
       WriteWindow(window, draws[i].mirror, pixels + size_t(i) * item_count);
     } catch (Error& error) {
-      error.AddContext(Join(param.source(), ", picture ", window[IMAGE_INDEX], " (",
+      error.AddContext(Join(param.source(), ", image ", window[IMAGE_INDEX], " (",
                             image_database_[static_cast<size_t>(window[IMAGE_INDEX])].first, ")"));
       throw;
     }

@@ -1,4 +1,4 @@
-#include "caffe/layers/anchor_target_layer.hpp"
+#include "caffe/layers/detection/anchor_target_layer.hpp"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ std::vector<Shape> TopShapes(const LayerParameter& layer, const std::vector<Shap
   const int anchors = static_cast<int>(ratios * scales);
   const Shape &scores = bottoms.at(0), &truths = bottoms.at(1), &image = bottoms.at(2);
   Require(scores.size() == 4 && scores[0] == 1,
-          "AnchorTarget takes scores of one picture, (1, 2 A, H, W), not ", ShapeString(scores));
+          "AnchorTarget takes scores of one image, (1, 2 A, H, W), not ", ShapeString(scores));
   Require(scores[1] == 2 * anchors, "param_str: ", ratios, " ratios and ", scales, " scales need ",
           2 * anchors, " channels of scores, got ", scores[1]);
   Require(truths.size() == 2 && truths[1] == 5,

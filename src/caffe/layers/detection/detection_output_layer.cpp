@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "caffe/kernels/parallel.hpp"
+#include "caffe/util/detection/box.hpp"
+#include "caffe/util/detection/detection_results.hpp"
 #include "first_stage.hpp"
 
 namespace caffe {
@@ -32,6 +34,13 @@ void RefuseUnknown(const DetectionOutputParameter& p) {
 }  // namespace
 
 template <typename Dtype>
+struct DetectionOutputLayer<Dtype>::Detection {
+  int label;
+  float score;
+  Box box;
+};
+
+template <typename Dtype>
 void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
                                              const vector<Blob<Dtype>*>&) {
   const DetectionOutputParameter& param = this->layer_param_.detection_output_param();
@@ -44,7 +53,8 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   share_location_ = param.share_location();
   num_loc_classes_ = share_location_ ? 1 : num_classes_;
   background_label_id_ = param.background_label_id();
-  code_ = {param.code_type(), param.variance_encoded_in_target(), param.normalized_bbox()};
+  code_ = std::make_shared<const BoxCode>(
+      BoxCode{param.code_type(), param.variance_encoded_in_target(), param.normalized_bbox()});
   keep_top_k_ = param.keep_top_k();
   confidence_threshold_ = param.has_confidence_threshold() ? param.confidence_threshold()
                                                            : -std::numeric_limits<float>::max();
@@ -58,8 +68,9 @@ void DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
   Require(eta_ > 0 && eta_ <= 1,
           "detection_output_param: eta must be greater than 0 and at most 1, got ", eta_);
   soft_ = nms.soft_nms() || param.soft_nms();
-  soft_suppression_ = {nms.soft_nms_method() == NonMaximumSuppressionParameter::GAUSSIAN,
-                       nms.soft_nms_sigma(), nms_threshold_, confidence_threshold_};
+  soft_suppression_ = std::make_shared<const SoftSuppression>(
+      SoftSuppression{nms.soft_nms_method() == NonMaximumSuppressionParameter::GAUSSIAN,
+                      nms.soft_nms_sigma(), nms_threshold_, confidence_threshold_});
   Require(nms.soft_nms_sigma() > 0, "detection_output_param: soft_nms_sigma must be positive, got ",
           nms.soft_nms_sigma());
   Require(!soft_ || param.has_confidence_threshold(),
@@ -129,7 +140,7 @@ vector<vector<ScoredIndex>> DetectionOutputLayer<Dtype>::Candidates(const Item& 
 template <typename Dtype>
 Prior DetectionOutputLayer<Dtype>::PriorOf(const Item& item, int p) const {
   const Prior prior = ReadPrior(item.priors, num_priors_, p);
-  return item.first_locations ? MovedPrior(prior, code_, item.first_locations, p) : prior;
+  return item.first_locations ? MovedPrior(prior, *code_, item.first_locations, p) : prior;
 }
 
 /// The boxes of all candidates, at [location class * priors + prior].
@@ -148,7 +159,7 @@ vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(
       if (!wanted[i]) continue;
       const size_t p = i % num_priors_, c = i / num_priors_;
       const Dtype* l = item.locations + (p * num_loc_classes_ + c) * 4;
-      const Box box = Decode(PriorOf(item, static_cast<int>(p)), code_,
+      const Box box = Decode(PriorOf(item, static_cast<int>(p)), *code_,
                              {float(l[0]), float(l[1]), float(l[2]), float(l[3])});
       boxes[i] = clip ? Clipped(box) : box;
     }
@@ -160,8 +171,8 @@ vector<Box> DetectionOutputLayer<Dtype>::DecodeBoxes(
 template <typename Dtype>
 vector<ScoredIndex> DetectionOutputLayer<Dtype>::Kept(const Box* boxes,
                                                       const vector<ScoredIndex>& candidates) const {
-  if (soft_) return SoftlySuppress(boxes, candidates, soft_suppression_, code_.normalized);
-  const vector<int> indices = Suppress(boxes, candidates, nms_threshold_, eta_, code_.normalized);
+  if (soft_) return SoftlySuppress(boxes, candidates, *soft_suppression_, code_->normalized);
+  const vector<int> indices = Suppress(boxes, candidates, nms_threshold_, eta_, code_->normalized);
   vector<ScoredIndex> kept;
   size_t next = 0;  // both are in the same order
   for (const ScoredIndex& candidate : candidates) {

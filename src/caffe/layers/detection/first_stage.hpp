@@ -5,7 +5,7 @@
 
 #include "caffe/blob.hpp"
 #include "caffe/error.hpp"
-#include "caffe/util/box.hpp"
+#include "caffe/util/detection/box.hpp"
 
 // What the layers behind the second stage of a RefineDet detector need of its first one: bottoms
 // `first`, probabilities (N, priors * 2) of background and object, and `first` + 1, locations (N,

@@ -1,7 +1,7 @@
 #include "caffe/layers/proposal_layer.hpp"
 
 #include "caffe/kernels/parallel.hpp"
-#include "caffe/util/regions.hpp"
+#include "caffe/util/detection/regions.hpp"
 
 namespace caffe {
 namespace {
@@ -48,9 +48,9 @@ void ProposalLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&, const vector<
   Require(param.feat_stride() > 0, "proposal_param: feat_stride must be positive, got 0");
   Require(param.pre_nms_topn() > 0 && param.pre_nms_topn() < 2147483648u,
           "proposal_param: pre_nms_topn must be positive, got ", param.pre_nms_topn());
-  anchors_ =
+  anchors_ = std::make_shared<const vector<Box>>(
       CellAnchors("proposal_param", param.base_size(), {param.ratio().begin(), param.ratio().end()},
-                  {param.scale().begin(), param.scale().end()});
+                  {param.scale().begin(), param.scale().end()}));
 }
 
 template <typename Dtype>
@@ -79,7 +79,7 @@ void ProposalLayer<Dtype>::Propose(const Dtype* scores, const Dtype* codes, int 
                                    vector<ScoredIndex>* scored) const {
   const BoxCode code = RegionCode();
   const float stride = this->layer_param_.proposal_param().feat_stride();
-  const size_t cells = size_t(height) * width, anchors = anchors_.size();
+  const size_t cells = size_t(height) * width, anchors = anchors_->size();
   boxes->resize(cells * anchors);
   scored->resize(cells * anchors);
   kernels::ParallelFor(cells, 256, [&](size_t begin, size_t end) {
@@ -87,7 +87,7 @@ void ProposalLayer<Dtype>::Propose(const Dtype* scores, const Dtype* codes, int 
     for (size_t cell = begin; cell < end; ++cell) {
       const float x = stride * float(cell % width), y = stride * float(cell / width);
       for (size_t a = 0; a < anchors; ++a) {
-        prior.box = Moved(anchors_[a], x, y);
+        prior.box = Moved((*anchors_)[a], x, y);
         const auto number = [&](int k) { return float(codes[(a * 4 + k) * cells + cell]); };
         const Box box = Clipped(Decode(prior, code, {number(0), number(1), number(2), number(3)}),
                                 image.height - 1, image.width - 1);
@@ -106,7 +106,7 @@ void ProposalLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   const ProposalParameter& param = this->layer_param_.proposal_param();
   const int height = bottom[0]->height(), width = bottom[0]->width();
-  const size_t objects = anchors_.size() * height * width;  // behind as many of background
+  const size_t objects = anchors_->size() * height * width;  // behind as many of background
   vector<Dtype> rows, kept_scores;
   vector<Box> boxes;
   vector<ScoredIndex> scored;

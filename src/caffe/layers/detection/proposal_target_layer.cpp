@@ -1,4 +1,4 @@
-#include "caffe/layers/proposal_target_layer.hpp"
+#include "caffe/layers/detection/proposal_target_layer.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -29,7 +29,8 @@ void YoloDetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>&,
 }
 
 template <typename Dtype>
-void YoloDetectionOutputLayer<Dtype>::Read(int /*map*/, const Cell& cell, Found* found) const {
+void YoloDetectionOutputLayer<Dtype>::Read(int /*map*/, const Cell& cell,
+                                           const Found& found) const {
   const YoloDetectionOutputParameter& param = this->layer_param_.yolo_detection_output_param();
   int label = 0;
   for (int c = 1; c < this->num_class_; ++c) {
@@ -41,10 +42,10 @@ void YoloDetectionOutputLayer<Dtype>::Read(int /*map*/, const Cell& cell, Found*
   }
   const float score = Sigmoid(cell.number(4)) / sum;
   if (!(score >= param.confidence_threshold())) return;
-  found->Add(label, score, (cell.x + Sigmoid(cell.number(0))) / cell.width,
-             (cell.y + Sigmoid(cell.number(1))) / cell.height,
-             std::exp(cell.number(2)) * param.biases(2 * cell.box) / cell.width,
-             std::exp(cell.number(3)) * param.biases(2 * cell.box + 1) / cell.height);
+  found(label, score, (cell.x + Sigmoid(cell.number(0))) / cell.width,
+        (cell.y + Sigmoid(cell.number(1))) / cell.height,
+        std::exp(cell.number(2)) * param.biases(2 * cell.box) / cell.width,
+        std::exp(cell.number(3)) * param.biases(2 * cell.box + 1) / cell.height);
 }
 
 INSTANTIATE_CLASS(YoloDetectionOutputLayer);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/util/detection/box.hpp"
+
 namespace caffe {
 
 std::vector<Shape> YoloTopShapes(const LayerParameter&, const std::vector<Shape>&) {
@@ -35,20 +37,19 @@ void YoloOutputLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
 }
 
 template <typename Dtype>
-void YoloOutputLayer<Dtype>::Found::Add(int label, float score, float x, float y, float width,
-                                        float height) {
-  scores_.emplace_back(score, static_cast<int>(boxes_.size()));
-  labels_.push_back(label);
-  boxes_.push_back({x - width / 2, y - height / 2, x + width / 2, y + height / 2});
-}
-
-template <typename Dtype>
 void YoloOutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
                                          const vector<Blob<Dtype>*>& top) {
   const int items = bottom[0]->shape(0);
   vector<Dtype> rows;
   for (int item = 0; item < items; ++item) {
-    Found found;
+    vector<Box> boxes;
+    vector<int> labels;
+    vector<ScoredIndex> scored;
+    const Found add = [&](int label, float score, float x, float y, float width, float height) {
+      scored.emplace_back(score, static_cast<int>(boxes.size()));
+      labels.push_back(label);
+      boxes.push_back({x - width / 2, y - height / 2, x + width / 2, y + height / 2});
+    };
     for (size_t map = 0; map < bottom.size(); ++map) {
       const int height = bottom[map]->height(), width = bottom[map]->width();
       const size_t step = size_t(height) * width;
@@ -57,19 +58,19 @@ void YoloOutputLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
         for (int n = 0; n < num_; ++n) {
           const Dtype* first = x + size_t(n) * (5 + num_class_) * step + cell;
           Read(static_cast<int>(map),
-               {first, step, int(cell % width), int(cell / width), width, height, n}, &found);
+               {first, step, int(cell % width), int(cell / width), width, height, n}, add);
         }
       }
     }
-    SortByScore(-1, &found.scores_);
-    vector<float> scores(found.boxes_.size());
-    for (const ScoredIndex& s : found.scores_) scores[s.second] = s.first;
+    SortByScore(-1, &scored);
+    vector<float> scores(boxes.size());
+    for (const ScoredIndex& s : scored) scores[s.second] = s.first;
     // Kept is what overlaps by less than the threshold.
     const float most = std::nextafter(nms_threshold_, -1.f);
-    for (const int i : Suppress(found.boxes_.data(), found.scores_, most)) {
-      const Box& box = found.boxes_[i];
-      rows.insert(rows.end(), {Dtype(item), Dtype(found.labels_[i] + 1), scores[i], box.xmin,
-                               box.ymin, box.xmax, box.ymax});
+    for (const int i : Suppress(boxes.data(), scored, most)) {
+      const Box& box = boxes[i];
+      rows.insert(rows.end(), {Dtype(item), Dtype(labels[i] + 1), scores[i], box.xmin, box.ymin,
+                               box.xmax, box.ymax});
     }
   }
   if (rows.empty()) {

@@ -45,7 +45,7 @@ void Yolov3DetectionOutputLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& b
 }
 
 template <typename Dtype>
-void Yolov3DetectionOutputLayer<Dtype>::Read(int map, const Cell& cell, Found* found) const {
+void Yolov3DetectionOutputLayer<Dtype>::Read(int map, const Cell& cell, const Found& found) const {
   const Yolov3DetectionOutputParameter& param = this->layer_param_.yolov3_detection_output_param();
   const float objectness = Sigmoid(cell.number(4)), threshold = param.confidence_threshold();
   if (!(objectness > threshold)) return;  // nor will a class be more
@@ -54,10 +54,10 @@ void Yolov3DetectionOutputLayer<Dtype>::Read(int map, const Cell& cell, Found* f
   for (int c = 0; c < this->num_class_; ++c) {
     const float score = Sigmoid(cell.number(5 + c)) * objectness;
     if (!(score > threshold)) continue;
-    found->Add(c, score, (cell.x + Sigmoid(cell.number(0))) / cell.width,
-               (cell.y + Sigmoid(cell.number(1))) / cell.height,
-               std::exp(cell.number(2)) * param.biases(2 * anchor) / (cell.width * scale),
-               std::exp(cell.number(3)) * param.biases(2 * anchor + 1) / (cell.height * scale));
+    found(c, score, (cell.x + Sigmoid(cell.number(0))) / cell.width,
+          (cell.y + Sigmoid(cell.number(1))) / cell.height,
+          std::exp(cell.number(2)) * param.biases(2 * anchor) / (cell.width * scale),
+          std::exp(cell.number(3)) * param.biases(2 * anchor + 1) / (cell.height * scale));
   }
 }
 

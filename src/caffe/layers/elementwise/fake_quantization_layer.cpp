@@ -1,11 +1,11 @@
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "caffe/core/as_stored.hpp"
-#include "caffe/integer_grids.hpp"
 #include "caffe/layers/parameter_blobs.hpp"
+#include "caffe/net/integer_grids.hpp"
 
 namespace caffe {
 namespace {

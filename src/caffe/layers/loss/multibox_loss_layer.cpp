@@ -5,6 +5,7 @@
 #include "caffe/kernels/parallel.hpp"
 #include "caffe/kernels/softmax.hpp"
 #include "caffe/layers/detection/first_stage.hpp"
+#include "caffe/util/detection/multibox.hpp"
 
 namespace caffe {
 namespace {
@@ -20,6 +21,11 @@ const bool registered = OperationTable::Add(Operation("MultiBoxLoss")
                                                 .FloatTops({-1})
                                                 .Loss());
 
+/// A row of scores that is compared with a label; -1: none of them.
+struct Scored {
+  int prior, label;
+};
+
 /// The derivative of LocationLoss.
 template <typename Number>
 Number SlopeOf(MultiBoxLossParameter_LocLossType type, Number d) {
@@ -28,6 +34,36 @@ Number SlopeOf(MultiBoxLossParameter_LocLossType type, Number d) {
 }
 
 }  // namespace
+
+/// A location that is compared with a true box.
+template <typename Dtype>
+struct MultiBoxLossLayer<Dtype>::Positive {
+  int prior, loc_class, label;
+  LocationTarget to;
+};
+
+/// What counts of one item.
+template <typename Dtype>
+struct MultiBoxLossLayer<Dtype>::Assignment {
+  vector<Positive> positives;
+  vector<Scored> scored;
+};
+
+/// One item's part of the bottoms.
+template <typename Dtype>
+struct MultiBoxLossLayer<Dtype>::Item {
+  const Dtype* locations;
+  const Dtype* scores;
+  const Dtype* log_sums;  // log of the sum of exp of each prior's scores
+  vector<TrueBox> truths;
+  vector<Prior> priors;
+  vector<bool> easy;  // priors that a first stage thinks to be background; empty: none
+};
+
+template <typename Dtype>
+BoxCode MultiBoxLossLayer<Dtype>::code() const {
+  return {param().code_type(), param().encode_variance_in_target()};
+}
 
 template <typename Dtype>
 void MultiBoxLossLayer<Dtype>::LayerSetUp(const vector<Blob<Dtype>*>& bottom,
@@ -92,9 +128,9 @@ bool MultiBoxLossLayer<Dtype>::Counts(int bottom) const {
 template <typename Dtype>
 Dtype MultiBoxLossLayer<Dtype>::Normalizer() const {
   size_t matched = 0;
-  for (const Assignment& item : assignments_) matched += item.positives.size();
+  for (const Assignment& item : *assignments_) matched += item.positives.size();
   return this->GetNormalizer(NormalizationOf(this->layer_param_.loss_param()),
-                             static_cast<int>(assignments_.size()), num_priors_,
+                             static_cast<int>(assignments_->size()), num_priors_,
                              static_cast<int>(matched));
 }
 
@@ -243,17 +279,18 @@ void MultiBoxLossLayer<Dtype>::Forward_cpu(const vector<Blob<Dtype>*>& bottom,
             ", but the batch has ", items);
     of[truth.item].truths.push_back(truth);
   }
-  assignments_.assign(items, Assignment());
+  vector<Assignment> assignments(items);
   vector<double> loc(items, 0), conf(items, 0);
   kernels::ParallelFor(items, 1, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      assignments_[i] = Assign(of[i]);
-      for (const Positive& p : assignments_[i].positives) loc[i] += LocationLossOf(of[i], p);
-      for (const Scored& s : assignments_[i].scored) {
+      assignments[i] = Assign(of[i]);
+      for (const Positive& p : assignments[i].positives) loc[i] += LocationLossOf(of[i], p);
+      for (const Scored& s : assignments[i].scored) {
         conf[i] += ConfidenceLossOf(of[i], s.prior, s.label);
       }
     }
   });
+  assignments_ = std::make_shared<const vector<Assignment>>(std::move(assignments));
   double loss = 0;
   for (int i = 0; i < items; ++i) {
     if (Counts(0)) loss += param().loc_weight() * loc[i];
@@ -267,9 +304,9 @@ void MultiBoxLossLayer<Dtype>::LocationGradient(Dtype weight,
                                                 const vector<Blob<Dtype>*>& bottom) const {
   Dtype* gradient = bottom[0]->mutable_cpu_diff();
   std::fill_n(gradient, bottom[0]->count(), Dtype(0));
-  for (size_t i = 0; i < assignments_.size(); ++i) {
+  for (size_t i = 0; i < assignments_->size(); ++i) {
     const Item item = ItemOf(bottom, static_cast<int>(i));
-    for (const Positive& positive : assignments_[i].positives) {
+    for (const Positive& positive : (*assignments_)[i].positives) {
       const Dtype* location = LocationOf(item, positive.prior, positive.loc_class);
       Dtype* to = gradient + (location - bottom[0]->cpu_data());
       for (int k = 0; k < 4; ++k) {
@@ -287,9 +324,9 @@ void MultiBoxLossLayer<Dtype>::ConfidenceGradient(Dtype weight,
   const bool softmax = param().conf_loss_type() == MultiBoxLossParameter_ConfLossType_SOFTMAX;
   Dtype* gradient = bottom[1]->mutable_cpu_diff();
   std::fill_n(gradient, bottom[1]->count(), Dtype(0));
-  for (size_t i = 0; i < assignments_.size(); ++i) {
+  for (size_t i = 0; i < assignments_->size(); ++i) {
     const Item item = ItemOf(bottom, static_cast<int>(i));
-    for (const Scored& scored : assignments_[i].scored) {
+    for (const Scored& scored : (*assignments_)[i].scored) {
       const Dtype* x = item.scores + size_t(scored.prior) * num_classes_;
       Dtype* to = gradient + (x - bottom[1]->cpu_data());
       for (int c = 0; c < num_classes_; ++c) {

@@ -1,6 +1,7 @@
 #include "caffe/layers/lrn_layer.hpp"
 
 #include "caffe/core/as_stored.hpp"
+#include "caffe/kernels/lrn.hpp"
 #include "caffe/kernels/reference.hpp"
 #include "caffe/layers/neuron_layer.hpp"
 #include "caffe/onednn/for_shape.hpp"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/layers/pooling/roi_bins.hpp"
+
 namespace caffe {
 namespace {
 
@@ -47,15 +49,16 @@ template <typename Dtype>
 void PSROIPoolingLayer<Dtype>::Reshape(const vector<Blob<Dtype>*>& bottom,
                                        const vector<Blob<Dtype>*>& top) {
   const PSROIPoolingParameter& param = this->layer_param_.psroi_pooling_param();
-  this->shape_ = ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape());
+  this->shape_ = std::make_shared<const kernels::RoiShape>(
+      ReadShape(this->layer_param_, bottom[0]->shape(), bottom[1]->shape()));
   this->scale_ = param.spatial_scale();
   this->position_sensitive_ = true;
-  top[0]->Reshape(RoiTopShape(this->shape_, bottom[1]->shape(), param.output_dim()));
+  top[0]->Reshape(RoiTopShape(*this->shape_, bottom[1]->shape(), param.output_dim()));
 }
 
 template <typename Dtype>
 kernels::RoiBins PSROIPoolingLayer<Dtype>::BinsOf(const Roi& roi) const {
-  const kernels::RoiShape& s = this->shape_;
+  const kernels::RoiShape& s = *this->shape_;
   return {0, Parts(roi.y1, roi.y2, this->scale_, s.pooled_height, s.height),
           Parts(roi.x1, roi.x2, this->scale_, s.pooled_width, s.width)};
 }

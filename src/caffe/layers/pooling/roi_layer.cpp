@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/layers/pooling/roi_bins.hpp"
+
 namespace caffe {
 
 template <typename Dtype>
@@ -9,8 +11,8 @@ vector<kernels::RoiBins> RoiLayer<Dtype>::Bins(const Blob<Dtype>& rois) const {
   const Dtype* row = rois.cpu_data();
   vector<kernels::RoiBins> bins;
   for (int i = 0; i < rois.shape(0); ++i, row += 5) {
-    Require(row[0] >= 0 && row[0] < Dtype(shape_.items), "region number ", i, " is of item ",
-            row[0], ", but the batch has ", shape_.items);
+    Require(row[0] >= 0 && row[0] < Dtype(shape_->items), "region number ", i, " is of item ",
+            row[0], ", but the batch has ", shape_->items);
     for (int k = 1; k < 5; ++k) {
       Require(std::fabs(row[k]) * std::max(1.f, scale_) < 1e8, "region number ", i,
               " has a corner at ", row[k]);

@@ -2,6 +2,7 @@
 
 #include "caffe/context.hpp"
 #include "caffe/kernels/blas.hpp"
+#include "caffe/kernels/cuda/resize.hpp"
 #include "caffe/kernels/elementwise.hpp"
 #include "caffe/kernels/pooling.hpp"
 

@@ -1,4 +1,4 @@
-#include "caffe/layers/clipped_lstm_layer.hpp"
+#include "caffe/layers/recurrent/clipped_lstm_layer.hpp"
 
 #include <tuple>
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "caffe/layers/resize/resizing.hpp"
+
 namespace caffe {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "caffe/layers/upsample_layer.hpp"
 
 #include "caffe/layers/pooling/unpooling.hpp"
+#include "caffe/layers/resize/resizing.hpp"
 
 namespace caffe {
 namespace {

@@ -63,7 +63,7 @@ void RegisterAll() {
     Register<2, kFirstOutside>(LayerOrigin::BUILT_IN);
     Register<2, kBuiltIn>(LayerOrigin::BUILT_IN);
     for (const char* type : {kFirstInside, kFirstOutside, kBuiltIn}) {
-      OperationTable::Add(Operation(type).InPlace());
+      OperationTable::Add(Operation(type).InPlace().CpuOnly("it is a test's"));
     }
     return true;
   }();

@@ -1,5 +1,5 @@
-// Kernels of GPU engines for channels-last arrays, beside the same thing written plainly, in every
-// mixture of types.
+// Kernels of GPU engines for channels-last arrays, against plain references, in every mixture of
+// types.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -95,7 +95,7 @@ struct Inspected {
       : net(MakeNet(kInput + layers)), input(input) {}
   RangeInspector& Run() {
     inspector = std::make_unique<RangeInspector>(net.get());
-    Fill(net->input_blobs()[0], input);
+    SetValues(net->input_blobs()[0], input);
     inspector->Forward();
     return *inspector;
   }
@@ -106,7 +106,7 @@ struct Inspected {
     throw Error("no layer " + name);
   }
   void SetBlob(const std::string& layer, int blob, const std::vector<double>& values) {
-    Fill(net->layer_by_name(layer)->blobs()[blob].get(), values);
+    SetValues(net->layer_by_name(layer)->blobs()[blob].get(), values);
   }
 
   std::unique_ptr<Net<float>> net;
@@ -132,7 +132,7 @@ TEST(RangeInspector, GivesARangeForEachLayerAlsoInPlaceAndWithoutSplits) {
 TEST(RangeInspector, AddsUpBatches) {
   Inspected it("", {1, 2, 3, 4});
   it.Run();
-  Fill(it.net->input_blobs()[0], {-50, 0.25, 0, 0});
+  SetValues(it.net->input_blobs()[0], {-50, 0.25, 0, 0});
   it.inspector->Forward();
   const Magnitudes& magnitudes = it.Layer("data").tops[0].magnitudes;
   EXPECT_EQ(it.inspector->batches(), 2);
@@ -301,7 +301,7 @@ TEST(RangeReport, JsonHoldsWhatTheTableHolds) {
   ExpectContains(json, "\"to\": \"b\"");
 }
 
-TEST(RangeReport, ThePictureShowsEachBlobAndEscapesNames) {
+TEST(RangeReport, TheImageShowsEachBlobAndEscapesNames) {
   Inspected it(Power("a<b>&c", "data", 1e5), {1, 2, 3, 4});
   const std::string svg = RangesAsSvg(it.Run(), "net");
   ExpectContains(svg, "<svg xmlns");
@@ -310,7 +310,7 @@ TEST(RangeReport, ThePictureShowsEachBlobAndEscapesNames) {
   ExpectContains(svg, "</svg>");
 }
 
-TEST(RangeReport, ThePictureHasAnAxisOnBothEnds) {
+TEST(RangeReport, TheImageHasAnAxisOnBothEnds) {
   Inspected it(Power("a", "data", 2), {1, 2, 3, 4});
   const std::string svg = RangesAsSvg(it.Run(), "net");
   const size_t first = svg.find(">1e0</text>");

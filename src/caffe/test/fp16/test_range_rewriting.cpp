@@ -176,8 +176,8 @@ constexpr char kScaleBias[] = "scale_param { bias_term: true }";
 TEST(RangeRewriting, SaysWhatLosesItsDigits) {
   Rewritten it(InputLayer(1, 1) + Conv("a", "data", 2, "kernel_size: 1") +
                Conv("b", "a", 1, "kernel_size: 1"));
-  Fill(&it.Parameter("a", 0), {2e8, 1e-4});
-  Fill(it.net().input_blobs()[0], {1});
+  SetValues(&it.Parameter("a", 0), {2e8, 1e-4});
+  SetValues(it.net().input_blobs()[0], {1});
   it.Rewrite();
   ASSERT_EQ(it.rewriting().regions().size(), 1u);
   EXPECT_EQ(it.rewriting().regions()[0].exponent, 14);
@@ -194,11 +194,11 @@ TEST(RangeRewriting, SaysWhatLosesItsDigits) {
 TEST(RangeRewriting, FoldsOneOverPIntoTheFirstLayerAndPIntoTheLast) {
   Rewritten it(InputLayer(1, 1) + Conv("a", "data", 1, "kernel_size: 1") +
                InPlace("ReLU", "a", "r") + Conv("b", "a", 1, "kernel_size: 1"));
-  Fill(&it.Parameter("a", 0), {40000});
-  Fill(&it.Parameter("a", 1), {960});
-  Fill(&it.Parameter("b", 0), {0.0009765625});
-  Fill(&it.Parameter("b", 1), {3});
-  Fill(it.net().input_blobs()[0], {10});
+  SetValues(&it.Parameter("a", 0), {40000});
+  SetValues(&it.Parameter("a", 1), {960});
+  SetValues(&it.Parameter("b", 0), {0.0009765625});
+  SetValues(&it.Parameter("b", 1), {3});
+  SetValues(it.net().input_blobs()[0], {10});
   // 400960 * 4 / 65504 = 24.5: p = 32.
   it.Rewrite();
   ASSERT_EQ(it.rewriting().regions().size(), 1u);
@@ -237,7 +237,7 @@ TEST(RangeRewriting, LeavesANetThatFitsAsItIs) {
 TEST(RangeRewriting, LeavesTheHeadroomThatIsAskedFor) {
   Rewritten it(InputLayer(1, 1) + Simple("Power", "a", "data", "power_param { scale: 65504 }") +
                Simple("Power", "b", "a", "power_param { scale: 0.001 }"));
-  Fill(it.net().input_blobs()[0], {1});
+  SetValues(it.net().input_blobs()[0], {1});
   RangeRewritingOptions options;
   for (const auto& [headroom, exponent] : std::vector<std::pair<double, int>>{{2, 1}, {8, 3}}) {
     options.headroom = headroom;
@@ -252,10 +252,10 @@ TEST(RangeRewriting, LeavesTheHeadroomThatIsAskedFor) {
 TEST(RangeRewriting, ScalesEpsAndVarianceOfBatchNormBySquares) {
   Rewritten it(InputLayer(1, 1) + Simple("Power", "big", "data", "power_param { scale: 1e6 }") +
                Simple("BatchNorm", "bn", "big", "batch_norm_param { eps: 0.5 }"));
-  Fill(&it.Parameter("bn", 0), {200});
-  Fill(&it.Parameter("bn", 1), {1e9});
-  Fill(&it.Parameter("bn", 2), {1});
-  Fill(it.net().input_blobs()[0], {1});
+  SetValues(&it.Parameter("bn", 0), {200});
+  SetValues(&it.Parameter("bn", 1), {1e9});
+  SetValues(&it.Parameter("bn", 2), {1});
+  SetValues(it.net().input_blobs()[0], {1});
   it.Rewrite();  // 4e6 / 65504 = 61.07: p = 64
   EXPECT_EQ(it.Layer("bn").batch_norm_param().eps(), 0.5f / 4096);
   const LayerParameter weights = it.rewriting().Weights().layer(2);
@@ -267,10 +267,10 @@ TEST(RangeRewriting, ScalesEpsAndVarianceOfBatchNormBySquares) {
 
 TEST(RangeRewriting, DividesStatisticsThatAreStoredTooLarge) {
   Rewritten it(InputLayer(1, 1) + Simple("BatchNorm", "bn", "data"));
-  Fill(&it.Parameter("bn", 0), {100e3});
-  Fill(&it.Parameter("bn", 1), {400e3});
-  Fill(&it.Parameter("bn", 2), {1000});
-  Fill(it.net().input_blobs()[0], {140});
+  SetValues(&it.Parameter("bn", 0), {100e3});
+  SetValues(&it.Parameter("bn", 1), {400e3});
+  SetValues(&it.Parameter("bn", 2), {1000});
+  SetValues(it.net().input_blobs()[0], {140});
   it.Rewrite();
   EXPECT_EQ(it.rewriting().normalized_layers(), std::vector<std::string>{"bn"});
   const LayerParameter weights = it.rewriting().Weights().layer(1);
@@ -283,7 +283,7 @@ TEST(RangeRewriting, DividesStatisticsThatAreStoredTooLarge) {
 TEST(RangeRewriting, PutsLayersInOnlyAtOutputsAndBeforeLayersThatDoNotCommute) {
   Rewritten it(InputLayer(2, 1) + Simple("Power", "big", "data", "power_param { scale: 1e5 }") +
                Simple("ReLU", "relu", "big") + Simple("Softmax", "soft", "relu"));
-  Fill(it.net().input_blobs()[0], {1, 2});
+  SetValues(it.net().input_blobs()[0], {1, 2});
   it.Rewrite();
   EXPECT_EQ(it.rewriting().inserted_layers().size(), 1u);
   EXPECT_EQ(it.rewriting().float_layers(), std::vector<std::string>{"soft"});
@@ -291,7 +291,7 @@ TEST(RangeRewriting, PutsLayersInOnlyAtOutputsAndBeforeLayersThatDoNotCommute) {
   it.ExpectSameInFloatAndFiniteInHalf();
 
   Rewritten output(InputLayer(2, 1) + Simple("Power", "big", "data", "power_param { scale: 1e5 }"));
-  Fill(output.net().input_blobs()[0], {1, 2});
+  SetValues(output.net().input_blobs()[0], {1, 2});
   output.Rewrite();
   ASSERT_EQ(output.rewriting().inserted_layers().size(), 1u);
   EXPECT_EQ(output.Layer("rescale_big").top(0), "big");  // the output keeps its name
@@ -301,7 +301,7 @@ TEST(RangeRewriting, PutsLayersInOnlyAtOutputsAndBeforeLayersThatDoNotCommute) {
 
 TEST(RangeRewriting, ANetWithValuesBetweenFloatLayersOnlyNeedsNoFactor) {
   Rewritten it(InputLayer(1, 1) + Simple("Exp", "exp", "data") + Simple("Log", "log", "exp"));
-  Fill(it.net().input_blobs()[0], {20});
+  SetValues(it.net().input_blobs()[0], {20});
   it.Rewrite();
   EXPECT_TRUE(it.rewriting().regions().empty());
   EXPECT_EQ(it.rewriting().float_layers(), (std::vector<std::string>{"exp", "log"}));
@@ -310,7 +310,7 @@ TEST(RangeRewriting, ANetWithValuesBetweenFloatLayersOnlyNeedsNoFactor) {
 
 TEST(RangeRewriting, KeepsLayersFloatThatOverflowInside) {
   Rewritten it(InputLayer(2, 1) + Simple("LRN", "norm", "data", "lrn_param { local_size: 3 }"));
-  Fill(it.net().input_blobs()[0], {300, 100});
+  SetValues(it.net().input_blobs()[0], {300, 100});
   it.Rewrite();
   EXPECT_EQ(it.rewriting().float_layers(), std::vector<std::string>{"norm"});
   it.ExpectSameInFloatAndFiniteInHalf();
@@ -319,8 +319,8 @@ TEST(RangeRewriting, KeepsLayersFloatThatOverflowInside) {
 TEST(RangeRewriting, AddsUpProductsInFloatWhoseSumsOverflowOnTheWay) {
   Rewritten it(InputLayer(2, 1) +
                Simple("InnerProduct", "ip", "data", "inner_product_param { num_output: 1 }"));
-  Fill(&it.Parameter("ip", 0), {100, -100});
-  Fill(it.net().input_blobs()[0], {1000, 999});
+  SetValues(&it.Parameter("ip", 0), {100, -100});
+  SetValues(it.net().input_blobs()[0], {1000, 999});
   it.Rewrite();
   EXPECT_EQ(it.rewriting().float_math_layers(), std::vector<std::string>{"ip"});
   EXPECT_TRUE(it.rewriting().regions().empty());
@@ -329,8 +329,8 @@ TEST(RangeRewriting, AddsUpProductsInFloatWhoseSumsOverflowOnTheWay) {
 
 TEST(RangeRewriting, InputsBeyondTheRangeStayFloat) {
   Rewritten it(InputLayer(1, 1) + Conv("a", "data", 1, "kernel_size: 1"));
-  Fill(&it.Parameter("a", 0), {0.001});
-  Fill(it.net().input_blobs()[0], {1e6});
+  SetValues(&it.Parameter("a", 0), {0.001});
+  SetValues(it.net().input_blobs()[0], {1e6});
   it.Rewrite();
   EXPECT_TRUE(it.IsFloat("data"));
   EXPECT_EQ(it.rewriting().inserted_layers().size(), 1u);
@@ -680,9 +680,9 @@ TEST(RangeRewriting, SpreadsAFactorOverLayersWhoseWeightsWouldLoseDigits) {
 TEST(RangeRewriting, KeepsALayerFloatWhoseWeightsDoNotFit) {
   Rewritten it(InputLayer(2, 1) + Conv("a", "data", 2, "kernel_size: 1") +
                Conv("b", "a", 2, "kernel_size: 1"));
-  Fill(&it.Parameter("a", 0), {1e-9, 2e-9, 3e-9, 4e-9});
-  Fill(&it.Parameter("b", 0), {1e8, 2e8, 3e8, 4e8});
-  Fill(it.net().input_blobs()[0], {1000, -2000});
+  SetValues(&it.Parameter("a", 0), {1e-9, 2e-9, 3e-9, 4e-9});
+  SetValues(&it.Parameter("b", 0), {1e8, 2e8, 3e8, 4e8});
+  SetValues(it.net().input_blobs()[0], {1000, -2000});
   it.Rewrite();
   EXPECT_TRUE(it.rewriting().inserted_layers().empty());
   EXPECT_TRUE(it.IsFloat("a"));
@@ -744,7 +744,7 @@ std::string RandomChain(Random* random, int layers) {
         net += Simple("Power", name, last, "power_param { scale: 0.5 shift: 0.25 }");
         break;
     }
-    // What a layer in place overwrites nobody else may read.
+    // No other layer may read what a layer in place overwrites.
     if (top != last) {
       blobs.push_back(top);
     } else {
@@ -776,7 +776,7 @@ TEST(RangeRewriting, RandomChainsStayTheSameAndFit) {
     for (const auto& blob : it.net().blobs()) {
       for (double value : Values(*blob)) largest = std::max(largest, std::abs(value));
     }
-    if (largest > 1e13) continue;  // weights beyond what half can be told apart in
+    if (largest > 1e13) continue;  // weights that FP16 cannot distinguish
     it.Rewrite();
     overflowed += it.OverflowedBefore();
     // Behind a Sigmoid of large values nothing but their signs is left: differences may be large.
@@ -847,7 +847,7 @@ TEST_P(RescaledModel, IsCured) {
   }
   Rewritten rescaled(param);
   rescaled.net().CopyTrainedLayersFrom(folder + "weights.caffemodel");
-  Fill(rescaled.net().input_blobs()[0], input.values);
+  SetValues(rescaled.net().input_blobs()[0], input.values);
   rescaled.net().Forward();
   std::vector<std::vector<double>> outputs;
   for (const Blob<float>* output : rescaled.net().output_blobs()) {
@@ -899,7 +899,7 @@ TEST(RangeRewriting, WritesTheModelItDescribes) {
 TEST(RangeRewriting, RefusesNetsThatAreNotFiniteInFloat) {
   Rewritten it(InputLayer(1, 1) + Simple("Power", "a", "data", "power_param { scale: 1e30 }") +
                Simple("Power", "b", "a", "power_param { scale: 1e30 }"));
-  Fill(it.net().input_blobs()[0], {1});
+  SetValues(it.net().input_blobs()[0], {1});
   ExpectContains(ErrorOf([&] { it.Rewrite(); }), "layer 'b' (Power)");
 }
 

@@ -10,8 +10,10 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/inference/evaluation/error_measure.hpp"
 #include "caffe/inference/network_definition.hpp"
+#include "caffe/inference/quantize/calibration_data.hpp"
 #include "caffe/inference/quantize/calibration_report.hpp"
 #include "caffe/inference/quantize/simulated_int8.hpp"
+#include "caffe/inference/quantize/thresholds.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/net_fixture.hpp"
 #include "caffe/test/support/test_files.hpp"
@@ -30,7 +32,7 @@ class GivenBatches : public Base {
   explicit GivenBatches(std::vector<std::vector<double>> batches) : batches_(std::move(batches)) {}
   int64_t GetBatch(Net<float>* net) override {
     if (next_ == batches_.size()) return 0;
-    Fill(net->input_blobs()[0], batches_[next_++]);
+    SetValues(net->input_blobs()[0], batches_[next_++]);
     return 2;
   }
   size_t next() const { return next_; }
@@ -438,7 +440,7 @@ TEST(AutoCalibrator, TakesMseWhereANetIsNoEngine) {
   const auto net = MakeNet(
       "layer { name: 'p' type: 'Parameter' top: 'p' parameter_param { shape { dim: 2 dim: 2 } } }" +
       Scale("a", "p", 2));
-  Fill(net->layer_by_name("p")->blobs()[0].get(), {1, 2, 3, 4});
+  SetValues(net->layer_by_name("p")->blobs()[0].get(), {1, 2, 3, 4});
   class Once : public AutoCalibrator {
    public:
     int64_t GetBatch(Net<float>*) override { return left_-- > 0 ? 1 : 0; }
@@ -719,7 +721,7 @@ TEST(CalibrationReport, IsSilentWhereNoBlobIsNoisy) {
   EXPECT_EQ(NoiseReport(MakeCalibrationTable(data, calibrator), data.statistics), "");
 }
 
-TEST(CalibrationReport, ThePictureShowsEachHistogramWithItsThreshold) {
+TEST(CalibrationReport, TheImageShowsEachHistogramWithItsThreshold) {
   const auto net = MakeNet(kInput + Scale("a<b", "data", -2));
   HalfCalibrator calibrator({{0, 1, 1.5, 4}});
   const CalibrationData data = CollectCalibrationData(net.get(), &calibrator, AnyNumberOfImages());
@@ -744,7 +746,7 @@ TEST(SimulatedInt8, RoundsWeightsAndTheBlobsThatLeadToThem) {
                            "inner_product_param { num_output: 1 bias_term: false } }"
                            "layer { name: 'half' type: 'Power' bottom: 'ip' top: 'half' "
                            "power_param { scale: 0.5 } }"));
-  Fill(net->layer_by_name("ip")->blobs()[0].get(), {127, 2.6});
+  SetValues(net->layer_by_name("ip")->blobs()[0].get(), {127, 2.6});
   CalibrationTable table;
   table.Set("data", {127, false, 0, 0, ""});  // steps of 1
   table.Set("relu", {510, true, 0, 0, ""});   // steps of 2
@@ -753,7 +755,7 @@ TEST(SimulatedInt8, RoundsWeightsAndTheBlobsThatLeadToThem) {
   EXPECT_EQ(simulated.blobs(), (std::vector<std::string>{"data", "relu"}));
   EXPECT_EQ(simulated.layers(), std::vector<std::string>{"ip"});
   EXPECT_TRUE(simulated.float_layers().empty());
-  Fill(net->input_blobs()[0], {3.4, 500, -5, 1.2});
+  SetValues(net->input_blobs()[0], {3.4, 500, -5, 1.2});
   net->Forward();
   EXPECT_EQ(Values(*net->blob_by_name("data")), (std::vector<double>{3, 127, -5, 1}));
   // 3 and 127 are odd: 1.5 and 63.5 steps go to the even 2 and 64; 1 is half a step, 0.
@@ -781,7 +783,7 @@ TEST(SimulatedInt8, InPlaceLayersSeeWhatIsNotYetRounded) {
   CalibrationTable table;
   table.Set("a", {127, false, 0, 0, ""});
   const SimulatedInt8 simulated(net.get(), table);
-  Fill(net->input_blobs()[0], {1.4, 2.6, 8.4, -300});
+  SetValues(net->input_blobs()[0], {1.4, 2.6, 8.4, -300});
   net->Forward();
   EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{1, 1, 4, -127}));
 }

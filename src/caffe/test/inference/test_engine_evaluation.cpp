@@ -205,8 +205,8 @@ TEST(EngineComparison, MatchesBoxesOfDetections) {
                    std::to_string(threshold) + " } }");
   };
   const auto net = detector(0.1);
-  Fill(net->blob_by_name("conf").get(), {0, 0.9});
-  Fill(net->blob_by_name("prior").get(), {0.1, 0.1, 0.4, 0.4, 0.1, 0.1, 0.2, 0.2});
+  SetValues(net->blob_by_name("conf").get(), {0, 0.9});
+  SetValues(net->blob_by_name("prior").get(), {0.1, 0.1, 0.4, 0.4, 0.1, 0.1, 0.2, 0.2});
   EngineComparison same(net.get(), EngineOf(*net));
   same.Add();
   EXPECT_EQ(same.blobs().at(0).unmatched, 0.0);

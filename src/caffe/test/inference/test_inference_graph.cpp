@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caffe/inference/graph/regions.hpp"
+#include "caffe/inference/passes/passes.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -136,9 +137,9 @@ TEST(GraphOf, TakesTheFactorOutOfStatistics) {
     layer { name: 'data' type: 'Input' top: 'data' input_param { shape { dim: 1 dim: 2 } } }
     layer { name: 'bn' type: 'BatchNorm' bottom: 'data' top: 'bn' })");
   const auto& blobs = net->layer_by_name("bn")->blobs();
-  Fill(blobs[0].get(), {2, 4});
-  Fill(blobs[1].get(), {8, 16});
-  Fill(blobs[2].get(), {4});
+  SetValues(blobs[0].get(), {2, 4});
+  SetValues(blobs[1].get(), {8, 16});
+  SetValues(blobs[2].get(), {4});
   const Graph graph = GraphOf(*net);
   EXPECT_EQ(graph.nodes[0].parameters[0].ToVector(), (Floats{0.5, 1}));
   EXPECT_EQ(graph.nodes[0].parameters[1].ToVector(), (Floats{2, 4}));
@@ -172,8 +173,8 @@ TEST(NetworkDefinition, ReadsCaffesFilesWithTheirWeights) {
     layer { name: 'loss' type: 'EuclideanLoss' bottom: 'fc' bottom: 'data' top: 'loss'
       include { phase: TRAIN } })");
   Net<float> net(model, TEST);
-  Fill(net.layer_by_name("fc")->blobs()[0].get(), {1, 3});
-  Fill(net.layer_by_name("fc")->blobs()[1].get(), {0.5});
+  SetValues(net.layer_by_name("fc")->blobs()[0].get(), {1, 3});
+  SetValues(net.layer_by_name("fc")->blobs()[1].get(), {0.5});
   const std::string weights = NewFileName();
   net.ToBinaryProto(weights);
   const NetworkDefinition read = NetworkDefinition::FromCaffe(model, {weights});
@@ -259,7 +260,7 @@ TEST(NetworkDefinition, NormalizesAnInput) {
   ExpectContains(ErrorOf([&] { net.NormalizeInput("x", {}, 0); }), "scale not 0");
 }
 
-TEST(NetworkDefinition, NormalizesItsInputByAMeanPicture) {
+TEST(NetworkDefinition, NormalizesItsInputByAMeanImage) {
   NetworkDefinition net("code");
   net.AddInput("x", {2, 1, 1, 3});
   net.AddLayer(
@@ -316,7 +317,7 @@ TEST(ToNetParameter, WritesLayersBlobsAndInputs) {
   EXPECT_EQ(RunAsNet(net.graph(), {{"data", {5, 1}}}), (NamedValues{{"x", {7, 0}}}));
 }
 
-// y = relu(x + 1 + constant), as one node; z is no output and nobody reads it; nor the input w.
+// y = relu(x + 1 + constant), as one node; neither z, which is not an output, nor w is read.
 TEST(ToNetParameter, TakesNodesApart) {
   Graph graph;
   graph.name = "fused";

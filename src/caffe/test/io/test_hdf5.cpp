@@ -13,7 +13,7 @@ namespace {
 TEST(Hdf5, BlobsRoundTrip) {
   const std::string name = NewFileName();
   Blob<float> blob(std::vector<int>{2, 3}), loaded;
-  Fill(&blob, {1, 2, 3, 4, 5, 6});
+  SetValues(&blob, {1, 2, 3, 4, 5, 6});
   blob.mutable_cpu_diff()[5] = -1;
   WriteHdf5File(name, [&](const Hdf5Handle& file) {
     hdf5_save_nd_dataset(file.id(), "data", blob);

@@ -1,5 +1,5 @@
-// AMX's tiles in software by hand; the products of matrices in them, and numbers split for them,
-// beside their definitions. On a machine with AMX the processor's tiles beside the emulated ones.
+// AMX's emulated tiles, the products of matrices in them, and numbers split for them, against their
+// definitions. On a machine with AMX the processor's tiles against the emulated ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -426,7 +426,7 @@ TEST_P(AmxConvolutions, KeepTheirBoundsForNumbersOfAllMagnitudes) {
     const int channels = 1 + random() % 100, outputs = 1 + random() % 40;
     const size_t count = size_t(channels) * outputs;
     SCOPED_TRACE(::testing::Message() << channels << " to " << outputs);
-    // Subnormal halves are below 2^-14.
+    // Subnormal FP16 values are below 2^-14.
     const int most = -24 + i % 40;
     const auto x = OfAllMagnitudes<float16>(channels, -24, most, &random);
     const auto w = OfAllMagnitudes<float16>(count, -24, most, &random);

@@ -56,7 +56,7 @@ TYPED_TEST(HDF5OutputLayerTest, AddsTheRowsOfEveryPass) {
   EXPECT_EQ(this->Dataset(path, "label", {6, 1, 1, 1}),
             (vector<TypeParam>{-10, -11, -20, -21, -30, -31}));
   {
-    typename TestFixture::Output output(path);  // begins anew
+    typename TestFixture::Output output(path);  // starts again
     output.Write(40);
   }
   EXPECT_EQ(this->Dataset(path, "label", {2, 1, 1, 1}), (vector<TypeParam>{-40, -41}));
@@ -95,8 +95,8 @@ TEST(HDF5OutputLayer, WritesWhatAFloat16NetComputes) {
         "'ReLU' bottom: 'x' top: 'y' } layer { name: 'out' type: 'HDF5Output' bottom: 'y' bottom: "
         "'l' hdf5_output_param { file_name: '" +
         path + "' } }");
-    Fill(net->input_blobs()[0], {-1, 2.5});
-    Fill(net->input_blobs()[1], {4097});
+    SetValues(net->input_blobs()[0], {-1, 2.5});
+    SetValues(net->input_blobs()[1], {4097});
     net->Forward();
   }
   const Hdf5Handle file = Hdf5Handle::OpenFile(path);

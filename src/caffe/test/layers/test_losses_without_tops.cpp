@@ -119,7 +119,7 @@ class LossesWithoutTops : public ::testing::TestWithParam<LossCase> {
     Blob<float>& data = *net->input_blobs()[0];
     for (int i = 0; i < data.count(); ++i) data.mutable_cpu_data()[i] = kRow[i * 7 % 12];
     for (size_t i = 0; i < GetParam().inputs.size(); ++i) {
-      Fill(net->input_blobs()[1 + i], GetParam().inputs[i].values);
+      SetValues(net->input_blobs()[1 + i], GetParam().inputs[i].values);
     }
     return net;
   }
@@ -296,8 +296,8 @@ class NetsThatFail : public ::testing::Test {
  protected:
   NetsThatFail() : net_(MakeNet(Classifier(""))) { GoodInputs(); }
   void GoodInputs() {
-    Fill(net_->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
-    Fill(net_->input_blobs()[1], {0, 1});
+    SetValues(net_->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
+    SetValues(net_->input_blobs()[1], {0, 1});
   }
   void ExpectWorks() {
     GoodInputs();
@@ -314,13 +314,13 @@ class NetsThatFail : public ::testing::Test {
 };
 
 TEST_F(NetsThatFail, WorkAgainBehindAFailedFirstPass) {
-  Fill(net_->input_blobs()[1], {0, 5});
+  SetValues(net_->input_blobs()[1], {0, 5});
   ExpectContains(ErrorOf([&] { net_->Forward(); }), "label number 1 is 5");
   ExpectWorks();
 }
 
 TEST_F(NetsThatFail, CanBeLookedAtBehindAFailedPass) {
-  Fill(net_->input_blobs()[1], {0, 5});
+  SetValues(net_->input_blobs()[1], {0, 5});
   ExpectContains(ErrorOf([&] { net_->Forward(); }), "label number 1 is 5");
   EXPECT_EQ(Values(*net_->blob_by_name("a")), (std::vector<double>{4, 6, -4, 10, 3, 0}));
   ExpectWorks();
@@ -329,7 +329,7 @@ TEST_F(NetsThatFail, CanBeLookedAtBehindAFailedPass) {
 // The label has changed since the pass: the loss cannot be computed again, the rest can.
 TEST_F(NetsThatFail, CanBeLookedAtWhereARepetitionFails) {
   net_->Forward();
-  Fill(net_->input_blobs()[1], {0, 5});
+  SetValues(net_->input_blobs()[1], {0, 5});
   EXPECT_EQ(net_->blobs().size(), net_->blob_names().size());
   EXPECT_EQ(Values(*net_->blob_by_name("a")), (std::vector<double>{4, 6, -4, 10, 3, 0}));
   EXPECT_EQ(Values(*net_->blob_by_name("ip")).size(), 4u);
@@ -350,7 +350,7 @@ TEST_F(NetsThatFail, DoNotShowWhatIsHalfComputed) {
                  "layer { name: 'end2' type: 'Power' bottom: 'flat' top: 'end2' }");
   GoodInputs();
   net_->Forward();
-  Fill(net_->input_blobs()[1], {0, 5});
+  SetValues(net_->input_blobs()[1], {0, 5});
   EXPECT_EQ(Values(*net_->blob_by_name("a")), (std::vector<double>{4, 6, -4, 10, 3, 0}));
   for (const char* name : {"loss", "pos", "twice"}) {
     ExpectContains(ErrorOf([&] { net_->blob_by_name(name)->cpu_data(); }), "label number 1 is 5");

@@ -37,7 +37,8 @@ TEST_P(ReferenceLayer, GivesCaffesOutput) {
   const auto exists = [](const std::string& file) { return std::filesystem::exists(file); };
   if (exists(base + ".caffemodel")) net.CopyTrainedLayersFrom(base + ".caffemodel");
   const std::string own_input = base + ".input.npy";
-  Fill(net.input_blobs()[0], ReadNpy(exists(own_input) ? own_input : folder + "blob.npy").values);
+  SetValues(net.input_blobs()[0],
+            ReadNpy(exists(own_input) ? own_input : folder + "blob.npy").values);
   net.Forward();
   ExpectClose(*net.blob_by_name("output"), ReadNpy(base + ".npy"), 1e-4);
 }
@@ -61,7 +62,7 @@ TEST(ReferenceNet, SlicesSplitsAndReshapesBackToTheInput) {
   Net<float> net(param);
   std::vector<double> values(3 * 3 * 4 * 5);
   for (size_t i = 0; i < values.size(); ++i) values[i] = double(i) - 90;
-  Fill(net.input_blobs()[0], values);
+  SetValues(net.input_blobs()[0], values);
   net.Forward();
   EXPECT_EQ(Values(*net.blob_by_name("output")), values);
 }

@@ -36,8 +36,8 @@ class NetTest : public testing::Test {
     return net;
   }
   static void FillInputs(Net<Dtype>* net) {
-    Fill(net->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
-    Fill(net->input_blobs()[1], {0, 1, 1});
+    SetValues(net->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
+    SetValues(net->input_blobs()[1], {0, 1, 1});
   }
 };
 
@@ -86,8 +86,8 @@ TYPED_TEST(NetTest, LossIsTheWeightedSum) {
       layer { name: "double" type: "Eltwise" bottom: "a" bottom: "a" top: "double" loss_weight: 3 }
       layer { name: "sum" type: "Eltwise" bottom: "double" bottom: "b" top: "sum" loss_weight: 0.5 })";
   const auto net = this->Make(kTwoLosses);
-  Fill(net->input_blobs()[0], {1, 2});
-  Fill(net->input_blobs()[1], {10, 20});
+  SetValues(net->input_blobs()[0], {1, 2});
+  SetValues(net->input_blobs()[1], {10, 20});
   TypeParam loss = 0;
   net->Forward(&loss);
   EXPECT_NEAR(loss, 3 * (2 + 4) + 0.5 * (12 + 24), 1e-5);
@@ -169,7 +169,7 @@ TYPED_TEST(NetTest, RunsParts) {
   const TypeParam loss = net->ForwardFromTo(0, 4);
   EXPECT_EQ(net->ForwardTo(3), 0);
   EXPECT_EQ(net->ForwardFrom(4), loss);
-  Fill(net->blob_by_name("ip2").get(), {0, 0, 0, 0, 0, 0});
+  SetValues(net->blob_by_name("ip2").get(), {0, 0, 0, 0, 0, 0});
   EXPECT_NEAR(net->ForwardFrom(4), std::log(2.), 1e-6);
   net->BackwardFrom(4);
   net->BackwardFromTo(4, 3);
@@ -238,11 +238,11 @@ TYPED_TEST(NetTest, ReshapesWithItsInputs) {
 TYPED_TEST(NetTest, AcceptsInputsAsBlobs) {
   const auto net = this->MakeClassifier();
   Blob<TypeParam> data(vector<int>{3, 2}), label(vector<int>{3});
-  Fill(&data, {1, 2, -3, 4, 0.5, -1});
-  Fill(&label, {0, 1, 1});
+  SetValues(&data, {1, 2, -3, 4, 0.5, -1});
+  SetValues(&label, {0, 1, 1});
   TypeParam expected = 0, actual = 0;
   net->Forward(&expected);
-  Fill(net->input_blobs()[0], {0, 0, 0, 0, 0, 0});
+  SetValues(net->input_blobs()[0], {0, 0, 0, 0, 0, 0});
   net->Forward({&data, &label}, &actual);
   EXPECT_EQ(actual, expected);
   ExpectContains(ErrorOf([&] { net->Forward({&data}); }), "has 2 input blob(s), not 1");

@@ -68,7 +68,7 @@ TEST(ShareActivations, GivesTheSameResults) {
       layer { name: "late" type: "Eltwise" bottom: "a" bottom: "sum" top: "late" })";
   const auto net = MakeNet(kBranches, TEST, Sharing());
   for (int pass = 1; pass < 4; ++pass) {
-    Fill(net->input_blobs()[0], {1. * pass, -2, 3, -4});
+    SetValues(net->input_blobs()[0], {1. * pass, -2, 3, -4});
     EXPECT_EQ(Values(*net->Forward()[0]), (std::vector<double>{3. * pass, 0, 9, 0}));
   }
 }
@@ -97,7 +97,7 @@ TEST(ShareActivations, IsForTheTestPhase) {
                  "share_activations is for the TEST phase");
 }
 
-// Without being told anything, a net frees what nobody has looked at.
+// By default a net frees blobs that no program has read.
 TEST(ShareActivations, IsTheDefaultUntilABlobIsAskedFor) {
   const auto net = MakeNet(Chain(10));
   EXPECT_EQ(PeakOfForward(net.get()), 3 * kElements * sizeof(float));
@@ -118,7 +118,7 @@ TEST(ShareActivations, ABlobAskedForLateIsComputedAgain) {
       layer { name: "sum" type: "Eltwise" bottom: "flat" bottom: "b" top: "sum" }
       layer { name: "late" type: "Eltwise" bottom: "a" bottom: "sum" top: "late" })";
   const auto net = MakeNet(kBranches);
-  Fill(net->input_blobs()[0], {1, -2, 3, -4});
+  SetValues(net->input_blobs()[0], {1, -2, 3, -4});
   EXPECT_EQ(Values(*net->Forward()[0]), (std::vector<double>{12, -4, 24, -12}));
   EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{4, -2, 8, -6}));
   EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{4, 0, 8, 0}));
@@ -126,7 +126,7 @@ TEST(ShareActivations, ABlobAskedForLateIsComputedAgain) {
   EXPECT_EQ(Values(*net->blob_by_name("sum")), (std::vector<double>{8, -2, 16, -6}));
   // From now on it stays, and so do pointers.
   const float* a = net->blob_by_name("a")->cpu_data();
-  Fill(net->input_blobs()[0], {0, 0, 0, 0});
+  SetValues(net->input_blobs()[0], {0, 0, 0, 0});
   net->Forward();
   EXPECT_EQ(a[0], 2);
   EXPECT_EQ(a, net->blob_by_name("a")->cpu_data());
@@ -160,21 +160,21 @@ TEST(ShareActivations, ABlobThatOutlivesItsNetIsNotComputed) {
 
 TEST(ShareActivations, SwitchingItOffLateRestoresWhatWasFreed) {
   const auto net = MakeNet(Chain(3));
-  Fill(net->input_blobs()[0], std::vector<double>(kElements, 3));
+  SetValues(net->input_blobs()[0], std::vector<double>(kElements, 3));
   net->Forward();
   net->set_share_activations(false);
   EXPECT_EQ(net->blob_by_name("x1")->cpu_data()[0], 3);
 }
 
 // One top of the Slice is gone, the other an output that a layer has changed in place: computing
-// the first once more must not undo that.
+// the first again must not undo that.
 TEST(ShareActivations, WhatWasChangedInPlaceStaysSo) {
   const auto net = MakeNet(R"(
       layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 } } }
       layer { name: "cut" type: "Slice" bottom: "data" top: "a" top: "b" }
       layer { name: "double" type: "Power" bottom: "a" top: "a" power_param { scale: 2 } }
       layer { name: "c" type: "ReLU" bottom: "b" top: "c" })");
-  Fill(net->input_blobs()[0], {1, -2, 3, -4});
+  SetValues(net->input_blobs()[0], {1, -2, 3, -4});
   net->Forward();
   EXPECT_EQ(Values(*net->blob_by_name("b")), (std::vector<double>{3, -4}));
   EXPECT_EQ(Values(*net->blob_by_name("a")), (std::vector<double>{2, -4}));
@@ -182,7 +182,7 @@ TEST(ShareActivations, WhatWasChangedInPlaceStaysSo) {
 
 TEST(ShareActivations, PartsOfAPassFindWhatTheyRead) {
   const auto net = MakeNet(Chain(4));
-  Fill(net->input_blobs()[0], std::vector<double>(kElements, 3));
+  SetValues(net->input_blobs()[0], std::vector<double>(kElements, 3));
   net->Forward();
   net->ForwardFrom(3);
   EXPECT_EQ(net->output_blobs()[0]->cpu_data()[0], 3);
@@ -198,8 +198,8 @@ TEST(ShareActivations, WhatCannotBeRepeatedStays) {
               num_output: 1 weight_filler { type: "constant" value: 1 } } }
       layer { name: "twice" type: "Power" bottom: "rnn" top: "twice" power_param { scale: 2 } }
       layer { name: "end" type: "Power" bottom: "twice" top: "end" })");
-  Fill(net->input_blobs()[0], {1, 1});
-  Fill(net->input_blobs()[1], {1, 1});  // goes on where the last pass ended
+  SetValues(net->input_blobs()[0], {1, 1});
+  SetValues(net->input_blobs()[1], {1, 1});  // goes on where the last pass ended
   net->Forward();
   net->Forward();
   const double end = Values(*net->output_blobs()[0])[0];
@@ -214,7 +214,7 @@ TEST(ShareActivations, StatisticsOfATestBatchCountOnce) {
               batch_norm_param { use_global_stats: false moving_average_fraction: 0.5 } }
       layer { name: "twice" type: "Power" bottom: "norm" top: "twice" power_param { scale: 2 } }
       layer { name: "end" type: "Power" bottom: "twice" top: "end" })");
-  Fill(net->input_blobs()[0], {3, 5});
+  SetValues(net->input_blobs()[0], {3, 5});
   net->Forward();
   const double end = Values(*net->output_blobs()[0])[1];
   EXPECT_EQ(Values(*net->blob_by_name("twice"))[1], end);
@@ -259,7 +259,7 @@ TEST(ShareActivations, WorksWithLayersWrittenForCaffe) {
       layer { name: "b" type: "OldFashioned" bottom: "y" top: "y" }
       layer { name: "c" type: "OldFashioned" bottom: "y" top: "z" })",
                            TEST, Sharing());
-  Fill(net->input_blobs()[0], {1, 2});
+  SetValues(net->input_blobs()[0], {1, 2});
   for (int pass = 0; pass < 2; ++pass) {
     EXPECT_EQ(Values(*net->Forward()[0]), (std::vector<double>{4, 5}));
   }
@@ -286,8 +286,8 @@ string Half(const string& lr_mult = "1", const string& relu = "") {
 }
 
 void FillInputs(Net<float>* net) {
-  Fill(net->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
-  Fill(net->input_blobs()[1], {0, 1, 1});
+  SetValues(net->input_blobs()[0], {1, 2, -3, 4, 0.5, -1});
+  SetValues(net->input_blobs()[1], {0, 1, 1});
 }
 
 TEST(NetTypes, AFloat16NetIsNeverInMemoryAsFloat) {
@@ -454,7 +454,7 @@ TEST(NetTypes, TrainedParametersKeepAFloatMaster) {
   const auto net = MakeNet(Half(), TRAIN);
   Blob<float>& weights = *net->learnable_params()[0];
   EXPECT_EQ(weights.data_type(), ElementType::FLOAT16);
-  Fill(&weights, std::vector<double>(weights.count(), 1));
+  SetValues(&weights, std::vector<double>(weights.count(), 1));
   FillInputs(net.get());
   net->Forward();
   net->ClearParamDiffs();
@@ -538,7 +538,7 @@ TEST(NetTypes, AConvolutionInPlaceGetsATensorOfItsOwn) {
     for (const auto& net : {in_place.get(), apart.get()}) {
       std::vector<double> values(net->input_blobs()[0]->count());
       for (size_t i = 0; i < values.size(); ++i) values[i] = double(i % 7) - 2;
-      Fill(net->input_blobs()[0], values);
+      SetValues(net->input_blobs()[0], values);
       net->ClearParamDiffs();
       net->ForwardBackward();
     }
@@ -560,7 +560,7 @@ TEST(NetTypes, ALayerThatKnowsOnlyFloatWorksInAFloat16Net) {
       layer { name: "a" type: "OldFashioned" bottom: "y" top: "y" }
       layer { name: "b" type: "ReLU" bottom: "y" top: "z" loss_weight: 2 })",
                            TRAIN);
-  Fill(net->input_blobs()[0], {1, -2});
+  SetValues(net->input_blobs()[0], {1, -2});
   float loss = 0;
   net->Forward(&loss);
   EXPECT_EQ(loss, 6);

@@ -122,7 +122,7 @@ TEST(NetWeights, RawFormTakesTwoBytesForFloat16) {
 
 TEST(NetWeights, WritesAndReadsGradients) {
   const auto from = MakeNet(kNet), to = MakeNet(kNet);
-  Fill(from->params()[1].get(), {0, 0, 0});
+  SetValues(from->params()[1].get(), {0, 0, 0});
   for (int i = 0; i < 3; ++i) from->params()[1]->mutable_cpu_diff()[i] = i + 1;
   const string file = NewFileName();
   from->ToBinaryProto(file, /*write_diff=*/true);

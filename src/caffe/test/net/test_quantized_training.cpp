@@ -8,9 +8,9 @@
 
 #include "caffe/inference/quantize/training_positions.hpp"
 #include "caffe/inference/quantize/training_ranges.hpp"
-#include "caffe/integer_grids.hpp"
 #include "caffe/io/proto_text.hpp"
-#include "caffe/layers/fake_quantization_layer.hpp"
+#include "caffe/layers/elementwise/fake_quantization_layer.hpp"
+#include "caffe/net/integer_grids.hpp"
 #include "caffe/ranks.hpp"
 #include "caffe/sgd_solvers.hpp"
 #include "caffe/test/support/captured_log.hpp"
@@ -257,10 +257,10 @@ TEST(QuantizedTraining, TheTestPhaseComputesWithFoldedAndRoundedWeights) {
     round_rows(&w, 4);
     Doubles v = blob("ip", 0);
     round_rows(&v, 3);
-    Fill(folded.layer_by_name("conv")->blobs()[0].get(), w);
-    Fill(folded.layer_by_name("conv")->blobs()[1].get(), new_bias);
-    Fill(folded.layer_by_name("ip")->blobs()[0].get(), v);
-    Fill(folded.layer_by_name("ip")->blobs()[1].get(), blob("ip", 1));
+    SetValues(folded.layer_by_name("conv")->blobs()[0].get(), w);
+    SetValues(folded.layer_by_name("conv")->blobs()[1].get(), new_bias);
+    SetValues(folded.layer_by_name("ip")->blobs()[0].get(), v);
+    SetValues(folded.layer_by_name("ip")->blobs()[1].get(), blob("ip", 1));
 
     const auto rounded = [&](const std::string& name, Doubles values) {
       double minimum, maximum;
@@ -277,13 +277,13 @@ TEST(QuantizedTraining, TheTestPhaseComputesWithFoldedAndRoundedWeights) {
       ASSERT_EQ(values.size(), expected.size());
       for (size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], expected[i], 1e-5) << what;
     };
-    Fill(folded.input_blobs()[0], rounded("data", Values(*net->blob_by_name("data"))));
+    SetValues(folded.input_blobs()[0], rounded("data", Values(*net->blob_by_name("data"))));
     expect_near(*net->blob_by_name("data_quantized"), Values(*folded.blob_by_name("data")), "data");
     folded.Forward();
     expect_near(*net->blob_by_name("conv_before_quantization"),
                 Values(*folded.blob_by_name("conv")), "conv");
     // From the rounded blob on, so that no value is next to the middle between two steps.
-    Fill(folded.blob_by_name("conv").get(), Values(*net->blob_by_name("conv")));
+    SetValues(folded.blob_by_name("conv").get(), Values(*net->blob_by_name("conv")));
     expect_near(*net->blob_by_name("conv"),
                 rounded("conv", Values(*net->blob_by_name("conv_before_quantization"))), "steps");
     folded.ForwardFrom(static_cast<int>(folded.layers().size()) - 2);
@@ -380,7 +380,7 @@ TEST(QuantizedTraining, FindsTheOutputsOfAllKindsOfWeights) {
       const double step = static_cast<float>(largest[layer.second(i)] / 3);
       w[i] = std::nearbyint(w[i] / step) * step;
     }
-    Fill(plain->layer_by_name(layer.first)->blobs()[0].get(), w);
+    SetValues(plain->layer_by_name(layer.first)->blobs()[0].get(), w);
   }
   net->Forward();
   plain->Forward();

@@ -26,11 +26,11 @@ class TestProposalLayer : public Layer<Dtype> {
 
  protected:
   void Forward_cpu(const vector<Blob<Dtype>*>&, const vector<Blob<Dtype>*>& top) override {
-    Fill(top[0], {0, 0, 0, 5, 5, 0, 1, 2, 4, 4, 0, 3, 0, 5, 3});
-    Fill(top[1], {1, 0, 2});
-    Fill(top[2], {.5, -1, .25, 2, 0, 0, 0, 0, 1, -.5, 3, .125});
-    Fill(top[3], {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1});
-    Fill(top[4], {.5, .5, .5, .5, 0, 0, 0, 0, .25, .25, .25, .25});
+    SetValues(top[0], {0, 0, 0, 5, 5, 0, 1, 2, 4, 4, 0, 3, 0, 5, 3});
+    SetValues(top[1], {1, 0, 2});
+    SetValues(top[2], {.5, -1, .25, 2, 0, 0, 0, 0, 1, -.5, 3, .125});
+    SetValues(top[3], {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1});
+    SetValues(top[4], {.5, .5, .5, .5, 0, 0, 0, 0, .25, .25, .25, .25});
   }
   void Backward_cpu(const vector<Blob<Dtype>*>&, const vector<bool>&,
                     const vector<Blob<Dtype>*>&) override {}

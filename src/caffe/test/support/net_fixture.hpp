@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "caffe/io/proto_text.hpp"
 #include "caffe/net.hpp"
 #include "caffe/util/io.hpp"
 
@@ -25,7 +26,7 @@ std::unique_ptr<Net<Dtype>> MakeNet(const std::string& text, Phase phase = TEST,
 }
 
 template <typename Dtype>
-void Fill(Blob<Dtype>* blob, const std::vector<double>& values) {
+void SetValues(Blob<Dtype>* blob, const std::vector<double>& values) {
   Require(static_cast<size_t>(blob->count()) == values.size(), "test: ", values.size(),
           " values for a blob of ", blob->count());
   std::copy(values.begin(), values.end(), blob->mutable_cpu_data());

@@ -17,7 +17,7 @@ class NormalizationStep : public Step {
     y_ = binding.outputs[0];
     Require(IsInteger(x_) && IsInteger(y_) && x_.blocked() == y_.blocked() &&
                 (!x_.blocked() || NormalizesBlocks(node_, x_.shape)) && x_.shape == y_.shape,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     Prepare();
   }
 

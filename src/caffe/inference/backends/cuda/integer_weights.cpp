@@ -20,7 +20,7 @@ class WeightedStep : public Step {
     const Operand &x = binding.inputs[0], &y = binding.outputs[0];
     const auto shape = WeightedShapeOf(node_, x.shape, y.shape);
     Require(shape && IsInteger(x) && IsInteger(y) && x.layout == y.layout,
-            "its blobs do not lie as kernels take them");
+            "its blobs are in a layout that the kernel does not take");
     shape_ = *shape;
     const bool is_row = shape_.axes() == 0;
     const size_t rows = CountOf(y.shape) / shape_.outputs;
@@ -55,7 +55,7 @@ class WeightedStep : public Step {
   kernels::Rescaling by_;
 };
 
-class Family : public Implementation {
+class IntegerWeightsImpl : public Implementation {
  public:
   const char* name() const override { return "integer_weights"; }
   bool Takes(const Node& node) const override { return node.integers.has_value(); }
@@ -109,8 +109,8 @@ class Family : public Implementation {
 }  // namespace
 
 const Implementation& IntegerWeights() {
-  static const Family family;
-  return family;
+  static const IntegerWeightsImpl implementation;
+  return implementation;
 }
 
 }  // namespace caffe::inference::cuda
