@@ -6,6 +6,7 @@
 
 #include "caffe/inference/quantize/simulated_int8.hpp"
 #include "caffe/test/support/first_pictures.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 
 namespace caffe {
 namespace {
@@ -34,6 +35,7 @@ std::map<string, int> CountRightInInt8(const string& model, const LabelledPictur
 constexpr int kMayLose = 30;  // of 10000 pictures: 0.3 points
 
 TEST(AccuracyOfInt8, LeNetOnMnist) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   for (const auto& right :
        CountRightInInt8("lenet_v1format", MnistPictures::Training(), MnistPictures::Test())) {
@@ -43,6 +45,7 @@ TEST(AccuracyOfInt8, LeNetOnMnist) {
 
 #ifdef USE_OPENCV
 TEST(AccuracyOfInt8, QuickNetOnCifar10) {
+  SLOW_TEST();
   if (!HasSharedData() || !CifarPictures::IsThere()) GTEST_SKIP() << kNoSharedData;
   for (const auto& right : CountRightInInt8("cifar10_quick_current", CifarPictures("train", 100),
                                             CifarPictures("test", 1000))) {

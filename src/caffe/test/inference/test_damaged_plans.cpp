@@ -9,6 +9,7 @@
 #include "caffe/inference/builder.hpp"
 #include "caffe/test/support/inference_test.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_files.hpp"
 
 namespace caffe::inference {
@@ -136,6 +137,7 @@ TEST_P(DamagedPlans, OtherFormsOfValuesAreNoCrash) {
 }
 
 TEST_P(DamagedPlans, OtherNodesAreNoCrash) {
+  SLOW_TEST();
   const Graph& sound = *engine_->graph();
   const std::vector<std::string> names = {"winograd",
                                           "packed",

@@ -10,6 +10,7 @@
 #include "caffe/inference/shape_profiles.hpp"
 #include "caffe/test/support/lowered_nets.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/test_files.hpp"
 
@@ -493,6 +494,7 @@ const TrainedNet kTrainedNets[] = {
 };
 
 TEST_P(ShapesInPrecision, TrainedNetsComputeTheSame) {
+  SLOW_TEST();
   if (!HasSharedData()) GTEST_SKIP() << kNoSharedData;
   for (const TrainedNet& trained : kTrainedNets) {
     SCOPED_TRACE(trained.folder);

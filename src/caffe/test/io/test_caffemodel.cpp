@@ -16,6 +16,7 @@
 #include "caffe/test/support/c3d_blob.hpp"
 #include "caffe/test/support/captured_log.hpp"
 #include "caffe/test/support/seeds.hpp"
+#include "caffe/test/support/slow_tests.hpp"
 #include "caffe/test/support/test_data.hpp"
 #include "caffe/test/support/test_files.hpp"
 #include "caffe/util/io.hpp"
@@ -385,6 +386,7 @@ TEST(CaffemodelDamage, RealModelsTruncatedAtEveryFiftieth) {
 }
 
 TEST(CaffemodelDamage, FlippedBitsNeverCrash) {
+  SLOW_TEST();
   const unsigned seed = TestSeed();
   SCOPED_TRACE(Join("seed ", seed));
   std::mt19937 random(seed);
